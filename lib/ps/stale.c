@@ -86,6 +86,13 @@ stale_join(struct stale *g, uint32_t w)
 }
 
 bool
+stale_waits(const struct stale *g, uint32_t w, uint32_t late)
+{
+	return g->slack != STALE_ASYNC && !g->gone[late] && g->clock[w] > g->clock[late] &&
+	    g->clock[w] - g->clock[late] > g->slack;
+}
+
+bool
 stale_may_step(struct stale *g, uint32_t w)
 {
 	uint64_t least;

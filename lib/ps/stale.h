@@ -30,6 +30,8 @@ void	 stale_done(struct stale *g, uint32_t w, uint64_t step);
 void	 stale_leave(struct stale *g, uint32_t w);
 /* Worker w returns; its clock becomes at least that of the slowest. */
 void	 stale_join(struct stale *g, uint32_t w);
+/* Whether worker w may not begin its next step before worker `late` has done one. */
+bool	 stale_waits(const struct stale *g, uint32_t w, uint32_t late);
 /* Whether worker w may begin its next step.  Takes no time that grows with n but when the slowest step is over. */
 bool	 stale_may_step(struct stale *g, uint32_t w);
 /* The steps of the slowest worker that has not left; UINT64_MAX if all have. */

@@ -43,6 +43,11 @@ enum msg_type {
 	MSG_NORMS,
 	MSG_EPOCH,	/* worker: epoch `step` begins */
 	MSG_PING,	/* server: asks for a sign of life; worker: the answer; step: the question's number */
+	/*
+	 * worker: it waits for server `slice`; that server: it waits for worker `slice`, which waits for server
+	 * `samples`; each may be MSG_NOBODY
+	 */
+	MSG_WAIT,
 	MSG_TYPES
 };
 
@@ -54,6 +59,8 @@ enum msg_type {
 /* WELCOME: the server is restarted if it dies, with all that it has answered.  HELLO: the worker is */
 #define MSG_KEPT	32u
 #define MSG_MARK	16u	/* PUSH: the weights after this step become part of the average (net/optim/average.h) */
+
+#define MSG_NOBODY	UINT32_MAX	/* WAIT: no worker, or no server */
 
 struct msg {
 	uint16_t	 type, flags;

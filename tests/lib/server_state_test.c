@@ -120,6 +120,41 @@ test_hello(void)
 }
 
 static void
+test_late(void)
+{
+	const float g[8] = { 0 };
+	struct server_state_opt o = { .nworkers = 2, .nservers = 1, .emit = emit };
+	const struct msg sum = { .type = MSG_SUM, .incarnation = 1, .step = 1, .len = 8, .payload = g };
+	struct server_state *s;
+
+	server_state_new(&o, &s);
+	is(server_state_late(s, 1), MSG_NOBODY, "without a job nobody is late");
+	hello(s, 1, 1, TALLY_VERSION, STALE_SYNC);
+	tell(s, (struct msg){ .type = MSG_PULL, .incarnation = 1, .worker = 1 });
+	is(server_state_late(s, 1), 0, "worker 1 waits for the first weights, from worker 0");
+	server_state_free(s);
+
+	s = begun(STALE_SYNC);
+	is(server_state_late(s, 1), MSG_NOBODY, "a worker that has asked for nothing waits for nobody");
+	tell(s, push(1, 0, 0, g));
+	is(server_state_late(s, 1), 0, "worker 1 waits for the gradient of worker 0");
+	is(server_state_late(s, 0), MSG_NOBODY, "worker 0 waits for nobody");
+	tell(s, push(0, 0, 0, g));
+	is(server_state_late(s, 1), MSG_NOBODY, "nobody is late when the step is closed");
+	tell(s, sum);
+	is(server_state_late(s, 0), 1, "worker 0 waits for the sum's part of worker 1");
+	tell(s, (struct msg){ .type = MSG_BYE, .incarnation = 1, .worker = 1 });
+	is(server_state_late(s, 0), MSG_NOBODY, "a worker that has left is not late");
+	server_state_free(s);
+
+	s = begun(1);
+	for (uint64_t t = 0; t < 2; t++)
+		tell(s, push(0, t, 0, g));
+	is(server_state_late(s, 0), 1, "with bounded staleness worker 0 waits for the slowest");
+	server_state_free(s);
+}
+
+static void
 test_round(void)
 {
 	const float a[8] = { 1, 2, 3, 4, 5, 6, 7, 8 }, b[8] = { 1e8f, 1, 1, 1, 1, 1, 1, 1 };
@@ -328,6 +363,7 @@ main(void)
 {
 	test_norms();
 	test_hello();
+	test_late();
 	test_round();
 	test_wrong();
 	test_place();

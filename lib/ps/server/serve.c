@@ -112,6 +112,7 @@ bind_client(struct serve *s, uint32_t rank)
 		old->over = true;
 	}
 	s->lost[rank][0] = 0;
+	s->waits[rank] = MSG_NOBODY;
 	serve_greet_worker(s, rank);
 	s->latest[rank] = s->now->nth;
 	if (s->now->rank < 0)
@@ -169,10 +170,12 @@ serve_hand_over(struct serve *s, struct client *g, const struct msg *m)
 	bool known = g->rank >= 0;
 
 	s->now = g;
-	if (known)
+	if (known) {
+		s->waits[m->worker] = MSG_NOBODY;
 		serve_count_msg(s, m->worker, PEER_TRAFFIC_IN, m);
-	else
+	} else {
 		g->incarnation = m->incarnation;
+	}
 	if (m->type == MSG_HELLO)
 		g->kept = m->flags & MSG_KEPT;
 	if (server_state_take(s->state, m) < 0)
@@ -218,6 +221,9 @@ handle_client_msg(struct serve *s, struct client *g, const struct msg *m)
 	} else if (g->rank >= 0 && m->type == MSG_PING) {
 		serve_count_msg(s, m->worker, PEER_TRAFFIC_IN, m);
 		serve_claim_answered(s, m->worker, m->step);
+		return;
+	} else if (g->rank >= 0 && m->type == MSG_WAIT) {
+		serve_answer_wait(s, g, m);
 		return;
 	} else if ((g->rank < 0 && serve_claim_begin(s, g, m)) || serve_hand_over(s, g, m)) {
 		return;
@@ -439,7 +445,9 @@ open_service(struct serve *s)
 	s->lost = calloc(s->o->nworkers, sizeof(*s->lost));
 	s->latest = calloc(s->o->nworkers, sizeof(*s->latest));
 	s->return_by = calloc(s->o->nworkers, sizeof(*s->return_by));
-	if (s->client == NULL || s->poll == NULL || s->lost == NULL || s->latest == NULL || s->return_by == NULL)
+	s->waits = calloc(s->o->nworkers, sizeof(*s->waits));
+	if (s->client == NULL || s->poll == NULL || s->lost == NULL || s->latest == NULL || s->return_by == NULL ||
+	    s->waits == NULL)
 		return err_nomem();
 	serve_expect_workers(s);
 	if (s->o->listening != NULL)
@@ -470,5 +478,6 @@ serve_run(const struct serve_opt *opt, struct serve_sums *sums)
 	free(s.lost);
 	free(s.latest);
 	free(s.return_by);
+	free(s.waits);
 	return e;
 }

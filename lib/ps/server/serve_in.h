@@ -43,6 +43,8 @@ struct serve {
 	uint64_t	 conns;		/* accepted so far */
 	uint64_t	*latest;	/* [nworkers] `nth` of the worker's connection; 0: none yet */
 	double		 since;		/* time of the first hello */
+	uint32_t	*waits;		/* [nworkers] server for which the worker waits; MSG_NOBODY: none */
+	double		 told_at;	/* when it last said for which worker others wait */
 	int		 err;		/* the error that ends the service, or 0 */
 	char		 why[ERR_LINE];	/* its line */
 };
@@ -64,6 +66,9 @@ void	 serve_count_wire(struct serve *s, const struct client *g);
 void	 serve_begin_epoch(struct serve *s, uint32_t worker, uint64_t next);
 /* Reports the traffic of an epoch with all workers. */
 void	 serve_report_epoch(struct serve *s, uint64_t epoch, const uint64_t sum[PEER_TRAFFIC_WAYS]);
+
+/* serve_wait.c: notes for which server a worker waits, and tells it which other worker is late. */
+void	 serve_answer_wait(struct serve *s, struct client *g, const struct msg *m);
 
 /* serve_return.c: gives the workers that a server before this one knew their time to return. */
 void	 serve_expect_workers(struct serve *s);

@@ -76,6 +76,10 @@ void	 server_state_lost(struct server_state *s, uint32_t w);
 /* Emits answers to worker w that waited for room, in the order of slices, as far as there is room now. */
 void	 server_state_resume(struct server_state *s, uint32_t w);
 
+/*
+ * The first worker without whose message an answer to worker w cannot be given; MSG_NOBODY if no worker is in the way.
+ */
+uint32_t server_state_late(const struct server_state *s, uint32_t w);
 bool	 server_state_gone(const struct server_state *s, uint32_t w);	/* worker w said BYE, or was lost */
 /* Worker w said hello and is not gone; its connection may be that of a server before this one. */
 bool	 server_state_here(const struct server_state *s, uint32_t w);

@@ -17,8 +17,9 @@
  * waits for the statistics of the step before, mostly no time, so that servers are never more than one step apart and
  * a restarted worker can repeat its step.  A pushed range of g is lent until worker_need() of its array or
  * worker_ready() returns.  Threads: all calls from one thread.  Errors: ERR_PEER if a server, or another worker of a
- * synchronous job, is lost (the line names it); ERR_AUTH; ERR_ARG if the server runs another job.  A wait longer than
- * `patience_s` is reported to `waiting`.
+ * synchronous job, is lost (the line names it); ERR_AUTH; ERR_ARG if the server runs another job.  A wait in which
+ * nothing arrives for `patience_s` is reported to `waiting`, and again after three times as long: "worker 0", if a
+ * server says that it waits for that one, or "server 1 (HOST:PORT)".
  */
 #ifndef PS_WORKER_WORKER_H
 #define PS_WORKER_WORKER_H
@@ -32,7 +33,7 @@
 
 #include <stdbool.h>
 
-#define WORKER_PATIENCE 10.0	/* seconds */
+#define WORKER_PATIENCE 3.0	/* seconds */
 
 struct worker_opt {
 	const struct graph *graph;

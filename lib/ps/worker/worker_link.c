@@ -13,13 +13,21 @@
 #define NAME		320		/* bytes of a server's name and address */
 
 void
-worker_link_report_wait(const struct worker_net *n, uint32_t s)
+worker_link_report_wait(struct worker_net *n, uint32_t s)
 {
+	const struct link *l = &n->link[s];
 	char whom[NAME];
 
 	if (n->o->waiting == NULL)
 		return;
-	snprintf(whom, sizeof(whom), "server %" PRIu32 " (%s)", s, n->o->server[s]);
+	pthread_mutex_lock(&n->lock);
+	if (l->late != MSG_NOBODY && l->behind == MSG_NOBODY) {
+		snprintf(whom, sizeof(whom), "worker %" PRIu32, l->late);
+	} else {
+		s = l->late != MSG_NOBODY ? l->behind : s;
+		snprintf(whom, sizeof(whom), "server %" PRIu32 " (%s)", s, n->o->server[s]);
+	}
+	pthread_mutex_unlock(&n->lock);
 	n->o->waiting(n->o->arg, whom);
 }
 
@@ -51,8 +59,12 @@ receive_messages(struct worker_net *n, uint32_t s)
 	while (e == 0 && conn_next(l->conn, &m)) {
 		pthread_mutex_lock(&n->lock);
 		worker_link_count(n, l, PEER_TRAFFIC_IN, &m);
-		n->events++;
-		if (m.type == MSG_PING) {
+		n->events += m.type != MSG_WAIT;
+		if (m.type == MSG_WAIT) {
+			l->asked = false;
+			l->late = m.slice < n->o->nworkers ? m.slice : MSG_NOBODY;
+			l->behind = m.samples < n->o->nservers ? m.samples : MSG_NOBODY;
+		} else if (m.type == MSG_PING) {
 			l->pinged = true;
 			l->ping = m.step;
 		} else if ((e = worker_state_take(n->state, s, &m)) < 0) {
@@ -137,7 +149,8 @@ lose_link(struct worker_net *n, uint32_t s)
 	}
 	l->lost = true;
 	l->n = 0;
-	l->pinged = false;
+	l->pinged = l->asked = false;
+	l->late = MSG_NOBODY;
 	for (int way = 0; way < PEER_TRAFFIC_WAYS; way++)
 		l->earlier[way] = l->traffic.wire[way];
 	pthread_mutex_unlock(&n->lock);

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define ANSWER		(1 / 3.0)	/* part of the patience in which a server can say for whom a worker waits */
+#define AGAIN		3		/* patience until the same wait is reported again */
 #define PER_SLICE	5u		/* most messages about a slice that wait: three first ones, a pull, a push */
 
 static int
@@ -26,7 +28,8 @@ alloc_send_queues(struct worker_net *n)
 		return err_nomem();
 	for (uint32_t s = 0; s < n->o->nservers; s++) {
 		n->link[s].net = n;
-		n->link[s].cap += 16;	/* norms of two steps, again, a sum, an epoch, stop, bye */
+		n->link[s].late = MSG_NOBODY;
+		n->link[s].cap += 16;	/* norms of two steps, again, a sum, an epoch, stop, bye, a question */
 		if ((n->link[s].ring = calloc(n->link[s].cap, sizeof(struct msg))) == NULL)
 			return err_nomem();
 	}
@@ -248,20 +251,55 @@ worker_net_unlock(struct worker_net *n)
 	pthread_mutex_unlock(&n->lock);
 }
 
+/*
+ * Tells all servers for which one this worker waits.  That one answers, if it is not late itself; it is asked once.
+ * The others tell it to workers that wait for this one.
+ */
+static void
+tell_servers(struct worker_net *n, uint32_t server)
+{
+	const struct msg m = { .type = MSG_WAIT, .incarnation = n->o->incarnation, .worker = n->o->rank,
+	    .slice = server };
+
+	n->link[server].late = MSG_NOBODY;
+	for (uint32_t s = 0; s < n->o->nservers; s++) {
+		struct link *l = &n->link[s];
+
+		if (l->lost || l->asked || (s != server && l->n > 0))
+			continue;
+		l->asked = s == server;
+		worker_net_send(n, s, &m);
+	}
+}
+
+/* With the lock: returns false if nothing has arrived until this time. */
+static bool
+wait_until(struct worker_net *n, uint64_t seen, double until)
+{
+	const struct timespec t = { .tv_sec = (time_t)until, .tv_nsec = (long)((until - floor(until)) * 1e9) };
+
+	while (n->events == seen && n->err == 0)
+		if (pthread_cond_timedwait(&n->arrived, &n->lock, &t) == ETIMEDOUT)
+			return false;
+	return true;
+}
+
 int
 worker_net_wait(struct worker_net *n, uint32_t server)
 {
-	double until = clk_s() + n->o->patience_s;
-	uint64_t seen = n->events;
-	struct timespec t = { .tv_sec = (time_t)until, .tv_nsec = (long)((until - floor(until)) * 1e9) };
+	const uint64_t seen = n->events;
+	const double from = clk_s(), most = n->o->patience_s * (n->told == 1 + seen ? AGAIN : 1);
 
-	while (n->events == seen && n->err == 0)
-		if (pthread_cond_timedwait(&n->arrived, &n->lock, &t) == ETIMEDOUT) {
+	/* The answer comes while there is still patience, unless the server itself is late. */
+	if (!wait_until(n, seen, from + most - n->o->patience_s * ANSWER)) {
+		tell_servers(n, server);
+		if (!wait_until(n, seen, from + most)) {
+			n->told = 1 + seen;
 			pthread_mutex_unlock(&n->lock);
 			worker_link_report_wait(n, server);
 			pthread_mutex_lock(&n->lock);
-			break;
 		}
+	}
 	return get_network_error(n);
 }
 

@@ -26,7 +26,8 @@ int	 worker_net_connect(struct worker_net *n);
 int	 worker_net_lock(struct worker_net *n);
 void	 worker_net_unlock(struct worker_net *n);
 /*
- * With the lock: waits for a message.  After the worker's patience it reports that it waits for `server`, and returns.
+ * With the lock: waits for a message.  After the worker's patience it reports that it waits for `server`, or for whom
+ * that server waits, and returns.
  * Returns 0, or the error that ended the connections; the lock is held either way.
  */
 int	 worker_net_wait(struct worker_net *n, uint32_t server);

@@ -25,6 +25,9 @@ struct link {
 	uint64_t	 earlier[PEER_TRAFFIC_WAYS];	/* bytes on earlier connections */
 	bool		 pinged;	/* the server's question `ping` is to be answered */
 	uint64_t	 ping;
+	bool		 asked;		/* a question for whom this worker waits is under way */
+	/* The answer: a worker, and the server for which that one waits; MSG_NOBODY: none. */
+	uint32_t	 late, behind;
 	struct peer_traffic	 traffic;
 };
 
@@ -41,6 +44,7 @@ struct worker_net {
 	pthread_t	 thread;
 	bool		 running, end;
 	uint64_t	 events;	/* messages received, so that no wake is missed */
+	uint64_t	 told;		/* 1 + events when it last reported a wait */
 	int		 err;		/* the error that ended the thread, or 0; and its line */
 	char		 line[ERR_LINE];
 };
@@ -58,7 +62,7 @@ int	 worker_link_push(struct worker_net *n, uint32_t s);
 void	 worker_link_count(const struct worker_net *n, struct link *l, enum peer_traffic_way way, const struct msg *m);
 /* Milliseconds until a lost connection is to be tried again, -1 if none is lost. */
 int	 worker_link_timeout(const struct worker_net *n);
-/* Reports the wait, for "server 1 (127.0.0.1:4242)". */
-void	 worker_link_report_wait(const struct worker_net *n, uint32_t s);
+/* Reports the wait for a server, "server 1 (127.0.0.1:4242)", or for whom that has named, as in "worker 0". */
+void	 worker_link_report_wait(struct worker_net *n, uint32_t s);
 
 #endif

@@ -24,7 +24,7 @@ static const char help[] =
     "  -r, --ranks          print a line for each rank, not the mean\n"
     "  --all                print all columns, not those that fit the screen\n"
     "  --csv                the same as --format csv\n"
-    "  --figures LIST       draw these of accuracy|loss|time|speed|traffic|rate, with commas (all)\n"
+    "  --figures LIST       draw these of accuracy|loss|time|speed|traffic|rate|lr, with commas (all)\n"
     "  --format text|markdown|tsv|csv|json (text)\n"
     "  --html FILE          write a self-contained report: tables and figures\n"
     "  --machines           print the machines and their hardware instead\n"
@@ -246,7 +246,7 @@ main(int argc, char *argv[])
 		case O_FIGURES:
 			if ((o.figures = plot_figures(optarg)) == 0)
 				front_wrong("--figures: '%.64s' is not a list of "
-				    "accuracy, loss, time, speed, traffic, rate", optarg);
+				    "accuracy, loss, time, speed, traffic, rate, lr", optarg);
 			break;
 		case O_FORMAT:
 			if ((o.form = table_form(optarg)) == TABLE_FORMS)

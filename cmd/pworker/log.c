@@ -121,6 +121,7 @@ void
 worker_log_close(struct worker_log *l)
 {
 	gpuload_close(l->gpus);
+	lr_find_free(&l->rates);
 	free(l->before);
 	if (l->rows != NULL && l->rows != stdout && fclose(l->rows) != 0 && !l->lost)
 		front_warn("--log", err_sys("close"));
@@ -152,6 +153,8 @@ log_event_row(struct worker_log *l, const struct train_event *ev)
 	    [TRAIN_END] = TSV_END };
 	struct tsv_row r = tsv_blank(kind[ev->kind], TSV_WORKER, l->rank, l->host);
 
+	if (l->finds && ev->kind == TRAIN_STEP)
+		r.event = TSV_SWEEP;
 	r.time_s = clk_s() - l->began;
 	r.step = ev->step;
 	if (ev->kind != TRAIN_END)
@@ -195,7 +198,7 @@ has_row(const struct worker_log *l, const struct train_event *ev)
 	case TRAIN_START:
 		return !ev->again;
 	case TRAIN_EPOCH: case TRAIN_VALIDATION:
-		return worker_log_speaks(l);
+		return worker_log_speaks(l) && !l->finds;
 	default:
 		return true;
 	}
@@ -260,6 +263,19 @@ worker_log_open(struct worker_log *l, const char *path)
 		front_die(name, err_sys("open"));
 }
 
+/* A batch whose loss is NaN is left out, which is no reason for a warning here. */
+static void
+note_rate(struct worker_log *l, const struct train_event *ev)
+{
+	int e = 1;
+
+	if (ev->kind == TRAIN_STEP && !l->found && (e = lr_find_add(&l->rates, ev->rate, ev->loss)) < 0)
+		front_die("--lr-find", e);
+	l->found |= e == 0;
+	if (ev->kind == TRAIN_FROM || ev->kind == TRAIN_WAIT || ev->kind == TRAIN_REMARK)
+		worker_log_say(l, ev);
+}
+
 void
 worker_log_event(void *arg, const struct train_event *ev)
 {
@@ -283,7 +299,10 @@ worker_log_event(void *arg, const struct train_event *ev)
 	default:
 		break;
 	}
-	worker_log_say(l, ev);
+	if (l->finds)
+		note_rate(l, ev);
+	else
+		worker_log_say(l, ev);
 	if (has_row(l, ev))
 		log_event_row(l, ev);
 	l->lost = flush_rows(l);

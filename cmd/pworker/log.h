@@ -11,6 +11,7 @@
 #include "train/train.h"
 #include "watch/gpuload.h"
 #include "watch/load.h"
+#include "pworker/lr_find.h"
 #include "log/tsv.h"
 #include "train/checkpoint.h"
 
@@ -34,6 +35,9 @@ struct worker_log {
 	uint64_t batches;			/* likewise */
 	uint64_t trained;			/* steps of this process */
 	bool	 lost;			/* rows cannot be written */
+	bool	 finds;			/* the run tries learning rates, */
+	bool	 found;			/* and has diverged */
+	struct lr_find rates;
 	struct load load;		/* at the previous row of the load */
 	struct gpuload *gpus;		/* NULL: no GPU, or no NVML */
 	struct split_place place[SPLIT_MOST];	/* [places] the GPUs */
@@ -61,6 +65,8 @@ bool	worker_log_style(const char *name, enum worker_style *style);
 /* Whether this worker reports figures that belong to an epoch: all workers share them if synchronous. */
 bool	worker_log_speaks(const struct worker_log *l);
 void	worker_log_say(struct worker_log *l, const struct train_event *ev);
+/* The result of a run that tries learning rates. */
+void	worker_log_rates(const struct worker_log *l);
 /* console.c: lines in tally's own words, and what remains after a signal. */
 void	worker_log_console(struct worker_log *l, const struct train_event *ev);
 void	worker_log_stopped(const struct worker_log *l);

@@ -95,6 +95,19 @@ print_epoch(struct worker_log *l, const struct train_event *ev)
 }
 
 void
+worker_log_rates(const struct worker_log *l)
+{
+	double lowest, steepest;
+
+	if (lr_find_rates(&l->rates, &lowest, &steepest))
+		front_say("the loss falls fastest at --lr %.2g and is lowest at %.2g%s; try --lr %.2g", steepest,
+		    lowest, l->found ? ", before it diverges" : "", lowest / 10);
+	else
+		front_say("the loss of %zu steps does not fall clearly at any rate; "
+		    "try more --steps or a larger --batch", l->rates.n);
+}
+
+void
 worker_log_say(struct worker_log *l, const struct train_event *ev)
 {
 	switch (ev->kind) {

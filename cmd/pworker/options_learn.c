@@ -15,6 +15,7 @@ static const char help[] =
     "       warmup:E[:FROM],RATE  FROM + (RATE - FROM) (s + 1) / steps at step s     ,xFACTOR@EPOCH  any number\n"
     "       ,cosine[:END]@E  END + (RATE - END) (1 + cos(pi p)) / 2     ,linear[:END]@E  ... times 1 - p\n"
     "       ,poly:P[:END]@E  ... (1 - p)^P     ,exp:F  RATE F^epoch     ,triangle:LOW@PERIOD  down and up\n"
+    "  --lr-find           try rates from 1e-5 to 10 in 200 or --steps N steps, and propose one\n"
     "  --optimizer sgd|nesterov|adam|adamw|rmsprop|lars|muon (sgd)          d: the mean gradient, t: the update\n"
     "       sgd       m = M m - lr (d + D w);  w = w + m                                          as MXNet\n"
     "       nesterov  d = d + D w;  m = M m + d;  w = w - lr (d + M m)         as PyTorch, and those below\n"
@@ -146,6 +147,7 @@ static const struct worker_option learn_options[] = {
 	{ "l1", WORKER_REAL, LEARN(l1), 0, 1e30, .needs = NEED_TRAINING },
 	{ "lookahead", WORKER_VALUE, .apply = parse_lookahead, .needs = NEED_TRAINING },
 	{ "lr", WORKER_VALUE, .apply = parse_rate, .needs = NEED_TRAINING },
+	{ "lr-find", WORKER_FLAG, WORKER_MEMBER(lr_find), .needs = NEED_TRAINING },
 	{ "lr-mult", WORKER_VALUE, .apply = add_group_rule, .needs = NEED_TRAINING },
 	{ "lr-scale", WORKER_VALUE, .apply = parse_rate_scale, .needs = NEED_TRAINING },
 	{ "momentum", WORKER_REAL, LEARN(momentum), 0, 1, .needs = NEED_TRAINING },
@@ -255,12 +257,39 @@ set_if_given(float *to, double v)
 		*to = (float)v;
 }
 
+/* The rates are those of the sweep, and its weights are of no use.  A recipe's options give way. */
+static void
+settle_rate_search(struct pworker *p)
+{
+	static const char *const without[] = { "lr", "epochs", "save", "val", "resume", "resume-last", "ema", "swa",
+	    "lookahead", "lr-scale", "on-nan" };
+	struct train_opt *t = &p->train;
+
+	for (size_t i = 0; i < sizeof(without) / sizeof(*without); i++)
+		if (worker_given(p, without[i]) == WORKER_GIVEN)
+			front_wrong("--lr-find: does not go with --%s", without[i]);
+	if (t->steps == 0)
+		t->steps = LR_FIND_STEPS;
+	if (t->steps < 2)
+		front_wrong("--lr-find: needs at least 2 --steps");
+	t->sched = (struct sched){ .base = t->sched.base, .curve = SCHED_SWEEP, .from = LR_FIND_FROM,
+	    .end = LR_FIND_TO, .steps = t->steps };
+	t->epochs = UINT32_MAX;
+	t->save = t->val = t->resume = NULL;
+	t->keep = t->patience = 0;
+	t->best = p->resume_last = false;
+	p->learn.average = (struct average){ .kind = AVERAGE_NONE };
+	t->skip_nan = true;
+}
+
 static void
 settle_learn_options(struct pworker *p)
 {
 	struct opt_hyper *h = &p->train.ps.hyper;
 	struct worker_learn *l = &p->learn;
 
+	if (p->lr_find)
+		settle_rate_search(p);
 	opt_usual(l->rule, h);
 	if (worker_given(p, "lr") == WORKER_ABSENT)
 		p->train.sched.base = default_rate(l->rule);

@@ -76,7 +76,7 @@ struct pworker {
 	uint64_t	 trace_first, trace_steps;
 	enum worker_style style;	/* of the lines for people */
 	uint64_t	 profile;	/* steps to profile instead of training; 0: none */
-	bool		 print, resume_last, plain;
+	bool		 print, resume_last, plain, lr_find;
 	struct worker_classes class;
 	char		*found;		/* the checkpoint that --resume-last found, or NULL; owned */
 	uint8_t		 given[WORKER_OPTIONS];	/* enum worker_given of each row of all tables */

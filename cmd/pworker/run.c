@@ -19,7 +19,7 @@
 
 #define ONCE_S 0.5	/* signals within this time are one: timeout(1) signals a process and its group */
 
-#define LOG_LOST (-1)	/* stop without a signal: rows of the log cannot be written */
+#define NO_SIGNAL (-1)	/* stop without a signal: rows of the log cannot be written, or --lr-find has found */
 
 static volatile sig_atomic_t stop;
 static double stop_s;	/* time of the first signal */
@@ -94,8 +94,8 @@ on_event(void *arg, const struct train_event *ev)
 	if (ev->kind == TRAIN_START)
 		catch_signals();
 	worker_log_event(arg, ev);
-	if (l->lost && stop == 0)
-		stop = LOG_LOST;
+	if ((l->lost || l->found) && stop == 0)
+		stop = NO_SIGNAL;
 }
 
 /* key: the job's. */
@@ -137,7 +137,7 @@ run_training(struct pworker *p, double began_s)
 	struct train_opt *t = &p->train;
 	struct worker_log l = { .began = began_s, .rank = t->ps.rank, .nworkers = t->ps.nworkers,
 	    .sync = t->ps.slack == STALE_SYNC, .net = p->net, .engine = t->engine->name, .frequent = p->frequent,
-	    .style = p->style, .epochs = t->epochs, .steps = t->steps };
+	    .style = p->style, .finds = p->lr_find, .epochs = t->epochs, .steps = t->steps };
 	struct buf options = { 0 };
 	int e = 0, closed;
 
@@ -160,7 +160,9 @@ run_training(struct pworker *p, double began_s)
 	if (p->trace != NULL)
 		open_trace(p, t);
 	e = train_run(t);
-	if (e == ERR_STOP)
+	if (p->lr_find && stop <= 0 && (e == 0 || e == ERR_STOP))
+		worker_log_rates(&l);
+	else if (e == ERR_STOP)
 		worker_log_stopped(&l);
 	worker_log_close(&l);
 	buf_free(&options);
@@ -215,6 +217,8 @@ worker_run(struct pworker *p, double began_s)
 
 	if ((t->engine = engine_find(p->engine)) == NULL)
 		front_die("--engine", ERR_ARG);
+	if (p->lr_find && t->ps.nworkers > 1)
+		front_wrong("--lr-find: runs in one worker, not in %u", t->ps.nworkers);
 	open_records(p, key);
 	worker_look(t->data.recs, &look);
 	worker_choose_shape(p, &look);

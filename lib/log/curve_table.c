@@ -14,6 +14,7 @@ static const struct table_column columns[LOGLINE_MEASURES] = {
 	[LOGLINE_RX] = { "rx", "rx_bytes", true, TABLE_BYTES, 7, NULL },
 	[LOGLINE_TX] = { "tx", "tx_bytes", true, TABLE_BYTES, 7, NULL },
 	[LOGLINE_GLOBAL_STEP] = { "global step", "global_step", true, 0, 11, NULL },
+	[LOGLINE_LR] = { "lr", "lr", true, 7, 2, NULL },
 	[LOGLINE_RX_PACKETS] = { "rx packets", "rx_packets", true, 0, 14, NULL },
 	[LOGLINE_TX_PACKETS] = { "tx packets", "tx_packets", true, 0, 14, NULL },
 	[LOGLINE_RX_RATE] = { "rx Mbit/s", "rx_mbit_per_s", true, 2, 12, NULL },

@@ -205,6 +205,14 @@ convert_tsv_row(const char *line, struct logline *l)
 		set_measure(l, LOGLINE_RX_SO_FAR, (double)r.received_bytes);
 	if (r.sent_bytes != TSV_NONE && r.sent_bytes > 0)
 		set_measure(l, LOGLINE_TX_SO_FAR, (double)r.sent_bytes);
+	if (r.event == TSV_SWEEP) {
+		l->by_step = true;
+		l->at = r.step;
+		set_measure(l, LOGLINE_LR, r.lr);
+		if (isfinite(r.loss))
+			set_measure(l, LOGLINE_TRAIN_LOSS, r.loss);
+		return 1;
+	}
 	val = r.event == TSV_VALIDATION;
 	if (r.event != TSV_EPOCH && !val)
 		return r.event == TSV_STEP;

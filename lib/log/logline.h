@@ -44,6 +44,7 @@ enum logline_measure {
 	LOGLINE_TX_RATE,
 	LOGLINE_RX_PEAK,	/* Mbit/s at most */
 	LOGLINE_TX_PEAK,
+	LOGLINE_LR,		/* learning rate of a step that tries it */
 	LOGLINE_MEASURES,
 	/* Counters of bytes since the start; their differences are RX and TX. */
 	LOGLINE_RX_SO_FAR = LOGLINE_MEASURES,

@@ -110,8 +110,8 @@ put_figure(struct plot_figure *f, const struct layout *a, unsigned k, const char
 	const double inside = a->kind == PLOT_TEXT ? a->panel - 5.0 : (a->panel - 90.0) / 15;
 	int e = plot_figure_place_names(f, 1 / inside);
 
-	e = e < 0 ? e : buf_put_fmt(out, "k = %u\nxlabel = '%s'\nylabel = '%s'\ndots = %d\nrows = %u\nwhole = %d\n", k,
-	    f->xlabel, f->ylabel, f->dots, f->rows, f->whole);
+	e = e < 0 ? e : buf_put_fmt(out, "k = %u\nxlabel = '%s'\nylabel = '%s'\ndots = %d\nrows = %u\nwhole = %d\n"
+	    "log_positions = %d\n", k, f->xlabel, f->ylabel, f->dots, f->rows, f->whole, f->log_positions);
 	e = e < 0 ? e : buf_put_fmt(out, "logarithmic = %d\nfrom = %.9g\nto = %.9g\nlow = %.9g\nmost = %.9g\n", f->log,
 	    f->from, f->to, f->low, f->high);
 	e = e < 0 ? e : buf_put_fmt(out, "first = '%s'\nsecond = '%s'\nlongest = %zu\n",

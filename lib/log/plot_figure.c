@@ -26,8 +26,9 @@ static const struct {
 	{ "speed", "samples/s", "samples/s", { LOGLINE_SPEED, LOGLINE_SPEED }, { "", "" } },
 	{ "traffic", "an epoch", "since the step before", { LOGLINE_RX, LOGLINE_TX }, { "received", "sent" } },
 	{ "rate", "Mbit/s", "Mbit/s", { LOGLINE_RX_RATE, LOGLINE_TX_RATE }, { "received", "sent" } },
+	{ "lr", "loss", "loss", { LOGLINE_TRAIN_LOSS, LOGLINE_VAL_LOSS }, { "", "" } },
 };
-enum { LOSS = 1, TIME = 2, TRAFFIC = 4, RATE = 5 };
+enum { LOSS = 1, TIME = 2, TRAFFIC = 4, RATE = 5, LR = 6 };
 
 /* Dark enough for text on white. */
 static const uint32_t colours[] = { 0x1b6ca8, 0xc8442c, 0x2e8540, 0x7b4ea3, 0xa8720a, 0x00798c, 0xb0307a, 0x8d5524,
@@ -93,7 +94,8 @@ get_value(const struct curve_row *r, unsigned kind, int which, double *v)
 {
 	enum logline_measure m = figures[kind].measure[which];
 
-	if (r->at == LOGLINE_WHOLE || !r->has[m])
+	/* Losses of different learning rates have a figure of their own. */
+	if (r->at == LOGLINE_WHOLE || !r->has[m] || r->has[LOGLINE_LR] != (kind == LR))
 		return false;
 	*v = r->value[m];
 	if (kind == TIME && which == 1) {
@@ -157,7 +159,8 @@ add_run(struct plot_figure *f, const struct curve_rows *rows, size_t first, size
 	    pair && which == 0);
 	for (; n > 0 && e == 0; n--, r++)
 		if (get_value(r, kind, which, &v))
-			e = f->dots ? add_point(f, v, f->rows) : add_point(f, (double)r->at, v);
+			e = f->dots ? add_point(f, v, f->rows) :
+			    add_point(f, kind == LR ? r->value[LOGLINE_LR] : (double)r->at, v);
 	return e;
 }
 
@@ -178,8 +181,9 @@ add_runs(struct plot_figure *f, const struct curve_rows *rows, unsigned kind, un
 	only = pair || (kind == TIME && !has[1]) ? "" : which[has[1]];
 	for (size_t i = 0; i < rows->n; i++)
 		by_step |= rows->row[i].by_step;
-	f->whole = true;
-	snprintf(f->xlabel, sizeof(f->xlabel), "%s", by_step ? "step" : "epoch");
+	f->whole = kind != LR;
+	f->log_positions = kind == LR;
+	snprintf(f->xlabel, sizeof(f->xlabel), "%s", kind == LR ? "learning rate" : by_step ? "step" : "epoch");
 	unit = by_step ? figures[kind].unit_by_step : figures[kind].unit;
 	if (only[0] == 0)
 		snprintf(f->ylabel, sizeof(f->ylabel), "%s", unit);
@@ -253,14 +257,14 @@ static void
 fit_values(struct plot_figure *f, unsigned kind)
 {
 	const int axis = f->dots ? 0 : 1;
+	const bool loss = kind == LOSS || kind == LR;
 	double low = INFINITY, high = -INFINITY, margin;
 
 	for (size_t i = 0; i < f->points; i++) {
 		low = fmin(low, f->point[i][axis]);
 		high = fmax(high, f->point[i][axis]);
 	}
-	f->log = low > 0 && kind != 0 && high > low * (kind == LOSS ? LOG_RATIO : FAR_RATIO) &&
-	    (kind == LOSS || f->lines > 2);
+	f->log = low > 0 && kind != 0 && high > low * (loss ? LOG_RATIO : FAR_RATIO) && (loss || f->lines > 2);
 	if (f->log) {
 		f->low = low / pow(high / low, 0.05);
 		f->high = high * pow(high / low, 0.05);

@@ -2,9 +2,9 @@
  * plot_figure - the lines, axes and labels of one figure.
  *
  * A figure has up to two measures: training and validation, or received and sent bytes.  A position is a value of the x
- * axis: an epoch, a step or a time.  With one run each measure is a line of its own colour.  With several, each run has
- * a colour, and its first measure is dashed and lighter.  With more than `pairs` runs only the second measure is drawn,
- * if there is one.  If no run has two positions, each run is a row of dots instead.
+ * axis: an epoch, a step, a time or a learning rate.  With one run each measure is a line of its own colour.  With
+ * several, each run has a colour, and its first measure is dashed and lighter.  With more than `pairs` runs only the
+ * second measure is drawn, if there is one.  If no run has two positions, each run is a row of dots instead.
  *
  * Threads: no state.
  */
@@ -13,7 +13,7 @@
 
 #include "log/plot.h"
 
-#define PLOT_FIGURE_KINDS	6
+#define PLOT_FIGURE_KINDS	7
 
 struct plot_line {
 	char	 name[LOGLINE_LABEL];	/* "" for none */
@@ -31,6 +31,7 @@ struct plot_figure {
 	unsigned rows;			/* of dots, from 1 at the top */
 	bool	 log;			/* the axis of the values is logarithmic */
 	bool	 whole;			/* positions are whole numbers */
+	bool	 log_positions;		/* the axis of positions is logarithmic */
 	double	 from, to;		/* range of positions */
 	double	 low, high;		/* range of values */
 	const char *first, *second;	/* meaning of dashed and solid lines, or NULL */

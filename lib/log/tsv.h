@@ -24,6 +24,7 @@
 #define TSV_EVENTS(X) \
 	X(TSV_START, "start")		/* training begins */ \
 	X(TSV_STEP, "step")		/* the steps since the row before */ \
+	X(TSV_SWEEP, "sweep")		/* a step of a run that tries learning rates */ \
 	X(TSV_EPOCH, "epoch")		/* a whole epoch, at its end */ \
 	X(TSV_VALIDATION, "validation")	/* one pass over the validation data */ \
 	X(TSV_SAVE, "save")		/* a checkpoint is on disk */ \

@@ -10,7 +10,8 @@
 #   xlabel, ylabel        of the axes
 #   from, to, low, most
 #                         ranges of positions and values, fitted to the data
-#   logarithmic, whole    the axis of values is logarithmic; positions are whole numbers
+#   logarithmic, log_positions, whole
+#                         the axis of values, or of positions, is logarithmic; positions are whole numbers
 #   dots, rows            each run is a row of dots, and the number of rows
 #   first, second         meaning of dashed and solid lines, or ""
 #   lines                 blocks of $data: x and y
@@ -75,8 +76,9 @@ if (dots) {
 	set xlabel xlabel offset 0, (drawn ? 0.3 : 0) noenhanced
 	set label 1001 ylabel at graph 0, graph 1 left offset (drawn ? -4 : -8), (drawn ? 0.9 : 1) noenhanced
 	set format x "%.15g"
-	margin = 0.02 * (to - from)
+	margin = log_positions ? 0 : 0.02 * (to - from)
 	set xrange [from - margin:to + margin]
+	if (log_positions) { set logscale x; set format x "%g" }
 	if (whole && to - from < 16 && drawn) { set xtics ceil(from), 1 }
 	if (whole && ceil(from) == floor(to)) { set xtics (ceil(from)) }
 }

@@ -30,6 +30,7 @@ wrong(const char *text, int e)
 int
 main(void)
 {
+	const struct sched sweep = { .curve = SCHED_SWEEP, .from = 0.001, .end = 10, .steps = 5 };
 	char text[4096] = "0.1";
 
 	near(rate("0.1", 0, 390), 0.1, 1e-8, "a constant");
@@ -57,6 +58,10 @@ main(void)
 	near(rate("1,poly:2@10", 5, 1), 0.25, 1e-7, "a square");
 	near(rate("1,poly:2:0.2@10", 5, 1), 0.4, 1e-7, "to another end");
 	near(rate("1,exp:0.5", 29, 10), 0.25, 1e-7, "halved by each epoch");
+	near(sched_rate(&sweep, 0, 3, 1), 0.001, 1e-9, "a sweep begins at its first rate");
+	near(sched_rate(&sweep, 2, 3, 4), 0.1, 1e-7, "is at the geometric mean half way, whatever the epochs and workers");
+	near(sched_rate(&sweep, 4, 3, 1), 10, 1e-5, "and ends at its last rate");
+	ok(!sched_within(&sweep), "it needs no steps per epoch");
 	near(rate("1,triangle:0.2@4", 0, 10), 1, 1e-7, "a cycle begins above");
 	near(rate("1,triangle:0.2@4", 20, 10), 0.2, 1e-7, "is low in its middle");
 	near(rate("1,triangle:0.2@4", 70, 10), 0.6, 1e-7, "and comes again");

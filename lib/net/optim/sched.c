@@ -151,7 +151,7 @@ curve_at(const struct sched *s, double epoch)
 
 	p = p < 0 ? 0 : p > 1 ? 1 : p;
 	switch (s->curve) {
-	case SCHED_FLAT:
+	case SCHED_FLAT: case SCHED_SWEEP:
 		break;
 	case SCHED_COSINE:
 		return s->end + (s->base - s->end) * (1 + cos(PI * p)) / 2;
@@ -171,6 +171,8 @@ sched_rate(const struct sched *s, uint64_t step, uint64_t steps, double scale)
 	double epoch, rate, part;
 
 	assert(steps > 0);
+	if (s->curve == SCHED_SWEEP)
+		return (float)(s->from * pow(s->end / s->from, (double)step / ((double)s->steps - 1)));
 	epoch = (double)step / (double)steps;
 	/*
 	 * The first step is above the first rate, so that it has an effect; the last step of the
@@ -188,7 +190,7 @@ sched_rate(const struct sched *s, uint64_t step, uint64_t steps, double scale)
 bool
 sched_within(const struct sched *s)
 {
-	bool within = s->warmup > 0 || (s->curve != SCHED_FLAT && s->curve != SCHED_EXP);
+	bool within = s->warmup > 0 || (s->curve != SCHED_FLAT && s->curve != SCHED_EXP && s->curve != SCHED_SWEEP);
 
 	for (uint32_t i = 0; i < s->n; i++)
 		within |= s->part[i].at != floor(s->part[i].at);

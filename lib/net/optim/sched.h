@@ -24,6 +24,8 @@
  * 	exp		R F^floor(e)
  * 	triangle	LOW + (R - LOW) |1 - 2 frac(s / P)|
  *
+ * A sweep has no text: from `from` to `end` in `steps` steps, with the same factor between any two.
+ *
  * So the first step has the full rate, as in PyTorch's CosineAnnealingLR, PolynomialLR, ExponentialLR and MultiStepLR.
  * MXNet counts updates from 1: its CosineScheduler and PolyScheduler have at step s the rate of our step s + 1.
  * Warm-ups and factors are MXNet's.  OneCycleLR starts to decrease at the last step of the warm-up, this module one
@@ -42,7 +44,7 @@
 
 #define SCHED_PARTS 64
 
-enum sched_curve { SCHED_FLAT, SCHED_COSINE, SCHED_POLY, SCHED_EXP, SCHED_TRIANGLE };
+enum sched_curve { SCHED_FLAT, SCHED_COSINE, SCHED_POLY, SCHED_EXP, SCHED_TRIANGLE, SCHED_SWEEP };
 
 struct sched {
 	double	 base;
@@ -51,6 +53,7 @@ struct sched {
 	uint32_t n;
 	enum sched_curve curve;		/* linear is poly with power 1 */
 	double	 end, until;		/* of a curve: last rate and epoch; of a triangle: lowest rate and period */
+	uint64_t steps;			/* of a sweep, at least 2; all but from and end are ignored then */
 	double	 power;			/* of poly; the factor of exp */
 };
 

@@ -53,6 +53,7 @@ select_statistics(struct pworker *p, const char *option, char *file)
 static const struct worker_option eval_options[] = {
 	{ "confusion", WORKER_FLAG, WORKER_MEMBER(confusion), .needs = NEED_EVAL },
 	{ "eval", WORKER_VALUE, .apply = select_eval },
+	{ "final-views", WORKER_FLAG, WORKER_MEMBER(train.final_views), .needs = NEED_TRAINING | NEED_VIEWS },
 	{ "flip", WORKER_FLAG, WORKER_MEMBER(train.views.flip), .needs = NEED_VIEWS },
 	{ "no-average", WORKER_FLAG, WORKER_MEMBER(no_average), .needs = NEED_EVALUATION },
 	{ "predict", WORKER_VALUE, .apply = select_predict },
@@ -77,6 +78,10 @@ settle_eval_options(struct pworker *p)
 		front_wrong("--%s: needs --net", p->option[0].key);
 	if (statistics && p->train.devices != NULL && strchr(p->train.devices, ',') != NULL)
 		front_wrong("--statistics: runs on one device, not on %.64s", p->train.devices);
+	if (p->train.final_views && !p->train.views.flip && p->train.views.shift == 0)
+		front_wrong("--final-views: needs --flip or --shift");
+	if (p->train.final_views && (p->train.best || p->train.patience > 0))
+		front_wrong("--final-views: does not go with --best and --patience, which compare epochs");
 	if (p->nimage > 0 && (data != NULL || statistics))
 		front_wrong("%s: images do not go with %s", p->image[0], data != NULL ? "--data" : "--statistics");
 }

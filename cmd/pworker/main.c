@@ -30,7 +30,7 @@ static const char help[] =
     "  --resume-last           from the newest; --start FILE, --best, --patience N, --keep N: --help-keep\n"
     "  --eval FILE.safetensors print loss and accuracy on --data, with --confusion also of each class\n"
     "  --predict FILE.safetensors  print a row for each image   --top N (1)  classes; --no-average\n"
-    "  --flip, --shift N       average over mirror images, and shifts by N pixels, here and in validation\n"
+    "  --flip, --shift N       average over mirrored, shifted images; --final-views: in the last validation\n"
     "  --statistics FILE.safetensors  measure batch norm's statistics again, and write the weights to stdout\n"
     "  --engine cpu|ref|cuda   --threads N                  --dtype f32|tf32|bf16|f16\n"
     "  --servers HOST:PORT,... --worker I/W                 --key-file FILE, or --plain\n"

@@ -104,9 +104,17 @@ load_average(struct train *t)
 	return e == 0 ? en->load_aux(t->plan, t->average + t->graph->P) : e;
 }
 
+static int
+evaluate_batch(struct train *t, uint64_t epoch, const struct samples *s, struct engine_result *r)
+{
+	if (t->o->final_views && epoch + 1 < t->o->epochs)
+		return t->engine->evaluate(t->plan, s, r, NULL);
+	return tta_evaluate(t->views, s, r, NULL);
+}
+
 /* Evaluates this worker's part of the records to validate on. */
 static int
-validate_records(struct train *t, struct train_sums *s)
+validate_records(struct train *t, uint64_t epoch, struct train_sums *s)
 {
 	const struct batch *b;
 	struct engine_result r;
@@ -120,7 +128,7 @@ validate_records(struct train *t, struct train_sums *s)
 			train_tell(t, &(struct train_event){ .kind = TRAIN_BAD, .samples = b->bad, .text = b->why[0] });
 		if (b->s.n == 0)
 			continue;
-		if ((e = tta_evaluate(t->views, &b->s, &r, NULL)) < 0)
+		if ((e = evaluate_batch(t, epoch, &b->s, &r)) < 0)
 			return e;
 		s->loss += train_loss(r.loss);
 		s->correct += r.correct;
@@ -139,7 +147,7 @@ validate_epoch(struct train *t, uint64_t epoch)
 	uint64_t from = trace_now(t->trace);
 	int e;
 
-	if (!train_had_sum(t, TRAIN_VALIDATES) && (e = validate_records(t, &s)) < 0)
+	if (!train_had_sum(t, TRAIN_VALIDATES) && (e = validate_records(t, epoch, &s)) < 0)
 		return e;
 	if ((e = sum_over_workers(t, TRAIN_VALIDATES, &s)) < 0)
 		return e;

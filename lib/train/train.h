@@ -84,6 +84,7 @@ struct train_opt {
 	const uint32_t	*batches;		/* [ps.nworkers] data.batch of each worker if they differ, or NULL */
 	const char	*val;			/* .rec validated after each epoch, or NULL */
 	struct tta_opt views;			/* of the validation, whose probabilities are the mean over these */
+	bool		 final_views;		/* only in the last epoch: not with best and patience */
 	struct recs	*val_recs;		/* val, opened already and lent, or NULL */
 	const uint32_t	*val_class_of;		/* class_of [val_labels] of val, as that of data */
 	uint32_t	 val_labels;

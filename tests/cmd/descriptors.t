@@ -64,5 +64,6 @@ for fds in 0 2 "0 2"; do
 done
 closed 1 timeout 60 dlaunch -n 2 -s 0 -- ./shows 2>err
 is $? 1 "dlaunch fails if it cannot print its processes' output"
-like err '^dlaunch: standard output: write: Bad file descriptor$' "the error names the standard output"
+like err '^dlaunch: standard output: write: Bad file descriptor; stopping the workers$' \
+	"the error names the standard output"
 done_testing

@@ -53,6 +53,14 @@ pack() { mkdir -p "$1" && cat >"$1/data_batch_1.bin" && im2rec "$1/data_batch_1.
 pack 0 <raw
 net="pworker --net lenet --shape 3x32x32 --classes 10 --scale 0.0039 --batch 8"
 $net --data 0.rec --epochs 3 --lr 0.02 --val 0.rec --flip --shift 2 --save s >shifted.tsv 2>/dev/null
+$net --data 0.rec --epochs 3 --lr 0.02 --val 0.rec >plain.tsv 2>/dev/null
+$net --data 0.rec --epochs 3 --lr 0.02 --val 0.rec --flip --shift 2 --final-views >final.tsv 2>/dev/null
+val() { awk -F'\t' '$5 == "validation" { print $6, $9, $10 }' "$1"; }
+is "$(val final.tsv | head -2)" "$(val plain.tsv | head -2)" "--final-views validates without views before the last epoch"
+is "$(val final.tsv | tail -1)" "$(val shifted.tsv | tail -1)" "--final-views validates the last epoch with views"
+ok "views change the validation" test "$(val plain.tsv | tail -1)" != "$(val shifted.tsv | tail -1)"
+status 2 "--final-views without views is refused" $net --data 0.rec --val 0.rec --final-views
+status 2 "--final-views with --best is refused" $net --data 0.rec --val 0.rec --flip --final-views --best --save b
 rows() {
 	pworker --predict s-0003.safetensors --scale 0.0039 --batch 8 --top 10 "$@" 2>/dev/null | sed 1d | cut -f 1-3 |
 		sort -n -k1,1 -k2,2

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define BLOCK	(64u << 10)	/* bytes of a block: some records of TLS */
-#define KEPT	16u		/* spare blocks of a kind that stay allocated */
+#define KEPT	16u		/* spare blocks that stay allocated; those for lent bytes are small, and all stay */
 
 struct queue_block {
 	struct queue_block *next;
@@ -147,13 +147,14 @@ static void
 drop_block(struct queue *q)
 {
 	struct queue_block *b = q->first;
-	struct queue_spares *s = b->cap > 0 ? &q->spare : &q->ref;
 
 	q->first = b->next;
 	if (q->first == NULL)
 		q->last = NULL;
-	if (s->n < KEPT)
-		add_spare(s, b);
+	if (b->cap == 0)
+		add_spare(&q->ref, b);
+	else if (q->spare.n < KEPT)
+		add_spare(&q->spare, b);
 	else
 		free(b);
 }

@@ -2,8 +2,8 @@
  * queue - bytes that wait to be sent, in blocks that are reused.
  *
  * A struct queue of zeros is empty.  Short messages share a block, so that one write sends them.  Long ones may be
- * lent: then the queue refers to the caller's bytes.  A few empty blocks remain allocated, so that a steady stream
- * allocates nothing.
+ * lent: then the queue refers to the caller's bytes.  A few empty blocks, and all for lent bytes, remain allocated, so
+ * that a steady stream allocates nothing.
  */
 #ifndef WIRE_QUEUE_H
 #define WIRE_QUEUE_H

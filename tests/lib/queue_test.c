@@ -70,6 +70,10 @@ main(void)
 	is(play(1) + play(2) + play(3), 0, "random pieces in and out, every byte in its place");
 	ok(queue_lend(&q, own, 3) == 0 && queue_front(&q, &p) == 3 && p == own, "lent bytes are not copied");
 	queue_drop(&q, 3);
+	for (int i = 0; i < 100; i++)
+		queue_lend(&q, own, 3);
+	queue_drop(&q, 300);
+	is(q.ref.n, 100, "blocks for lent bytes stay allocated");
 	is(queue_front(&q, &p), 0, "an empty queue has no front");
 	queue_drop(&q, 0);
 	is(queue_room(&q, 3), 0, "room");

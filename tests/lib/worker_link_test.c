@@ -1,4 +1,7 @@
-/* worker_link_test - a worker connects again to a server that ends its connection, and knows when a server has ended. */
+/*
+ * worker_link_test - a worker connects again to a server that ends its connection, knows when a server has ended, and
+ * sends first what is needed first.
+ */
 #include "tap.h"
 
 #include "base/err.h"
@@ -9,6 +12,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -127,6 +131,114 @@ test_goodbye(struct worker_opt o)
 	pthread_join(thread, NULL);
 }
 
+enum { WIDE = 8192, LAST = 768 };	/* weights: 64 x WIDE in the first layer, WIDE x LAST in the last one */
+
+/* A server that reads no gradient before it may, and answers all with zeros. */
+struct slow {
+	struct conn	*conn;
+	int		 fd;		/* the listening socket */
+	int		 may[2];	/* a pipe: the gradients may be read */
+	bool		 reads;		/* gradients */
+	uint32_t	 first_layer;	/* slices below are of the first layer */
+	unsigned	 pushes;	/* slices of the last layer that have arrived */
+	unsigned	 before;	/* of those, before the last slice of the first layer */
+};
+
+/* Answers a message; a push only after the pipe has a byte. */
+static void
+answer_zeros(struct slow *h, const struct msg *m)
+{
+	static const float zeros[SHARD_PLAN_SLICE / sizeof(float)];
+	struct msg answer = { .type = m->type, .slice = m->slice, .payload = zeros, .len = m->len };
+	char byte;
+
+	if (m->type == MSG_HELLO)
+		answer = (struct msg){ .type = MSG_WELCOME, .flags = MSG_EMPTY };
+	if (m->type == MSG_INIT || m->type == MSG_PULL)
+		answer.type = MSG_WEIGHTS;
+	if (m->type == MSG_PULL)
+		return;		/* INIT has the length */
+	if (m->type == MSG_PUSH) {
+		if (!h->reads)
+			h->reads = read(h->may[0], &byte, 1) == 1;
+		if (m->slice >= h->first_layer)
+			h->pushes++;
+		else
+			h->before = h->pushes;
+		answer.type = MSG_WEIGHTS;
+		answer.step = m->step + 1;
+	}
+	conn_send(h->conn, &answer);
+}
+
+static void *
+serve_slowly(void *arg)
+{
+	struct slow *h = arg;
+	struct pollfd p = { .fd = h->fd, .events = POLLIN };
+	struct msg m;
+
+	poll(&p, 1, -1);
+	if (conn_take(accept4(h->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), key, &h->conn) < 0 ||
+	    !finish_handshake(h->conn))
+		return NULL;
+	while (conn_run(h->conn) == 0) {
+		p = (struct pollfd){ .fd = conn_fd(h->conn), .events = conn_events(h->conn) };
+		if (conn_next(h->conn, &m) == 1)
+			answer_zeros(h, &m);
+		else
+			poll(&p, 1, -1);
+	}
+	conn_close(h->conn);
+	return NULL;
+}
+
+static void
+test_order(void)
+{
+	char where[ADDR_TEXT], *servers[] = { where };
+	struct graph *g = graph_new(64, 1, 1);
+	struct worker_opt o = { .graph = g, .nworkers = 1, .server = servers, .nservers = 1, .key = key };
+	struct slow h = { .first_layer = 64 * WIDE / (SHARD_PLAN_SLICE / sizeof(float)) };
+	float *gradient, aux[1];
+	struct worker *wk;
+	pthread_t thread;
+	uint32_t at = 0;
+	uint64_t step = 0;
+	int small = 65536, e;
+
+	graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "a", .in = &at, .nin = 1, .k = WIDE }, &at);
+	graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "b", .in = &at, .nin = 1, .k = LAST }, &at);
+	graph_add(g, &(struct graph_node){ .op = GRAPH_SOFTMAX, .name = "loss", .in = &at, .nin = 1 }, &at);
+	gradient = calloc(g->P, sizeof(float));
+	o.w = calloc(g->P, sizeof(float));
+	o.aux = aux;
+	is(addr_listen("127.0.0.1:0", &h.fd, where), 0, "a slow server listens");
+	setsockopt(h.fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+	if (pipe(h.may) < 0 || pthread_create(&thread, NULL, serve_slowly, &h) != 0)
+		printf("Bail out! no thread\n"), exit(1);
+	if ((e = worker_open(&o, &wk)) == 0 && (e = worker_begin(wk, NULL, &step)) == 0)
+		e = worker_step(wk, 1, 0.1f);
+	for (uint32_t a = g->nw; e == 0 && a-- > 0;)
+		e = worker_push(wk, a, gradient);
+	if (e == 0)
+		e = worker_finish(wk, NULL);
+	(void)!write(h.may[1], "!", 1);
+	if (e == 0 && (e = worker_ready(wk)) == 0)
+		e = worker_bye(wk);
+	is(e, 0, "a worker whose server is slow makes a step");
+	worker_close(wk);
+	pthread_join(thread, NULL);
+	ok(h.pushes > 0 && h.before < h.pushes,
+	    "the first layer's gradient overtakes the last one's: %u of %u slices went before", h.before, h.pushes);
+	close(h.fd);
+	close(h.may[0]);
+	close(h.may[1]);
+	free(gradient);
+	free(o.w);
+	graph_free(g);
+}
+
 int
 main(void)
 {
@@ -151,6 +263,7 @@ main(void)
 	pthread_join(thread, NULL);
 	close(fd);
 	test_goodbye(o);
+	test_order();
 	graph_free(g);
 	return done();
 }

@@ -107,6 +107,30 @@ dial_server(struct worker_net *n, uint32_t s)
 	return e;
 }
 
+/*
+ * Takes the next message to send.  Of the gradients at the front it is that of the first slice, whose weights the next
+ * forward pass needs first: backward makes it last.
+ */
+static struct msg
+take_message(struct link *l)
+{
+	struct msg *head = &l->ring[l->head], *first = head, m;
+
+	for (uint32_t i = 0; i < l->n; i++) {
+		struct msg *at = &l->ring[(l->head + i) % l->cap];
+
+		if (at->type != MSG_PUSH)
+			break;
+		if (at->slice < first->slice)
+			first = at;
+	}
+	m = *first;
+	*first = *head;
+	l->head = (l->head + 1) % l->cap;
+	l->n--;
+	return m;
+}
+
 int
 worker_link_push(struct worker_net *n, uint32_t s)
 {
@@ -125,9 +149,7 @@ worker_link_push(struct worker_net *n, uint32_t s)
 			    .step = l->ping };
 			l->pinged = false;
 		} else {
-			m = l->ring[l->head];
-			l->head = (l->head + 1) % l->cap;
-			l->n--;
+			m = take_message(l);
 		}
 		worker_link_count(n, l, PEER_TRAFFIC_OUT, &m);
 		pthread_mutex_unlock(&n->lock);

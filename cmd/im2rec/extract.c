@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +24,7 @@
 
 struct extracting {
 	const char	*dir;
+	DIR		*into;		/* dir, so that nobody can replace it meanwhile */
 	struct names	 classes;
 	struct newtext	 list;
 };
@@ -49,50 +49,57 @@ name_class(const struct names *l, float label, char *name)
 		snprintf(name, NAME, "%.0f", (double)label);
 }
 
-static int
-make_dir(const char *path)
-{
-	return mkdir(path, 0777) < 0 && errno != EEXIST ? err_sys("%s: create", path) : 0;
-}
-
 /* Makes a directory, or refuses one that has files, so that none is overwritten or mixed with others. */
 static int
-make_empty_dir(const char *path)
+open_empty_dir(struct extracting *x)
 {
 	struct dirent *d;
 	size_t names = 0;
-	DIR *dir;
-	int e;
 
-	if ((e = make_dir(path)) < 0)
-		return e;
-	if ((dir = opendir(path)) == NULL)
-		return err_sys("%s: open", path);
-	while ((d = readdir(dir)) != NULL)
+	if (mkdir(x->dir, 0777) < 0 && errno != EEXIST)
+		return err_sys("%s: create", x->dir);
+	if ((x->into = opendir(x->dir)) == NULL)
+		return err_sys("%s: open", x->dir);
+	while ((d = readdir(x->into)) != NULL)
 		names += strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0;
-	closedir(dir);
-	return names == 0 ? 0 : err_fail(ERR_SYS, "%s: exists and is not empty", path);
+	return names == 0 ? 0 : err_fail(ERR_SYS, "%s: exists and is not empty", x->dir);
+}
+
+/* Opens the directory of a class.  Others may write to the one above it, and plant a link there. */
+static int
+open_class(const struct extracting *x, const char *class)
+{
+	int fd;
+
+	if (mkdirat(dirfd(x->into), class, 0777) < 0 && errno != EEXIST)
+		return err_sys("%s/%s: create", x->dir, class);
+	fd = openat(dirfd(x->into), class, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd >= 0 ? fd : err_sys("%s/%s: open without following links", x->dir, class);
 }
 
 /* Names the file by the record's id and, if an earlier record has the same id, also by its number. */
 static int
-create_extracted_file(struct extracting *x, const char *class, const struct imrec *rec, uint64_t number, char *name)
+create_extracted_file(const struct extracting *x, const char *class, const struct imrec *rec, uint64_t number,
+	char *name)
 {
-	const char *suffix = img_suffix(rec->image, rec->n);
-	char path[PATH_MAX];
-	int fd;
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+	const char *suffix = img_suffix(rec->image, rec->n), *file = name + strlen(class) + 1;
+	int dir, fd;
 
 	if (suffix == NULL)
 		return err_fail(ERR_ITEM, "its image has an unknown format");
+	if ((dir = open_class(x, class)) < 0)
+		return dir;
 	snprintf(name, 2 * NAME, "%s/%08" PRIu64 ".%s", class, rec->id, suffix);
-	snprintf(path, sizeof(path), "%s/%s", x->dir, name);
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	fd = openat(dir, file, flags, 0666);
 	if (fd < 0 && errno == EEXIST) {
 		snprintf(name, 2 * NAME, "%s/%08" PRIu64 "-%" PRIu64 ".%s", class, rec->id, number, suffix);
-		snprintf(path, sizeof(path), "%s/%s", x->dir, name);
-		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		fd = openat(dir, file, flags, 0666);
 	}
-	return fd >= 0 ? fd : err_sys("%s: create", path);
+	if (fd < 0)
+		fd = err_sys("%s/%s: create", x->dir, name);
+	close(dir);
+	return fd;
 }
 
 static int
@@ -113,13 +120,10 @@ static int
 extract_one(void *ctx, uint64_t number, const struct imrec *rec)
 {
 	struct extracting *x = ctx;
-	char class[NAME], name[2 * NAME], dir[PATH_MAX];
+	char class[NAME], name[2 * NAME];
 	int e, fd;
 
 	name_class(&x->classes, imrec_label(rec, 0), class);
-	snprintf(dir, sizeof(dir), "%s/%s", x->dir, class);
-	if ((e = make_dir(dir)) < 0)
-		return e;
 	if ((fd = create_extracted_file(x, class, rec, number, name)) < 0)
 		return fd;
 	if ((e = io_write(fd, rec->image, rec->n)) < 0)
@@ -138,12 +142,10 @@ begin_extraction(struct extracting *x, const char *rec)
 
 	while (n > 1 && x->dir[n - 1] == '/')
 		n--;
-	if (strlen(x->dir) + 3 * NAME > PATH_MAX)
-		return err_fail(ERR_LIMIT, "%.64s...: the name is too long", x->dir);
 	if ((list = malloc(n + sizeof(".lst"))) == NULL)
 		return err_nomem();
 	snprintf(list, n + sizeof(".lst"), "%.*s.lst", (int)n, x->dir);
-	if ((e = make_empty_dir(x->dir)) < 0 || (e = strcmp(rec, "-") != 0 ? classes_read(&x->classes, rec) : 0) < 0) {
+	if ((e = open_empty_dir(x)) < 0 || (e = strcmp(rec, "-") != 0 ? classes_read(&x->classes, rec) : 0) < 0) {
 		free(list);
 		return e;
 	}
@@ -165,6 +167,8 @@ im2rec_extract(const struct im2rec *o)
 	if (e == 0 && (e = newtext_seal(&x.list)) == 0)
 		e = newtext_commit(&x.list);
 	newtext_free(&x.list);
+	if (x.into != NULL)
+		closedir(x.into);
 	names_free(&x.classes);
 	im2rec_watch_end();
 	if (e < 0)

@@ -52,6 +52,18 @@ im2rec -o again.rec x.lst x
 ok "--extract writes a list that gives the same records" cmp t.rec again.rec
 status 1 "--extract exits with status 1 if its folder has files" im2rec --extract -o x t.rec
 like err '^im2rec: x: exists and is not empty' "--extract names a folder that is not empty"
+# Another user plants a link into the folder while im2rec waits for its records.
+mkfifo records && mkdir away
+im2rec --extract -o planted - <records 2>err & pid=$!
+exec 3>records
+until compgen -G "planted.lst*" >/dev/null; do read -rt 0.02 <> <(:); done
+ln -s "$PWD/away" planted/0
+cat t.rec >&3
+exec 3>&-
+wait $pid
+is $? 1 "--extract exits with status 1 if a folder of a class is a link"
+like err '^im2rec: planted/0: open without following links: ' "--extract names the link"
+is "$(ls away)" "" "--extract writes nothing through the link"
 status 0 "--to-tar exits with status 0 for sound records" im2rec --to-tar -o t.tar t.rec
 is "$(tar tf t.tar | sed -n '1,4p' | tr '\n' ' ')" "00000000.png 00000000.cls 00000001.png 00000001.cls " \
 	"--to-tar writes images and classes"

@@ -109,7 +109,7 @@ really_living() {
 	local p
 	for p in /proc/[0-9]*; do
 		case $(cat "$p/comm" 2>/dev/null) in
-		pworker | pserver) tr '\0' '\n' <"$p/environ" 2>/dev/null | grep -qxF "STAND=$STAND" && echo "${p#/proc/}" ;;
+		pworker | pserver) tr '\0' '\n' 2>/dev/null <"$p/environ" | grep -qxF "STAND=$STAND" && echo "${p#/proc/}" ;;
 		esac
 	done
 }

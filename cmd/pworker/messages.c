@@ -147,6 +147,8 @@ worker_log_say(struct worker_log *l, const struct train_event *ev)
 			worker_log_console(l, ev);
 		if (l->style == WORKER_TENSORFLOW)
 			print_line("session started");
+		if (ev->again)
+			front_say("was started again; goes on at step %" PRIu64, ev->step);
 		break;
 	case TRAIN_STEP:
 		print_speed(l, ev);

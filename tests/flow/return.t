@@ -60,6 +60,7 @@ check() {
 	ok "$1: a job whose processes are killed ends well" ends 0
 	ok "$1: processes were killed $killed times" test "$killed" -gt 0
 	like "$T/err" '^worker .: dlaunch: signal 9 ended this worker; it was started again' "$1: dlaunch reports it"
+	like "$T/err" '^worker .: pworker: was started again; goes on at step [0-9]+$' "$1: the worker names the step"
 	ok "$1: all weights have the bits of the undisturbed job" same_bits "$1"
 	ok "$1: the log has the rows of the undisturbed job, each once" rows "$T/$1.whole.log" "$T/$1.cut.log"
 	ok "$1: nothing is left" really_none_left

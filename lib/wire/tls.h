@@ -6,6 +6,8 @@
  * versions.  Both sides prove that they hold the key.  OpenSSL makes the handshake, and wire/seal.h the records that
  * follow, which any library of TLS 1.3 reads.
  *
+ * All connections of a process share one context of OpenSSL's for each role, which lives as long as the process.
+ *
  * The caller owns the socket.  No call waits for it, and writing to a closed one raises no signal.  A server allocates
  * nothing for a peer before its first byte.
  * Threads: one at a time.

@@ -20,9 +20,7 @@ struct tls {
 	uint8_t		 key[TLS_KEY];
 	char		 name[16];	/* of the key */
 	size_t		 allow;		/* bytes that may still be read, tls_allow() */
-	SSL_CTX		*ctx;		/* these three are of the handshake, and NULL after it */
-	SSL		*ssl;
-	BIO_METHOD	*method;
+	SSL		*ssl;		/* of the handshake, and NULL after it */
 	uint8_t		 secret[2][SEAL_SECRET];	/* of what the client and the server send */
 	bool		 has_secret[2];
 	struct seal	 send, receive;

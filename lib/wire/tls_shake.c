@@ -3,6 +3,7 @@
 #include "base/err.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -126,18 +127,57 @@ new_context(bool server)
 	return ctx;
 }
 
+/*
+ * The context of a role, which all connections of this process share: it holds no key.  NULL when out of memory; then
+ * the next connection tries again.
+ */
+static SSL_CTX *
+share_context(bool server)
+{
+	static _Atomic(SSL_CTX *) shared[2];
+	SSL_CTX *ctx = atomic_load(&shared[server]), *first = NULL;
+
+	if (ctx != NULL || (ctx = new_context(server)) == NULL ||
+	    atomic_compare_exchange_strong(&shared[server], &first, ctx))
+		return ctx;
+	SSL_CTX_free(ctx);	/* another thread was faster */
+	return first;
+}
+
+static BIO_METHOD *
+new_method(void)
+{
+	BIO_METHOD *m = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "a job's socket");
+
+	if (m == NULL)
+		return NULL;
+	BIO_meth_set_read(m, sock_read);
+	BIO_meth_set_write(m, sock_write);
+	BIO_meth_set_ctrl(m, sock_ctrl);
+	return m;
+}
+
+/* The functions of a socket, shared in the same way. */
+static BIO_METHOD *
+share_method(void)
+{
+	static _Atomic(BIO_METHOD *) shared;
+	BIO_METHOD *m = atomic_load(&shared), *first = NULL;
+
+	if (m != NULL || (m = new_method()) == NULL || atomic_compare_exchange_strong(&shared, &first, m))
+		return m;
+	BIO_meth_free(m);
+	return first;
+}
+
 static int
 start_tls(struct tls *t)
 {
+	SSL_CTX *ctx = share_context(t->server);
+	BIO_METHOD *method = share_method();
 	BIO *b;
 
-	if ((t->ctx = new_context(t->server)) == NULL || (t->ssl = SSL_new(t->ctx)) == NULL ||
-	    (t->method = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "a job's socket")) == NULL)
-		return err_nomem();
-	BIO_meth_set_read(t->method, sock_read);
-	BIO_meth_set_write(t->method, sock_write);
-	BIO_meth_set_ctrl(t->method, sock_ctrl);
-	if ((b = BIO_new(t->method)) == NULL)
+	if (ctx == NULL || method == NULL || (t->ssl = SSL_new(ctx)) == NULL || (b = BIO_new(method)) == NULL)
 		return err_nomem();
 	BIO_set_data(b, t);
 	BIO_set_init(b, 1);
@@ -154,11 +194,7 @@ void
 tls_end_handshake(struct tls *t)
 {
 	SSL_free(t->ssl);
-	SSL_CTX_free(t->ctx);
-	BIO_meth_free(t->method);
 	t->ssl = NULL;
-	t->ctx = NULL;
-	t->method = NULL;
 	OPENSSL_cleanse(t->key, sizeof(t->key));
 	OPENSSL_cleanse(t->secret, sizeof(t->secret));
 }

@@ -27,13 +27,6 @@ train() {
 	return "${PIPESTATUS[0]}"
 }
 steps() { grep -cs "worker 1: Epoch.*Batch" "$T/cut.err" || :; }
-# one WORD RANK: the process of the job with these arguments, while it runs.
-one() {
-	local p
-	for p in $(really_living); do
-		! tr '\0' ' ' 2>/dev/null <"/proc/$p/cmdline" | grep -q -e "$1 $2/2 " || echo "$p"
-	done
-}
 
 train whole || { echo "kills.sh: the undisturbed job failed" >&2; tail "$T/whole.err" >&2; exit 1; }
 train cut & pid=$!
@@ -44,12 +37,12 @@ for ((n = 0; n < kills; n++)); do
 	done
 	read -rt 0.0$((RANDOM % 90 + 10)) <> <(:) || :
 	case $((RANDOM % 6)) in
-	0) what="worker 0" p=$(one --worker 0) ;;
-	1) what="worker 1" p=$(one --worker 1) ;;
-	2) what="server 0" p=$(one --server 0) ;;
-	3) what="server 1" p=$(one --server 1) ;;
-	4) what="both workers" p="$(one --worker 0) $(one --worker 1)" ;;
-	5) what="worker and server" p="$(one --worker 0) $(one --server 1)" ;;
+	0) what="worker 0" p=$(real_process --worker 0) ;;
+	1) what="worker 1" p=$(real_process --worker 1) ;;
+	2) what="server 0" p=$(real_process --server 0) ;;
+	3) what="server 1" p=$(real_process --server 1) ;;
+	4) what="both workers" p="$(real_process --worker 0) $(real_process --worker 1)" ;;
+	5) what="worker and server" p="$(real_process --worker 0) $(real_process --server 1)" ;;
 	esac
 	# shellcheck disable=SC2086
 	kill -9 $p

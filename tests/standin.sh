@@ -113,6 +113,13 @@ really_living() {
 		esac
 	done
 }
+# real_process --worker|--server RANK: the one of them with this rank, in a job of two.
+real_process() {
+	local p
+	for p in $(really_living); do
+		! tr '\0' ' ' 2>/dev/null <"/proc/$p/cmdline" | grep -q -e "$1 $2/2 " || echo "$p"
+	done
+}
 really_none_left() {
 	local until=$((SECONDS + ${1:-$SOON}))
 	while [ -n "$(really_living)" ]; do

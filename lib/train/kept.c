@@ -14,6 +14,7 @@ struct kept_page {
 	_Atomic uint64_t since;		/* the bits of a double */
 	_Atomic uint64_t began;
 	_Atomic uint64_t parting;
+	_Atomic uint64_t unsaved;
 	_Atomic uint64_t told;		/* the newest step << TOLD_KINDS | the kinds of events at it */
 	struct {
 		_Atomic uint64_t  step;
@@ -157,6 +158,19 @@ kept_tell(struct kept *k, uint64_t step, unsigned kind)
 	told = k->page->told;
 	memory_store(k->memory, &k->page->told, (step > told >> TOLD_KINDS ? step << TOLD_KINDS : told) | bit);
 	return true;
+}
+
+void
+kept_put_unsaved(struct kept *k)
+{
+	if (has_page(k))
+		memory_store(k->memory, &k->page->unsaved, 1);
+}
+
+bool
+kept_unsaved(const struct kept *k)
+{
+	return has_page(k) && k->page->unsaved != 0;
 }
 
 void

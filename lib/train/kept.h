@@ -60,6 +60,9 @@ bool	 kept_find_sum(const struct kept *k, uint64_t step, uint32_t phase, double 
 
 /* Notes that the log has an event of this kind (below 16) at a step.  Returns false if a predecessor's log has it. */
 bool	 kept_tell(struct kept *k, uint64_t step, unsigned kind);
+/* A checkpoint could not be written: the run ends with a warning. */
+void	 kept_put_unsaved(struct kept *k);
+bool	 kept_unsaved(const struct kept *k);
 /* All is done but the goodbyes to the servers. */
 void	 kept_part(struct kept *k);
 bool	 kept_parting(const struct kept *k);

@@ -277,6 +277,9 @@ train_run(const struct train_opt *opt)
 	uint64_t epoch;
 	int e;
 
+	if (kept_unsaved(t.kept) && opt->event != NULL)
+		opt->event(opt->arg, &(struct train_event){ .kind = TRAIN_UNSAVED,
+		    .text = "one could not be written before this worker was started again" });
 	if (kept_parting(t.kept)) {
 		e = train_part(&t);
 	} else if ((e = train_open(&t)) == 0) {

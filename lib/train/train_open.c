@@ -145,20 +145,31 @@ join_job(struct train *t)
 	return t->step == t->first ? train_agree(t) : 0;
 }
 
-/* Checks now that checkpoints can be written, not after the first epoch. */
+/* Checks that checkpoints can be written. */
+static int
+check_save(const char *prefix)
+{
+	struct io_new f;
+	int e = io_create(&f, prefix);
+
+	if (e < 0)
+		err_within("%s", prefix);
+	else
+		io_abandon(&f);
+	return e;
+}
+
+/* Fails now, not after the first epoch.  A worker that was started again goes on, as its predecessor would have. */
 static int
 open_checkpoints(struct train *t)
 {
-	struct io_new f;
+	uint64_t step;
 	int e;
 
 	if (t->o->save == NULL || t->o->ps.rank != 0)
 		return 0;
-	if ((e = io_create(&f, t->o->save)) < 0) {
-		err_within("%s", t->o->save);
+	if (!kept_began(t->kept, &step) && (e = check_save(t->o->save)) < 0)
 		return e;
-	}
-	io_abandon(&f);
 	return checkpoint_open(&(struct checkpoint_opt){ .prefix = t->o->save, .graph = t->graph,
 	    .rule = t->o->ps.hyper.rule, .average = t->average != NULL, .mean_image = t->o->data.aug.mean,
 	    .trace = t->trace, .most = t->o->keep }, &t->keep);

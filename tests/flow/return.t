@@ -101,6 +101,16 @@ if have mnist; then
 		check "$name"
 	done
 
+	mkdir "$T/gone"
+	start gone/m -- "$@" --epochs 3
+	rm -rf "$T/gone"
+	line_of "$T/err" 'no checkpoint: ' 1
+	kill -9 "$(real_process --worker 0)"
+	ok "a worker returns although no checkpoint can be written" line_of "$T/err" 'server .: pserver: worker 0 is back' 2
+	mkdir "$T/gone"
+	ok "the job ends with status 1, as its predecessor could not write one" ends 1
+	like "$T/err" '^worker 0: Epoch\[2\] Train-accuracy' "the job has trained to its end"
+
 	set -- "$@" --epochs 1000
 	start none --respawn 0 -- "$@"
 	kill -9 "$(processes pworker | head -n 1)"

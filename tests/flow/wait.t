@@ -6,13 +6,6 @@
 export OMP_NUM_THREADS=1
 trap 'really_living | xargs -r kill -9; rm -rf "$T"' EXIT
 
-# process WORD RANK: the one of the job with these arguments.
-process() {
-	local p
-	for p in $(really_living); do
-		! tr '\0' ' ' <"/proc/$p/cmdline" | grep -q -e "$1 $2/2 " || echo "$p"
-	done
-}
 # goes_on: the workers report 2 more steps.
 goes_on() { line_of "$T/err" Speed $(($(grep -c Speed "$T/err") + 2)); }
 none_of() { ! grep "$1" "$T/err"; }
@@ -22,7 +15,7 @@ dlaunch -n 2 -s 2 --env STAND --env TALLY_SHARE pworker --net lenet --data "$MNI
 	--epochs 100000 >"$T/log" 2>"$T/err" & pid=$!
 ok "a job trains" line_of "$T/err" Speed 2
 
-stopped=$(process --worker 0)
+stopped=$(real_process --worker 0)
 kill -STOP "$stopped"
 ok "worker 1 names the stopped worker 0" line_of "$T/err" '^worker 1: pworker: waiting for worker 0$' 1
 ok "a server names it" line_of "$T/err" '^server .: pserver: waiting for worker 0 (' 1
@@ -30,7 +23,7 @@ ok "worker 1 does not name a server" none_of 'waiting for server'
 kill -CONT "$stopped"
 ok "the job goes on" goes_on
 
-stopped=$(process --server 1)
+stopped=$(real_process --server 1)
 kill -STOP "$stopped"
 for w in 0 1; do
 	ok "worker $w names the stopped server 1" line_of "$T/err" "^worker $w: pworker: waiting for server 1 (" 1

@@ -14,9 +14,10 @@ test_nothing(void)
 
 	kept_begin(&none, 3, &p);
 	kept_put_sum(&none, 3, 1, &v, 1);
+	kept_put_unsaved(&none);
 	kept_part(&none);
 	ok(!kept_began(&none, &step) && !kept_find(&none, 3, &p) && !kept_find_sum(&none, 3, 1, &v, 1) &&
-	    !kept_parting(&none), "without a memory nothing is kept");
+	    !kept_unsaved(&none) && !kept_parting(&none), "without a memory nothing is kept");
 	ok(!kept_began(NULL, &step) && kept_tell(NULL, 3, 1) && kept_tell(&none, 3, 1) && kept_tell(&none, 3, 1),
 	    "without a memory the log has every event");
 	ok(kept_since(&none, 7) > 6, "without a memory the process starts now");
@@ -46,6 +47,9 @@ test_place(void)
 	kept_put(&next, 6, &p);
 	ok(!kept_find(&next, 4, &p) && kept_find(&next, 5, &p) && kept_find(&next, 6, &p),
 	    "the figures before the newest two steps stay");
+	ok(!kept_unsaved(&next), "all checkpoints were written");
+	kept_put_unsaved(&next);
+	ok(kept_unsaved(&k), "a checkpoint could not be written");
 	ok(!kept_parting(&next), "work is left");
 	kept_part(&next);
 	ok(kept_parting(&k), "nothing is left but goodbyes");

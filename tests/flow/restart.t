@@ -22,18 +22,18 @@ args="--net mlp --shape 3x28x28 --data train.rec --lr 0.05 --scale 0.00390625 --
 
 status 0 "a job without faults exits with 0" dlaunch -n 2 -s 2 pworker $args --save whole
 status 0 "a job whose workers die is restarted" \
-	env DIES="--steps 6" dlaunch --restart 1 --env DIES --env BUILD -n 2 -s 2 bin/pworker $args --save w
+	env DIES="--steps 6" dlaunch --restart 1 --respawn 0 --env DIES --env BUILD -n 2 -s 2 bin/pworker $args --save w
 like err '^dlaunch: worker 0 on localhost: signal 9' "a worker was killed"
 like err '^worker 0: pworker: resumes from w-0001-000002\.safetensors$' "worker 0 reports the checkpoint from which it resumes"
 ok "the restarted job ends in the same bytes" cmp whole-0003.safetensors w-0003.safetensors
 status 0 "a job whose workers die before the first checkpoint is restarted" \
-	env DIES="--net none" dlaunch --restart 1 --env DIES --env BUILD \
+	env DIES="--net none" dlaunch --restart 1 --respawn 0 --env DIES --env BUILD \
 	-n 2 -s 2 bin/pworker $args --save v
 like err '^worker 0: pworker: resumes from the beginning: there is no checkpoint yet$' \
 	"worker 0 reports that there is no checkpoint yet"
 ok "the job restarted from the beginning ends in the same bytes" cmp whole-0003.safetensors v-0003.safetensors
 status 137 "without --restart a killed worker is the job's status" \
-	env DIES="--steps 6" dlaunch --env DIES --env BUILD -n 2 -s 2 bin/pworker $args --save u
+	env DIES="--steps 6" dlaunch --respawn 0 --env DIES --env BUILD -n 2 -s 2 bin/pworker $args --save u
 status 2 "--resume-last without --save is refused" pworker $args --resume-last
 like err '^pworker: --resume-last: needs --save$' "the error asks for --save"
 status 0 "--resume-last without a checkpoint is valid after --resume" \

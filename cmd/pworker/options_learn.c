@@ -15,7 +15,6 @@ static const char help[] =
     "       warmup:E[:FROM],RATE  FROM + (RATE - FROM) (s + 1) / steps at step s     ,xFACTOR@EPOCH  any number\n"
     "       ,cosine[:END]@E  END + (RATE - END) (1 + cos(pi p)) / 2     ,linear[:END]@E  ... times 1 - p\n"
     "       ,poly:P[:END]@E  ... (1 - p)^P     ,exp:F  RATE F^epoch     ,triangle:LOW@PERIOD  down and up\n"
-    "  --lr-find           try rates from 1e-5 to 10 in 200 or --steps N steps, and propose one\n"
     "  --optimizer sgd|nesterov|adam|adamw|rmsprop|lars|muon (sgd)          d: the mean gradient, t: the update\n"
     "       sgd       m = M m - lr (d + D w);  w = w + m                                          as MXNet\n"
     "       nesterov  d = d + D w;  m = M m + d;  w = w - lr (d + M m)         as PyTorch, and those below\n"
@@ -27,7 +26,8 @@ static const char help[] =
     "  --momentum M (0.9)  rmsprop: 0; muon: 0.95    --beta2 B (0.999)  rmsprop: 0.99; muon: 0.9, M of the rest\n"
     "  --epsilon X (1e-8)  lars: 0; muon: 1e-7       --trust T (0.001)  --turns N (5), --unit  of muon\n"
     "  --wd D (1e-5)       --l1 A (0)  d + A sign(w)           --clip C  each number of d, as clip_grad_value_\n"
-    "  --clip-norm C       d of all arrays together, as clip_grad_norm_\n"
+    "  --clip-norm C       d of all arrays together, as clip_grad_norm_      --lr-find  try rates, and propose one\n"
+    "  --class-weights CLASS=W,...  or balanced: multiply the loss of samples by the weight of their class (1)\n"
     "  --lr-mult PATTERN=X multiply the rate of the arrays of these names, as in fc*=10; again for more\n"
     "  --wd-mult PATTERN=X multiply their decay\n"
     "  --lr-scale none|sqrt|linear  multiply rates by the number of workers, or its root; linear as Horovod\n"
@@ -146,6 +146,7 @@ static const struct worker_option learn_options[] = {
 	{ "help-learn", WORKER_ACTION, .apply = print_learn_help },
 	{ "l1", WORKER_REAL, LEARN(l1), 0, 1e30, .needs = NEED_TRAINING },
 	{ "lookahead", WORKER_VALUE, .apply = parse_lookahead, .needs = NEED_TRAINING },
+	{ "class-weights", WORKER_TEXT, WORKER_MEMBER(class_weights), .needs = NEED_TRAINING },
 	{ "lr", WORKER_VALUE, .apply = parse_rate, .needs = NEED_TRAINING },
 	{ "lr-find", WORKER_FLAG, WORKER_MEMBER(lr_find), .needs = NEED_TRAINING },
 	{ "lr-mult", WORKER_VALUE, .apply = add_group_rule, .needs = NEED_TRAINING },

@@ -58,6 +58,7 @@ struct pworker {
 	uint32_t	 top;		/* rows of an image in a prediction, most probable classes first; 0: 1 */
 	struct buf	 freeze;	/* the values of --freeze, each with a zero after it */
 	uint32_t	*batch, nbatch;	/* [nbatch] the values of --batch; NULL: none */
+	const char	*class_weights;	/* CLASS=W,... or balanced, or NULL */
 	const char	*net, *engine, *mean;
 	struct autotune_cache *autotune;
 	const char	*key, *data_key;	/* files */
@@ -190,6 +191,8 @@ void	 worker_check_data(const struct pworker *p, const struct graph *g, const st
  */
 void	 worker_open_classes(struct pworker *p, const char *weights, const struct graph *g);
 void	 worker_close_classes(struct worker_classes *k);
+/* class_weights.c: the weight of each class in the loss, which the caller frees; NULL without --class-weights. */
+float	*worker_open_class_weights(const struct pworker *p, uint32_t classes);
 
 /*
  * Prepares images as the weights in `weights` were trained (NULL: as the options and the net's script say).  An option

@@ -212,7 +212,7 @@ worker_run(struct pworker *p, double began_s)
 	struct rendezvous *others = worker_join_rendezvous(p, key);
 	struct worker_look look;
 	struct graph *g;
-	float *mean;
+	float *mean, *weights;
 	int e;
 
 	if ((t->engine = engine_find(p->engine)) == NULL)
@@ -230,12 +230,14 @@ worker_run(struct pworker *p, double began_s)
 	t->data.aug.mean = mean = worker_open_preprocess(p, t->resume != NULL ? t->resume : t->start, g, &look);
 	worker_open_classes(p, t->resume != NULL ? t->resume : t->start, g);
 	worker_check_data(p, g, &look);
+	t->data.class_weight = weights = worker_open_class_weights(p, g->classes);
 	e = run_training(p, kept_since(&kept, began_s));
 	if (keeps)
 		memory_remove(&memory, p->state);
 	recs_close(t->data.recs);
 	recs_close(t->val_recs);
 	free(mean);
+	free(weights);
 	rendezvous_leave(others);
 	graph_free(g);
 	return e == ERR_STOP && stop > 0 ? 128 + stop : front_status();

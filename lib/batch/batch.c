@@ -116,7 +116,7 @@ samples_of(const struct batch_reader *r, struct batch_micro *p)
 	return (struct samples){
 		.n = close_gaps(p, r->cached != NULL ? 0 : r->sample), .c = a->c, .h = a->h, .w = a->w,
 		.y = p->y,
-		.mix = aug_mixes(a) ? p->mix : NULL,
+		.mix = aug_mixes(a) || r->opt.class_weight != NULL ? p->mix : NULL,
 		.x = r->pixels ? NULL : p->sample,
 		.pixel = r->pixels && r->cached == NULL ? p->sample : NULL,
 		.cached = r->cached != NULL ? p->cached : NULL,

@@ -207,16 +207,23 @@ take_turn(struct batch_reader *r, struct batch_lane *l, struct batch_micro *p, u
 	return n;
 }
 
+static float
+weight_of(const struct batch_reader *r, int32_t y)
+{
+	return r->opt.class_weight != NULL ? r->opt.class_weight[y] : 1;
+}
+
 /* Mixes sample i, which is m, with another of class y.  The class with the larger share comes first. */
 static void
 mix_sample(const struct batch_reader *r, struct batch_micro *p, uint32_t i, const struct made *m, const uint8_t *other,
     int32_t y)
 {
-	float share = m->plan.share;
+	float share = m->plan.share, weight = (1 - share) * weight_of(r, m->y) + share * weight_of(r, y);
 
 	aug_mix(&r->opt.aug, &m->plan, (const void *)other, (void *)m->to);
 	p->y[i] = share > 0.5f ? y : m->y;
-	p->mix[i] = share > 0.5f ? (struct samples_mix){ m->y, 1 - share } : (struct samples_mix){ y, share };
+	p->mix[i] = share > 0.5f ? (struct samples_mix){ m->y, 1 - share, weight } :
+	    (struct samples_mix){ y, share, weight };
 }
 
 /* Makes the sample after a part, which belongs to another part. */
@@ -251,7 +258,7 @@ make_part(struct batch_reader *r, struct batch_lane *l, struct batch_micro *p, u
 			p->id[i] = m.id;
 			p->y[i] = m.y;
 			p->mirror[i] = m.plan.mirror;
-			p->mix[i] = (struct samples_mix){ .other = m.y };
+			p->mix[i] = (struct samples_mix){ .other = m.y, .weight = weight_of(r, m.y) };
 		} else if (e < 0) {
 			note_sample_error(p, i, e);
 		}

@@ -15,10 +15,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A mixture of two samples: (1 - share) of class y and share, at most 1/2, of class `other`. */
+/*
+ * What the loss of a sample aims at: (1 - share) of class y and share, at most 1/2, of class `other`.  The weight
+ * multiplies its loss and its gradient in training.
+ */
 struct samples_mix {
 	int32_t		 other;
-	float		 share;
+	float		 share, weight;
 };
 
 struct samples_norm {
@@ -40,7 +43,7 @@ struct samples_cached {
 struct samples {
 	uint32_t	 n, c, h, w;
 	const int32_t	*y;		/* [n] class; of a mixture, the class with the larger share */
-	const struct samples_mix *mix;	/* [n], or NULL if samples are not mixed */
+	const struct samples_mix *mix;	/* [n], or NULL if samples are not mixed and have weight 1 */
 	const float	*x;		/* f32 [n,c,h,w]; or NULL, then pixel or cached is set */
 	const uint8_t	*pixel;		/* u8 [n,h,w,c], c 1 or 3; or NULL */
 	const struct samples_cached *cached;	/* [n] for engines with a device cache (engine.h); or NULL */

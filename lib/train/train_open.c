@@ -34,6 +34,7 @@ open_train_data(struct train *t, const char *path, struct recs *recs, bool train
 		/* Synchronous workers share the validation; the others are in different epochs. */
 		d.shuffle = false;
 		d.window = d.cache = 0;
+		d.class_weight = NULL;
 		d.class_of = t->o->val_class_of;
 		d.labels = t->o->val_labels;
 		d.aug = aug_plain(&d.aug);

@@ -3,7 +3,7 @@
  *
  *	p[k] = exp(x[k] - top) / sum over j of exp(x[j] - top),  top = max x
  *	q[k] = (1 - smooth) ((1 - share) (k == label) + share (k == other)) + smooth / K
- *	loss = log(sum) + top - sum over k of q[k] x[k];  dx[k] = p[k] - q[k]
+ *	loss = weight (log(sum) + top - sum over k of q[k] x[k]);  dx[k] = weight (p[k] - q[k])
  *
  * Subtracting top keeps exp from overflowing.  One thread is enough for the few scores of a batch.
  */
@@ -42,7 +42,8 @@ cpu_head_forward(const struct cpu_view *x, const struct cpu_view *prob, const in
 		float *p = cpu_at(prob, i, 0);
 		size_t before;
 
-		result->loss += loss_of_sample(cpu_at(x, i, 0), p, x->c, (size_t)label[i], &mix[i], smooth);
+		result->loss += (double)mix[i].weight *
+		    loss_of_sample(cpu_at(x, i, 0), p, x->c, (size_t)label[i], &mix[i], smooth);
 		before = score_rank(p, x->c, (size_t)label[i]);
 		result->correct += before == 0;
 		result->top5 += before < ENGINE_TOP;
@@ -60,5 +61,7 @@ cpu_head_backward(const struct cpu_view *prob, const int32_t *label, const struc
 			p[k] -= smooth / (float)prob->c;
 		p[label[i]] -= (1 - smooth) * (1 - mix[i].share);
 		p[mix[i].other] -= (1 - smooth) * mix[i].share;
+		for (size_t k = 0; mix[i].weight != 1 && k < prob->c; k++)
+			p[k] *= mix[i].weight;
 	}
 }

@@ -163,9 +163,8 @@ bind_batch(struct engine_plan *p, const struct samples *s, bool train)
 	for (uint32_t i = 0; i < s->n; i++)
 		samples_f32(s, i, 1, cpu_at(&p->data, i, 0));
 	memcpy(p->label, s->y, s->n * sizeof(*s->y));
-	memset(p->mix, 0, s->n * sizeof(*p->mix));
-	if (train && s->mix != NULL)
-		memcpy(p->mix, s->mix, s->n * sizeof(*p->mix));
+	for (uint32_t i = 0; i < s->n; i++)
+		p->mix[i] = train && s->mix != NULL ? s->mix[i] : (struct samples_mix){ .weight = 1 };
 	return 0;
 }
 

@@ -188,9 +188,10 @@ fill_labels(struct engine_plan *p, const struct samples *s, bool train)
 	uint32_t *key = pass_input_at(p, p->kept.key);
 
 	for (uint32_t i = 0; i < s->n; i++) {
-		l[i] = (struct kernel_label){ .y = s->y[i] };
+		l[i] = (struct kernel_label){ .y = s->y[i], .weight = 1 };
 		if (train && s->mix != NULL)
-			l[i] = (struct kernel_label){ s->y[i], s->mix[i].other, s->mix[i].share };
+			l[i] = (struct kernel_label){ s->y[i], s->mix[i].other, s->mix[i].share,
+			    s->mix[i].weight };
 	}
 	for (uint32_t i = 0; train && p->ndrop > 0 && i < p->graph->n; i++)
 		for (uint32_t k = 0; p->graph->node[i].op == GRAPH_DROPOUT && k < s->n; k++)

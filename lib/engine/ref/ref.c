@@ -195,9 +195,8 @@ copy_batch(struct engine_plan *p, const struct samples *s, bool train)
 		return e;
 	samples_f32(s, 0, s->n, p->y[0]);
 	memcpy(p->label, s->y, s->n * sizeof(*s->y));
-	memset(p->mix, 0, s->n * sizeof(*p->mix));
-	if (train && s->mix != NULL)
-		memcpy(p->mix, s->mix, s->n * sizeof(*p->mix));
+	for (uint32_t i = 0; i < s->n; i++)
+		p->mix[i] = train && s->mix != NULL ? s->mix[i] : (struct samples_mix){ .weight = 1 };
 	p->n = s->n;
 	ref_half_output(p, 0);
 	return 0;

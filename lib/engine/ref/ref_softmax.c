@@ -56,8 +56,8 @@ ref_softmax_forward(struct engine_plan *p, uint32_t i)
 		float *prob = p->y[i] + n * classes;
 		size_t label = (size_t)p->label[n], before;
 
-		p->result.loss += compute_softmax(x, prob, classes) - target_score(x, classes, label, &p->mix[n],
-		    p->train ? l->smooth : 0);
+		p->result.loss += (double)p->mix[n].weight * (compute_softmax(x, prob, classes) -
+		    target_score(x, classes, label, &p->mix[n], p->train ? l->smooth : 0));
 		before = score_rank(prob, classes, label);
 		p->result.correct += before == 0;
 		p->result.top5 += before < ENGINE_TOP;
@@ -76,8 +76,9 @@ ref_softmax_backward(struct engine_plan *p, uint32_t i)
 		float sure = 1 - l->smooth;
 
 		for (size_t k = 0; k < classes; k++)
-			dx[k] += p->y[i][n * classes + k] - (k == (size_t)p->label[n] ? sure * (1 - mix->share) : 0) -
-			    (k == (size_t)mix->other ? sure * mix->share : 0) - l->smooth / (float)classes;
+			dx[k] += mix->weight * (p->y[i][n * classes + k] -
+			    (k == (size_t)p->label[n] ? sure * (1 - mix->share) : 0) -
+			    (k == (size_t)mix->other ? sure * mix->share : 0) - l->smooth / (float)classes);
 	}
 }
 

@@ -5,10 +5,10 @@
 #ifndef ENGINE_CUDA_KERNEL_KERNEL_SOFTMAX_H
 #define ENGINE_CUDA_KERNEL_KERNEL_SOFTMAX_H
 
-/* The target of a sample: (1 - share) of class y and share of class other. */
+/* The target of a sample: (1 - share) of class y and share of class other, and the weight of its loss. */
 struct kernel_label {
 	int32_t	 y, other;
-	float	 share;
+	float	 share, weight;
 };
 
 /*
@@ -51,11 +51,11 @@ kernel_softmax_at(const struct kernel_softmax *a, uint32_t i, int type)
 	/* log p is x - top - log sum, which is finite even if p underflows. */
 	aimed = (1 - (double)l->share) * (kernel_at(a->x, i, (uint32_t)l->y, type) - top) +
 	    (double)l->share * (kernel_at(a->x, i, (uint32_t)l->other, type) - top);
-	a->loss[i] = (float)(log(sum) - (1 - (double)a->smooth) * aimed - a->smooth * scores / c);
+	a->loss[i] = (float)((double)l->weight * (log(sum) - (1 - (double)a->smooth) * aimed - a->smooth * scores / c));
 	a->rank[i] = rank;
 }
 
-/* dx = scale (p - q).  Index: sample c + class. */
+/* dx = weight scale (p - q).  Index: sample c + class. */
 struct kernel_softmax_back {
 	const float *prob;
 	const struct kernel_label *label;
@@ -72,7 +72,7 @@ kernel_softmax_back_at(const struct kernel_softmax_back *a, uint32_t i, int type
 	float sure = 1 - a->smooth, q = a->smooth / (float)c;
 
 	q += (k == (uint32_t)l->y ? sure * (1 - l->share) : 0) + (k == (uint32_t)l->other ? sure * l->share : 0);
-	kernel_set(a->dx, n, k, (a->prob[i] - q) * (a->scale != NULL ? *a->scale : 1), type);
+	kernel_set(a->dx, n, k, l->weight * (a->prob[i] - q) * (a->scale != NULL ? *a->scale : 1), type);
 }
 
 /* *bad becomes 1 if a value of x is not finite.  All threads that write it write the same. */

@@ -369,12 +369,12 @@ conn_send(struct conn *c, const struct msg *m)
 		return 0;
 	if (c->out.n > CONN_QUEUE - n)
 		return err_fail(ERR_LIMIT, "%s: does not read: %zu bytes wait to be sent", c->peer, c->out.n);
-	if ((e = queue_room(&c->out, lent ? MSG_HEAD : n)) < 0)
-		return e;
 	msg_head(m, head);
-	queue_put(&c->out, head, MSG_HEAD);
 	if (lent)
-		return queue_lend(&c->out, m->payload, m->len);
+		return queue_lend(&c->out, head, MSG_HEAD, m->payload, m->len);
+	if ((e = queue_room(&c->out, n)) < 0)
+		return e;
+	queue_put(&c->out, head, MSG_HEAD);
 	queue_put(&c->out, m->payload, m->len);
 	return 0;
 }

@@ -13,14 +13,14 @@ struct queue_block {
 	struct queue_block *next;
 	const uint8_t *p;	/* p[at..n) waits; own[] or lent */
 	size_t	 at, n;
-	size_t	 cap;		/* bytes of own[]; 0: lent */
+	size_t	 cap;		/* bytes of own[] that queue_put() may fill; 0: lent bytes, or those before them */
 	uint8_t	 own[];
 };
 
 static struct queue_block *
 new_block(size_t cap)
 {
-	struct queue_block *b = malloc(sizeof(*b) + cap);
+	struct queue_block *b = malloc(sizeof(*b) + (cap > 0 ? cap : QUEUE_HEAD));
 
 	if (b == NULL)
 		return NULL;
@@ -108,12 +108,21 @@ queue_put(struct queue *q, const void *p, size_t n)
 }
 
 int
-queue_lend(struct queue *q, const void *p, size_t n)
+queue_lend(struct queue *q, const void *head, size_t nhead, const void *p, size_t n)
 {
-	struct queue_block *b = take_spare(&q->ref);
+	struct queue_block *b;
 
-	if (b == NULL && (b = new_block(0)) == NULL)
-		return err_nomem();
+	assert(nhead <= QUEUE_HEAD);
+	while (q->ref.n < 2) {
+		if ((b = new_block(0)) == NULL)
+			return err_nomem();
+		add_spare(&q->ref, b);
+	}
+	b = take_spare(&q->ref);
+	memcpy(b->own, head, nhead);
+	b->p = b->own;
+	append_block(q, b, nhead);
+	b = take_spare(&q->ref);
 	b->p = p;
 	append_block(q, b, n);
 	return 0;

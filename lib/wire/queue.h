@@ -30,8 +30,12 @@ struct queue {
 int	 queue_room(struct queue *q, size_t n);
 /* Appends n bytes, for which queue_room() made room. */
 void	 queue_put(struct queue *q, const void *p, size_t n);
-/* Appends n > 0 bytes that are lent until they are dropped.  Returns 0 or ERR_NOMEM. */
-int	 queue_lend(struct queue *q, const void *p, size_t n);
+/*
+ * Appends nhead bytes in 1..QUEUE_HEAD, copied, and n > 0 bytes that are lent until they are dropped.  Returns 0 or
+ * ERR_NOMEM.
+ */
+#define QUEUE_HEAD	64u
+int	 queue_lend(struct queue *q, const void *head, size_t nhead, const void *p, size_t n);
 /* Points *p to the first bytes and returns how many are contiguous, 0 if the queue is empty. */
 size_t	 queue_front(const struct queue *q, const uint8_t **p);
 /* Points up to n vectors to the first bytes, at most `most`, and returns how many there are. */

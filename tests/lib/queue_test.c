@@ -43,8 +43,8 @@ play(uint64_t seed)
 		queue_put(&q, piece + n / 3, n - n / 3);
 		in += n;
 		if (i % 3 == 0) {
-			wrong += queue_lend(&q, lent + in % 256, 1000) != 0;
-			in += 1000;
+			wrong += queue_lend(&q, lent + in % 256, 40, lent + (in + 40) % 256, 1000) != 0;
+			in += 1040;
 		}
 		wrong += q.n != in - out;
 		wrong += count_vectors(&q, out, 5, MOST / 4) > 0;
@@ -68,12 +68,16 @@ main(void)
 	static uint8_t own[3] = "abc";
 
 	is(play(1) + play(2) + play(3), 0, "random pieces in and out, every byte in its place");
-	ok(queue_lend(&q, own, 3) == 0 && queue_front(&q, &p) == 3 && p == own, "lent bytes are not copied");
+	ok(queue_lend(&q, own, 2, own, 3) == 0 && queue_front(&q, &p) == 2 && p != own && p[1] == 'b',
+	    "the bytes before lent ones are copied");
+	queue_drop(&q, 2);
+	ok(queue_front(&q, &p) == 3 && p == own, "lent bytes are not copied");
 	queue_drop(&q, 3);
 	for (int i = 0; i < 100; i++)
-		queue_lend(&q, own, 3);
-	queue_drop(&q, 300);
-	is(q.ref.n, 100, "blocks for lent bytes stay allocated");
+		queue_lend(&q, own, 1, own, 3);
+	ok(q.spare.n == 0 && q.last != NULL, "lent bytes need no large block");
+	queue_drop(&q, 400);
+	is(q.ref.n, 200, "blocks for lent bytes stay allocated");
 	is(queue_front(&q, &p), 0, "an empty queue has no front");
 	queue_drop(&q, 0);
 	is(queue_room(&q, 3), 0, "room");

@@ -293,7 +293,8 @@ worker_net_wait(struct worker_net *n, uint32_t server)
 	/* The answer comes while there is still patience, unless the server itself is late. */
 	if (!wait_until(n, seen, from + most - n->o->patience_s * ANSWER)) {
 		tell_servers(n, server);
-		if (!wait_until(n, seen, from + most)) {
+		/* A worker that was stopped itself is late, and what it waits for may be there. */
+		if (!wait_until(n, seen, clk_s() + n->o->patience_s * ANSWER)) {
 			n->told = 1 + seen;
 			pthread_mutex_unlock(&n->lock);
 			worker_link_report_wait(n, server);

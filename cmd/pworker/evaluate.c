@@ -74,8 +74,10 @@ settle_eval_options(struct pworker *p)
 		front_wrong("'%.64s' is not an option; images are for --eval and --predict", p->image[0]);
 	if (evaluates && data == NULL && p->nimage == 0 && (statistics || isatty(STDIN_FILENO)))
 		front_usage();
-	if (evaluates && p->net == NULL && p->noption > 0)
+	if (evaluates && p->net == NULL && p->noption > 0) {
+		worker_propose(p->option[0].key);
 		front_wrong("--%s: needs --net", p->option[0].key);
+	}
 	if (statistics && p->train.devices != NULL && strchr(p->train.devices, ',') != NULL)
 		front_wrong("--statistics: runs on one device, not on %.64s", p->train.devices);
 	if (p->train.final_views && !p->train.views.flip && p->train.views.shift == 0)

@@ -82,6 +82,8 @@ settle_main_options(struct pworker *p)
 
 	if (p->mode != WORKER_TRAIN || (net && (data || p->print || p->profile > 0)))
 		return;
+	if (!net && p->noption > 0)
+		worker_propose(p->option[0].key);
 	if (!net && !data && !p->print && p->profile == 0)
 		front_usage();
 	front_wrong("%s", net ? "--data: is missing; name the records to train on" : "--net: is missing");

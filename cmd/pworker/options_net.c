@@ -44,10 +44,18 @@ static const struct worker_option net_options[] = {
 const struct worker_theme worker_net_theme = { net_options, NULL };
 
 void
+worker_propose(const char *option)
+{
+	const char *near = worker_nearest(option);
+
+	if (near != NULL)
+		front_wrong("--%s: no such option; did you mean --%s?", option, near);
+}
+
+void
 worker_net_option(struct pworker *p, int argc, char *argv[])
 {
 	char *key = argv[optind - 1], *value;
-	const char *near;
 
 	if (key[2] == 0 || key[2] == '=')
 		front_usage();
@@ -58,10 +66,10 @@ worker_net_option(struct pworker *p, int argc, char *argv[])
 		*value++ = 0;
 	else if (optind < argc)
 		value = argv[optind++];
-	else if ((near = worker_nearest(key)) != NULL)
-		front_wrong("--%s: no such option; did you mean --%s?", key, near);
-	else
+	else {
+		worker_propose(key);
 		front_wrong("--%s: not an option of pworker; an option of a net needs a value", key);
+	}
 	p->option[p->noption++] = (struct script_opt){ key, value };
 }
 

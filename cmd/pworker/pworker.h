@@ -150,6 +150,8 @@ struct graph *worker_net(struct pworker *p);
 void	 worker_net_option(struct pworker *p, int argc, char *argv[]);
 /* The option of pworker that is most like a word; NULL: none is. */
 const char *worker_nearest(const char *word);
+/* Refuses an option, without its hyphens, that is like one of pworker.  Returns if none is. */
+void	 worker_propose(const char *option);
 
 /*
  * options_job.c: reads the job's key, and asks a tracker of dmlc for what the options leave open.  A server or a

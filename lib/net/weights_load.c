@@ -150,7 +150,7 @@ load_weights(const struct tensors *t, const struct graph *want, struct weights *
 	if ((e = take_metas(t, out)) < 0)
 		return e;
 	if ((g = want != NULL ? want : out->graph) == NULL)
-		return err_fail(ERR_FORMAT, "holds no graph of its net");
+		return err_fail(ERR_FORMAT, "holds no graph of its net; name the net with --net");
 	if ((e = read_arrays(t, g->w, g->nw, "", g->P, &out->w)) < 0 ||
 	    (e = read_arrays(t, g->aux, g->naux, "", g->A, &out->aux)) < 0)
 		return e;

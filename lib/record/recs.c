@@ -145,6 +145,8 @@ add_folder(struct joined *j, const char *path)
 		e = buf_put_fmt(&pattern, strchr("*?[\\", *p) != NULL ? "\\%c" : "%c", *p);
 	if (e == 0 && (e = buf_put_fmt(&pattern, "/*.rec")) == 0 && (e = buf_terminate(&pattern)) == 0)
 		e = add_pattern(j, (const char *)pattern.p);
+	if (e == ERR_ARG)
+		e = err_fail(ERR_ARG, "%s: a folder without .rec files; im2rec packs images into one", path);
 	buf_free(&pattern);
 	return e;
 }

@@ -53,6 +53,13 @@ status 1 "an unknown net is refused" pworker --net resnett --data train.rec
 is "$(cat err)" "pworker: resnett: no such net; did you mean resnet?" "the error proposes a net"
 status 1 "a net like none is refused" pworker --net transformer --data train.rec
 like err '^pworker: transformer: no such net; there are alexnet, .*, vgg, and paths of scripts$' "the error lists the nets"
+status 2 "a mistyped --net is refused" pworker --nett mlp --data train.rec
+is "$(cat err)" "pworker: --nett: no such option; did you mean --net?" "the error proposes it"
+status 2 "a mistyped option of --eval is refused" pworker --eval w.safetensors --confusio 1 --data train.rec
+is "$(cat err)" "pworker: --confusio: no such option; did you mean --confusion?" "the error proposes that of --eval"
+mkdir pictures
+status 2 "a folder without records is refused" pworker --net mlp --data pictures
+is "$(cat err)" "pworker: pictures: a folder without .rec files; im2rec packs images into one" "the error says how to make them"
 status 2 "an unknown recipe is refused" pworker @mnist-lenett --data train.rec
 is "$(cat err)" "pworker: recipe mnist-lenett: no such recipe; did you mean @mnist-lenet?" "the error proposes a recipe"
 status 2 "--mean in a folder that does not exist is refused" $train --mean nowhere/m.bin

@@ -154,6 +154,7 @@ status 2 "--predict refuses an image with --data" $p --data a.rec "$one"
 net="--net lenet --variant bn"
 pmerge -o w.params --rename '^conv=first_conv' w-0003.safetensors
 status 1 "--eval refuses MXNet's format without --net" pworker --eval w.params --data a.rec
+is "$(cat "$T/err")" "pworker: w.params: holds no graph of its net; name the net with --net" "the error asks for --net"
 status 1 "--eval refuses weights whose arrays have other names" pworker --eval w.params $net --data a.rec
 like "$T/err" '^pworker: w\.params: lacks .* conv1_weight \(not there\)' "--eval's error names the arrays that the file lacks"
 status 0 "--eval accepts --start-rename" pworker --eval w.params $net --start-rename '^first_=' --data a.rec --batch 16

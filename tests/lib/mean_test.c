@@ -75,7 +75,7 @@ test_formats(void)
 		CASE("\x12\x01\0\0\0\0\0\0" "\0\0\0\0\0\0\0\0" "\2\0\0\0\0\0\0\0" "\3\0\0\0" DIMS32 DATA
 		    "\3\0\0\0" DIMS32 DATA "\0\0\0\0\0\0\0\0", ERR_FORMAT, "two arrays"),
 		CASE(LIST "\3\0\0\0" DIMS32 DATA "\1\0\0\0\0\0\0\0" "\x08\0\0\0\0\0\0\0" "mean_foo", ERR_FORMAT, "another name"),
-		CASE("P6 24 24 255\n", ERR_LIMIT, "a foreign file"),
+		CASE("P6 24 24 255\n", ERR_FORMAT, "a foreign file"),
 	};
 	const char *path = pics_path("mean.bin");
 	float m[2];

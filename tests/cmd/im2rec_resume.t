@@ -32,10 +32,10 @@ for j in 1 2 8; do
 			[ "$(stat -c %s k.rec.partial 2>/dev/null || echo 0)" -lt $((size * share / 100)) ]; do :; done
 		kill -KILL $pid 2>/dev/null
 		wait $pid 2>/dev/null
-		if [ $? -eq 137 ]; then
+		if [ $? -eq 137 ] && [ -e k.rec.partial ]; then
 			killed=$((killed + 1))
 		else
-			# The run ended before the check of its size: end another one by a limit of the file's size.
+			# It was complete, or about to be, before the check of its size: end another by a limit of the file's size.
 			rm -f k.*
 			(ulimit -f $((size * share / 102400)); run -j $j -o k.rec --rejects k.bad --resume) >/dev/null 2>&1
 		fi

@@ -46,6 +46,15 @@ coded_make(const char *command, const char *file, struct buf *b)
 	return system(text) == 0 && io_slurp(pics_path(file), 1u << 20, b) == 0;
 }
 
+/* Whether the library that reads the file, or its decoder, is not installed. */
+static bool
+coded_not_read(const struct buf *b)
+{
+	struct img_head head;
+
+	return img_head(codec, b->p, b->n, &head) == ERR_NOTSUP;
+}
+
 /* The peak signal-to-noise ratio of n bytes, in dB; 99 if they are equal. */
 static double
 coded_psnr(const uint8_t *a, const uint8_t *b, size_t n)

@@ -85,20 +85,23 @@ worker_choose_size(struct pworker *p, const struct graph *g, const struct worker
 {
 	const struct graph_node *x = &g->node[0];
 	uint32_t side = x->h > x->w ? x->h : x->w;
-	bool small = false, large = l->n > 0;
+	/* A random crop is meant to leave out a part of a large image. */
+	bool large = l->n > 0 && !p->train.data.aug.rand_crop;
+	uint32_t decides = 0, small = 0;
 
 	if (sizes_given(p))
 		return;
 	for (uint32_t i = 0; i < l->n; i++) {
-		small |= l->h[i] < x->h || l->w[i] < x->w;
+		if ((l->h[i] < x->h || l->w[i] < x->w) && small++ == 0)
+			decides = i;
 		large &= l->h[i] >= 2 * side && l->w[i] >= 2 * side;
 	}
-	if (!small && !large)
+	if (small == 0 && !large)
 		return;
 	p->train.data.aug.resize = side;
 	if (p->train.ps.rank == 0)
 		front_say("%s: images of %ux%u are resized to %u, the side of the samples; --shape or --resize change "
-		    "that", p->train.data.path, l->h[0], l->w[0], side);
+		    "that", p->train.data.path, l->h[decides], l->w[decides], side);
 }
 
 /* Refuses images none of which is large enough. */

@@ -41,7 +41,7 @@ parse_weights(const struct pworker *p, float *weight, uint32_t classes)
 	free(copy);
 }
 
-/* Counts the records of each class.  What cannot be read, the reader reports. */
+/* Counts the records of each class.  The reader reports records that cannot be read. */
 static uint64_t
 count_records(const struct batch_opt *d, uint64_t *count, uint32_t classes)
 {

@@ -61,7 +61,7 @@ worker_log_console(struct worker_log *l, const struct train_event *ev)
 void
 worker_log_stopped(const struct worker_log *l)
 {
-	if (l->rank != 0 || !isatty(STDERR_FILENO))
+	if (l->rank != 0 || !isatty(STDERR_FILENO) || !isatty(STDOUT_FILENO))
 		return;
 	if (l->saved[0] == 0)
 		front_say("stopped; nothing is saved%s", l->train->save == NULL ? " without --save" : "");

@@ -82,8 +82,11 @@ settle_eval_options(struct pworker *p)
 		front_wrong("--statistics: runs on one device, not on %.64s", p->train.devices);
 	if (p->train.final_views && !p->train.views.flip && p->train.views.shift == 0)
 		front_wrong("--final-views: needs --flip or --shift");
-	if (p->train.final_views && (p->train.best || p->train.patience > 0))
-		front_wrong("--final-views: does not go with --best and --patience, which compare epochs");
+	if (p->train.final_views && (p->train.best || p->train.patience > 0)) {
+		if (worker_given(p, "final-views") == WORKER_GIVEN)
+			front_wrong("--final-views: does not go with --best and --patience, which compare epochs");
+		p->train.final_views = false;
+	}
 	if (p->nimage > 0 && (data != NULL || statistics))
 		front_wrong("%s: images do not go with %s", p->image[0], data != NULL ? "--data" : "--statistics");
 }

@@ -248,18 +248,20 @@ print_log_head(const struct worker_log *l, uint64_t epoch_steps, const char *dev
 }
 
 void
-worker_log_open(struct worker_log *l, const char *path)
+worker_log_open(struct worker_log *l, const char *path, bool append)
 {
 	char name[4096], rank[16] = "";
 
 	l->rows = isatty(STDOUT_FILENO) ? NULL : stdout;
 	if (path == NULL)
 		return;
+	if (strcmp(path, "-") == 0)
+		front_wrong("--log: needs a file; without --log, rows go to standard output if that is no terminal");
 	if (l->nworkers > 1)
 		snprintf(rank, sizeof(rank), ".%" PRIu32, l->rank);
 	if (snprintf(name, sizeof(name), "%s%s", path, rank) >= (int)sizeof(name))
 		front_wrong("--log: the path is longer than %zu bytes", sizeof(name) - 1);
-	if ((l->rows = fopen(name, l->train->resume != NULL ? "ae" : "we")) == NULL)
+	if ((l->rows = fopen(name, append ? "ae" : "we")) == NULL)
 		front_die(name, err_sys("open"));
 }
 

@@ -56,7 +56,7 @@ struct worker_log {
 void	worker_log_event(void *arg, const struct train_event *ev);
 
 /* Sets rows: a file (of several workers: FILE.RANK), which a run that resumes extends; NULL: stdout, if no terminal. */
-void	worker_log_open(struct worker_log *l, const char *path);
+void	worker_log_open(struct worker_log *l, const char *path, bool append);
 /* Frees the memory of the log. */
 void	worker_log_close(struct worker_log *l);
 

@@ -139,6 +139,7 @@ run_training(struct pworker *p, double began_s)
 	    .sync = t->ps.slack == STALE_SYNC, .net = p->net, .engine = t->engine->name, .frequent = p->frequent,
 	    .style = p->style, .finds = p->lr_find, .epochs = t->epochs, .steps = t->steps };
 	struct buf options = { 0 };
+	uint64_t step;
 	int e = 0, closed;
 
 	for (uint32_t i = 0; i < p->noption && e == 0; i++)
@@ -148,7 +149,7 @@ run_training(struct pworker *p, double began_s)
 	l.net_options = (char *)options.p;
 	l.command = (char *)p->command.p;
 	l.train = t;
-	worker_log_open(&l, p->log);
+	worker_log_open(&l, p->log, t->resume != NULL || p->resume_last || kept_began(t->kept, &step));
 	start_signal_thread();
 	gethostname(l.host, sizeof(l.host) - 1);
 	signal(SIGPIPE, SIG_IGN);

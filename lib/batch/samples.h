@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 /*
- * What the loss of a sample aims at: (1 - share) of class y and share, at most 1/2, of class `other`.  The weight
+ * The target of a sample in the loss: (1 - share) of class y and share, at most 1/2, of class `other`.  The weight
  * multiplies its loss and its gradient in training.
  */
 struct samples_mix {

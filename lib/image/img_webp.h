@@ -1,8 +1,8 @@
 /*
  * img_webp - decodes WebP, of animations the first frame.  For img.
  *
- * The contracts are those of img.h.  The room buffer grows to the image's size.  What the first frame of
- * an animation leaves free is black.
+ * The contracts are those of img.h.  The room buffer grows to the image's size.  Pixels outside the first frame are
+ * black.
  */
 #ifndef IMAGE_IMG_WEBP_H
 #define IMAGE_IMG_WEBP_H

@@ -16,7 +16,7 @@ classes_read(struct names *l, const char *rec)
 	struct buf text = { 0 };
 	int e = path != NULL ? 0 : err_nomem();
 
-	if (e == 0 && access(path, R_OK) == 0)
+	if (e == 0 && access(path, F_OK) == 0)
 		e = io_slurp(path, NAMES_BYTES, &text);
 	for (size_t i = 0; e == 0 && i < text.n;) {
 		const uint8_t *end = memchr(text.p + i, '\n', text.n - i);

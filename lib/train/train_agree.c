@@ -42,12 +42,14 @@ hash_preprocessing(const struct train_opt *o, uint64_t *hash)
 	return e;
 }
 
-/* One number for the classes that labels stand for. */
+/* One number for the classes that labels stand for, and their weights. */
 static uint64_t
 hash_classes(const struct train_opt *o)
 {
 	uint64_t hash = hash_update(HASH_START, o->data.class_of, o->data.labels * sizeof(*o->data.class_of));
 
+	if (o->data.class_weight != NULL)
+		hash = hash_update(hash, o->data.class_weight, o->ps.graph->classes * sizeof(*o->data.class_weight));
 	return hash_update(hash, o->val_class_of, o->val_labels * sizeof(*o->val_class_of));
 }
 
@@ -74,7 +76,7 @@ train_agree(struct train *t)
 		{ "--best", o->best },
 		{ "--patience", o->patience },
 		{ "--no-shuffle", o->data.shuffle },
-		{ "the names of classes beside the records or in --resume", hash_classes(o) },
+		{ "the names of classes beside the records or in --resume, or --class-weights", hash_classes(o) },
 		{ "--scale, --resize or other options for images", images },
 	};
 	enum { N = sizeof(mine) / sizeof(*mine) };

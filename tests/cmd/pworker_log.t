@@ -15,9 +15,9 @@ head -n 1 out >head
 for want in 'seed=7 ' 'batch=20 ' 'lr=0\.02 ' 'init=msra ' 'data=a_b\.rec ' 'net_options=widths=8,8 '; do
 	like head "^# tally .* $want" "the head of the log has $want"
 done
-like head "command=pworker --net mlp --widths 8,8 --data 'a b\.rec' --batch 20 --epochs 1 --seed 7\$" "and the command line"
+like head "command=pworker --net mlp --widths 8,8 --data 'a b\.rec' --batch 20 --epochs 1 --seed 7\$" "the head of the log has the command line"
 sed 's/.*command=//' head >again.sh
-status 0 "which a shell runs again" sh again.sh
+status 0 "a shell runs the command line of the head again" sh again.sh
 
 status 0 "--log names a file" $train --epochs 1 --log log.tsv
 is "$(cat out)" "" "standard output stays empty"
@@ -34,6 +34,12 @@ is "$(grep pworker: err)" "pworker: --log: write: No space left on device" "the 
 ok "and its state is saved" test -s "$(echo full-0000*.safetensors)"
 status 0 "--log of several workers" dlaunch -n 2 -s 1 $train --epochs 1 --log two.tsv
 is "$(echo two.tsv.*)" "two.tsv.0 two.tsv.1" "each has a file of its own"
+for epochs in 1 2; do
+	status 0 "--log with --resume-last of several workers" \
+		dlaunch -n 2 -s 1 $train --epochs $epochs --save r --resume-last --log last.tsv
+done
+is "$(grep -c '^# tally' last.tsv.0 last.tsv.1 | paste -sd' ')" "last.tsv.0:2 last.tsv.1:2" "a job that resumes appends to both files"
+status 2 "--log - is refused" $train --epochs 1 --log -
 
 # stop COMMAND: ends it after its first steps.
 stop() {
@@ -50,5 +56,5 @@ is "$(tail -n 1 said | tr -d '\r')" "pworker: stopped; $saved is saved: to go on
 status 0 "these options go on" $train --epochs 100000 --save s --resume "$saved" --steps 1
 rm -f pid
 stop $train --epochs 100000
-is "$(tail -n 1 said | tr -d '\r')" "pworker: stopped; nothing is saved without --save" "without --save it says that, too"
+is "$(tail -n 1 said | tr -d '\r')" "pworker: stopped; nothing is saved without --save" "without --save pworker says that nothing is saved"
 done_testing

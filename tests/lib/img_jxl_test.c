@@ -40,6 +40,10 @@ main(void)
 			skip(kinds[i].name, "no cjxl here");
 			continue;
 		}
+		if (coded_not_read(&b)) {
+			skip(kinds[i].name, err_line());
+			continue;
+		}
 		is_str(img_suffix(b.p, b.n), "jxl", "%s: its suffix", kinds[i].name);
 		ok(img_head(codec, b.p, b.n, &head) == 0 && head.lossless == kinds[i].lossless,
 		    "%s: whether it had loss is known", kinds[i].name);

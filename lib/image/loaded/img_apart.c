@@ -40,6 +40,7 @@ run_child(const struct img_apart *a, int fd, const uint8_t *data, size_t n, uint
 
 	confine_process(fd, fd, IMG_APART_MEMORY + (uint64_t)PIXEL_MEMORY * pixels);
 	confine_cpu(IMG_APART_CPU);
+	alarm(IMG_APART_TIME);
 	answer.code = a->decode(a->library, data, n, pixels, &answer.head, whole ? &room : NULL);
 	if (answer.code < 0)
 		snprintf(answer.line, sizeof(answer.line), "%s", err_line());
@@ -66,8 +67,9 @@ fail_child(const struct img_apart *a, const struct child *child)
 {
 	int status = end_child(child);
 
-	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
-		return err_fail(ERR_FORMAT, "%s took more than %u seconds for it", a->name, IMG_APART_CPU);
+	if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGALRM))
+		return err_fail(ERR_FORMAT, "%s took more than %u seconds for it", a->name,
+		    WTERMSIG(status) == SIGXCPU ? IMG_APART_CPU : IMG_APART_TIME);
 	if (WIFSIGNALED(status))
 		return err_fail(ERR_FORMAT, "%s crashed on it: %s", a->name, strsignal(WTERMSIG(status)));
 	return err_fail(ERR_FORMAT, "%s gave up on it", a->name);

@@ -3,7 +3,8 @@
  *
  * The libraries that these load have crashed on hostile images in many releases, and may print.  A forked child runs
  * them for one image.  It has only a pipe open, may open no files, and may map IMG_APART_MEMORY bytes and 40 more for
- * each pixel of the limit, and take IMG_APART_CPU seconds.  If it dies, the image is damaged: ERR_FORMAT, with a line
+ * each pixel of the limit, and take IMG_APART_CPU seconds of a
+ * processor and IMG_APART_TIME in all.  If it dies, the image is damaged: ERR_FORMAT, with a line
  * that states the cause.  What it answers is checked.
  */
 #ifndef IMAGE_LOADED_IMG_APART_H
@@ -13,6 +14,7 @@
 
 #define IMG_APART_MEMORY	((uint64_t)1 << 30)
 #define IMG_APART_CPU		60u
+#define IMG_APART_TIME		300u
 
 /*
  * Decodes n bytes, as img_head() does, and if room is not NULL also the pixels, [h,w,c] of head, to room.  It runs in

@@ -208,14 +208,17 @@ write_queued(struct conn *c)
 	return e;
 }
 
-/* Receives the rest of a message directly into the place that the caller has for its payload, if any. */
+/*
+ * Receives the rest of a message directly into the place that the caller has for its payload, if any.  While the caller
+ * has yet to take an earlier message, which may change what is at that place, the payload is received here.
+ */
 static void
 find_place(struct conn *c, const struct msg *m)
 {
 	size_t have = c->in.n - c->whole - MSG_HEAD;
-	uint8_t *to = c->place != NULL && m->len >= READ_LEAST ? c->place(c->place_arg, m) : NULL;
+	uint8_t *to;
 
-	if (to == NULL)
+	if (c->place == NULL || m->len < READ_LEAST || c->whole > c->at || (to = c->place(c->place_arg, m)) == NULL)
 		return;
 	memcpy(to, c->in.p + c->whole + MSG_HEAD, have);
 	c->in.n -= have;
@@ -258,7 +261,7 @@ read_bytes(struct conn *c, void *p, size_t n, size_t *got)
 
 /*
  * Reads up to the end of a message where its length is known, so that the next one begins an empty buffer.  Allocates
- * for bytes that were received, never for those that a header announces.
+ * for bytes that were received, never for those that a header announces; `place` has a memory of its own.
  */
 static int
 read_once(struct conn *c, size_t *got)

@@ -85,7 +85,10 @@ int	 conn_next(struct conn *c, struct msg *m);
  * no payload yet.  The place is lent until conn_next() returns the message or the connection is closed.
  */
 typedef void *conn_place_fn(void *arg, const struct msg *m);
-/* Asks `place` for long messages; NULL: not. */
+/*
+ * Asks `place` for long messages, when conn_next() has returned all messages before; NULL: not.  A payload that is
+ * being received goes on to its place.
+ */
 void	 conn_set_place(struct conn *c, conn_place_fn *place, void *arg);
 
 #endif

@@ -151,7 +151,8 @@ handle_control(struct tls *t, unsigned type, const uint8_t *p, size_t n)
 	}
 	if (type == SEAL_ALERT && n == 2)
 		return err_fail(ERR_PEER, "the connection broke: %s", SSL_alert_desc_string_long(p[1]));
-	if (type != SEAL_HANDSHAKE || n != sizeof(key_update) + 1 || memcmp(p, key_update, sizeof(key_update)) != 0)
+	if (type != SEAL_HANDSHAKE || n != sizeof(key_update) + 1 || p[n - 1] > SSL_KEY_UPDATE_REQUESTED ||
+	    memcmp(p, key_update, sizeof(key_update)) != 0)
 		return err_fail(ERR_PEER, "the connection broke: a record of TLS that has no place here");
 	t->rekey |= p[sizeof(key_update)] == SSL_KEY_UPDATE_REQUESTED;
 	return seal_update(&t->receive);

@@ -15,7 +15,8 @@ head -n 1 out >head
 for want in 'seed=7 ' 'batch=20 ' 'lr=0\.02 ' 'init=msra ' 'data=a_b\.rec ' 'net_options=widths=8,8 '; do
 	like head "^# tally .* $want" "the head of the log has $want"
 done
-like head "command=pworker --net mlp --widths 8,8 --data 'a b\.rec' --batch 20 --epochs 1 --seed 7\$" "the head of the log has the command line"
+like head "command=pworker --net mlp --widths 8,8 --data 'a b\.rec' --batch 20 --epochs 1 --seed 7\$" \
+	"the head of the log has the command line"
 sed 's/.*command=//' head >again.sh
 status 0 "a shell runs the command line of the head again" sh again.sh
 

@@ -33,16 +33,16 @@ is_painted(const struct msg *m)
 static uint8_t room[4][3 << 20];	/* for the payloads of test_places() */
 static unsigned asked;
 
-/* A place for every other message. */
+static uint64_t placed;	/* messages taken */
+
+/* A place for every other message.  It is asked for when all messages before are taken. */
 static void *
 find_room(void *arg, const struct msg *m)
 {
-	bad += m->payload != NULL || arg != room;
+	bad += m->payload != NULL || arg != room || placed != m->step;
 	asked++;
 	return m->step % 2 == 0 ? room[m->step / 2] : NULL;
 }
-
-static uint64_t placed;
 
 static bool
 all_placed(struct ends *e)
@@ -68,9 +68,9 @@ test_places(const uint8_t *k)
 	placed = bad = asked = 0;
 	wanted = 8;
 	for (uint64_t i = 0; i < wanted; i++)
-		send_painted(e.a, i, i < 6 ? (uint32_t)sizeof(room[0]) - 4 * (uint32_t)i : 1000);
+		send_painted(e.a, i, i % 3 != 1 ? (uint32_t)sizeof(room[0]) - 4 * (uint32_t)i : 1000);
 	ok(ends_run(&e, all_placed) && bad == 0, "long payloads are received in the place that the caller has for them");
-	ok(asked >= 6, "each long message asked for a place");
+	ok(asked >= 5, "each long message asked for a place");
 	ends_close(&e);
 }
 

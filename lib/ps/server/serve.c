@@ -209,6 +209,7 @@ handle_client_msg(struct serve *s, struct client *g, const struct msg *m)
 		return;
 	if (g->rank >= 0 && m->type == MSG_REFUSE) {	/* it gives up */
 		msg_reason(m, why);
+		conn_set_place(g->conn, NULL, NULL);
 		g->done = true;
 		g->until = clk_s() + LINGER_S;
 		drop_client(s, g, why);

@@ -98,7 +98,18 @@ are_numbers(const struct names *names)
 	return true;
 }
 
-/* Keeps names as lines, if they are distinct and can be stored: metadata is UTF-8. */
+/* Control characters would break tables, and reach the terminal. */
+static bool
+has_control(const struct names *names)
+{
+	for (size_t i = 0; i < names->n; i++)
+		for (const char *c = names->p[i]; *c != 0; c++)
+			if ((*c >= 0 && *c < ' ') || *c == 0x7f)
+				return true;
+	return false;
+}
+
+/* Keeps names as lines, if they are distinct and can be stored and printed: metadata is UTF-8. */
 static void
 keep_names(struct worker_classes *k, const struct names *names)
 {
@@ -110,7 +121,7 @@ keep_names(struct worker_classes *k, const struct names *names)
 	if (e < 0 || (e = buf_terminate(&text)) < 0)
 		front_die(NULL, e);
 	names_free(&k->names);
-	if (!are_numbers(names) && tensors_is_utf8((char *)text.p) && names_parse(&k->names, (char *)text.p) == 0 &&
+	if (!are_numbers(names) && !has_control(names) && tensors_is_utf8((char *)text.p) && names_parse(&k->names, (char *)text.p) == 0 &&
 	    k->names.n == names->n) {
 		k->text = (char *)text.p;
 		return;

@@ -164,15 +164,20 @@ format_id(struct job *j, uint64_t id)
 	return e < 0 ? e : buf_terminate(&j->name);
 }
 
-/* The class with the name of the folder that the image is in, or -1.  Within an archive the path follows ": ". */
+/*
+ * The class with the name of the innermost folder that names one and has the image, or -1.  Within an archive the path
+ * follows ": ".
+ */
 static long
 find_folder_class(const struct job *j, const char *path)
 {
-	const char *end = strrchr(path, '/'), *from = end;
+	const char *inner = strstr(path, ": "), *end;
+	long y = -1, here;
 
-	while (from != NULL && from > path && from[-1] != '/' && (from - path < 2 || memcmp(from - 2, ": ", 2) != 0))
-		from--;
-	return end != NULL ? names_find(j->names, from, (size_t)(end - from)) : -1;
+	for (path = inner != NULL ? inner + 2 : path; (end = strchr(path, '/')) != NULL; path = end + 1)
+		if ((here = names_find(j->names, path, (size_t)(end - path))) >= 0)
+			y = here;
+	return y;
 }
 
 /* Prints the class that the sample is known to have: its name if classes have names, or a hyphen. */

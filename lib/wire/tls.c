@@ -11,6 +11,7 @@
 
 #include <openssl/ssl.h>
 
+#define EMPTY	32u		/* most records without data before one with data */
 #define SHAKE	2048		/* bytes of our part of the handshake, and more */
 
 size_t
@@ -213,7 +214,9 @@ tls_read(struct tls *t, void *p, size_t n, size_t *got)
 	int e = 0;
 
 	*got = 0;
-	while (*got == 0 && e >= 0) {
+	for (unsigned records = 0; *got == 0 && e >= 0; records++) {
+		if (records > EMPTY)
+			return err_fail(ERR_PEER, "the connection broke: %u records of TLS without data", EMPTY);
 		if (t->rest_at < t->rest_n) {
 			*got = n < t->rest_n - t->rest_at ? n : t->rest_n - t->rest_at;
 			memcpy(p, t->rest + t->rest_at, *got);

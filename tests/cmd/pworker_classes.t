@@ -39,7 +39,7 @@ status 0 "--predict prints names" pworker --predict "$w" some
 is "$(head -n 1 out)" "id	class	probability	name	label" "in a column of their own"
 is "$(sed 1d out | cut -f 2,4,5 | uniq)" "2	cow	cow
 3	dog	dog" "that says the name of the class, and of the folder"
-mkdir mixed "mixed/an ant" && cp some/cow/1.pgm mixed/1.pgm && cp some/cow/1.pgm "mixed/an ant" && cp -r some/dog mixed/ant
+mkdir mixed "mixed/an ant" && cp some/cow/1.pgm mixed/1.pgm && cp some/cow/1.pgm "mixed/an ant" && mkdir mixed/ant && cp -r some/dog mixed/ant/more
 tar cf mixed.tar mixed
 for images in mixed mixed.tar; do
 	pworker --predict "$w" $images >out
@@ -94,6 +94,9 @@ status 0 "--start takes weights of other classes" pworker --net mlp --classes 4 
 status 0 "with the classes of the records" pworker --predict s-0001.safetensors --top 2 all/ant/1.pgm
 is "$(sed 1d out | cut -f 4 | sort | tr '\n' ' ')" "- emu " "a class without a name is a hyphen"
 
+printf 'a\tx\nb\nc\nd\n' >all.labels
+status 0 "names with control characters are not stored" pworker --net mlp --classes 4 --data all.rec --batch 8 --epochs 1 --save c
+is "$(pworker --predict c-0001.safetensors all/ant/1.pgm | head -n 1)" "id	class	probability" "classes with such names are numbers"
 printf 'a\xff\nb\nc\nd\n' >all.labels
 status 0 "names that are not UTF-8 are not stored" pworker --net mlp --classes 4 --data all.rec --batch 8 --epochs 1 --save u
 is "$(pworker --predict u-0001.safetensors all/ant/1.pgm | head -n 1)" "id	class	probability" "predictions are numbers"

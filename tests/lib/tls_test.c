@@ -281,6 +281,24 @@ test_padding(void)
 	visit_end(&e, ssl);
 }
 
+/* A peer that changes its keys again and again, and sends no data, would keep a server from the others. */
+static void
+test_key_updates(void)
+{
+	static const struct guise g = { "tally/4", key, TLS1_3_VERSION, NULL, NULL, 1, NULL };
+	struct ends e;
+	SSL *ssl = visitor(&e, &g);
+	unsigned sent = 0;
+
+	shake(&e, ssl);
+	while (sent < 100 && SSL_key_update(ssl, SSL_KEY_UPDATE_NOT_REQUESTED) && SSL_do_handshake(ssl) == 1)
+		sent++;
+	is(sent, 100, "a plain library changes its keys 100 times");
+	ok(ends_run(&e, ends_over_b) && e.eb == ERR_PEER && strstr(e.lb, "records of TLS without data") != NULL,
+	    "that ends the connection: %s", e.lb);
+	visit_end(&e, ssl);
+}
+
 /* A plain library closes the connection in order. */
 static void
 test_close(void)
@@ -314,6 +332,7 @@ main(void)
 	test_false_server();
 	test_rekey();
 	test_padding();
+	test_key_updates();
 	test_close();
 	return done();
 }

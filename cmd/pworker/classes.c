@@ -121,8 +121,8 @@ keep_names(struct worker_classes *k, const struct names *names)
 	if (e < 0 || (e = buf_terminate(&text)) < 0)
 		front_die(NULL, e);
 	names_free(&k->names);
-	if (!are_numbers(names) && !has_control(names) && tensors_is_utf8((char *)text.p) && names_parse(&k->names, (char *)text.p) == 0 &&
-	    k->names.n == names->n) {
+	if (!are_numbers(names) && !has_control(names) && tensors_is_utf8((char *)text.p) &&
+	    names_parse(&k->names, (char *)text.p) == 0 && k->names.n == names->n) {
 		k->text = (char *)text.p;
 		return;
 	}

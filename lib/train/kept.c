@@ -14,7 +14,7 @@ struct kept_page {
 	_Atomic uint64_t since;		/* the bits of a double */
 	_Atomic uint64_t began;
 	_Atomic uint64_t parting;
-	_Atomic uint64_t unsaved;
+	_Atomic uint64_t warned;	/* enum kept_warning, added */
 	_Atomic uint64_t told;		/* the newest step << TOLD_KINDS | the kinds of events at it */
 	struct {
 		_Atomic uint64_t  step;
@@ -160,17 +160,23 @@ kept_tell(struct kept *k, uint64_t step, unsigned kind)
 	return true;
 }
 
+uint64_t
+kept_last_told(const struct kept *k)
+{
+	return has_page(k) ? k->told >> TOLD_KINDS : 0;
+}
+
 void
-kept_put_unsaved(struct kept *k)
+kept_warn(struct kept *k, enum kept_warning w)
 {
 	if (has_page(k))
-		memory_store(k->memory, &k->page->unsaved, 1);
+		memory_store(k->memory, &k->page->warned, k->page->warned | w);
 }
 
 bool
-kept_unsaved(const struct kept *k)
+kept_warned(const struct kept *k, enum kept_warning w)
 {
-	return has_page(k) && k->page->unsaved != 0;
+	return has_page(k) && (k->page->warned & w) != 0;
 }
 
 void

@@ -60,9 +60,12 @@ bool	 kept_find_sum(const struct kept *k, uint64_t step, uint32_t phase, double 
 
 /* Notes that the log has an event of this kind (below 16) at a step.  Returns false if a predecessor's log has it. */
 bool	 kept_tell(struct kept *k, uint64_t step, unsigned kind);
-/* A checkpoint could not be written: the run ends with a warning. */
-void	 kept_put_unsaved(struct kept *k);
-bool	 kept_unsaved(const struct kept *k);
+/* The step of the last event that a predecessor's log has, or 0. */
+uint64_t kept_last_told(const struct kept *k);
+/* The run ends with a warning: a checkpoint could not be written, or a record was left out. */
+enum kept_warning { KEPT_UNSAVED = 1, KEPT_LEFT_OUT = 2 };
+void	 kept_warn(struct kept *k, enum kept_warning w);
+bool	 kept_warned(const struct kept *k, enum kept_warning w);
 /* All is done but the goodbyes to the servers. */
 void	 kept_part(struct kept *k);
 bool	 kept_parting(const struct kept *k);

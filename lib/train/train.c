@@ -15,6 +15,8 @@ train_tell(struct train *t, struct train_event *ev)
 
 	if (logged && !kept_tell(t->kept, t->step, ev->kind))
 		return;
+	if (ev->kind == TRAIN_BAD)
+		kept_warn(t->kept, KEPT_LEFT_OUT);
 	if (ev->text == NULL)
 		ev->text = "";
 	ev->step = t->step;
@@ -277,9 +279,12 @@ train_run(const struct train_opt *opt)
 	uint64_t epoch;
 	int e;
 
-	if (kept_unsaved(t.kept) && opt->event != NULL)
+	if (kept_warned(t.kept, KEPT_UNSAVED) && opt->event != NULL)
 		opt->event(opt->arg, &(struct train_event){ .kind = TRAIN_UNSAVED,
 		    .text = "one could not be written before this worker was started again" });
+	if (kept_warned(t.kept, KEPT_LEFT_OUT) && opt->event != NULL)
+		opt->event(opt->arg, &(struct train_event){ .kind = TRAIN_BAD, .samples = 1,
+		    .text = "a record was left out before this worker was started again" });
 	if (kept_parting(t.kept)) {
 		e = train_part(&t);
 	} else if ((e = train_open(&t)) == 0) {

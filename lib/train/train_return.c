@@ -89,6 +89,7 @@ train_part(struct train *t)
 	ps.aux = t->aux;
 	if ((e = worker_open(&ps, &t->wk)) < 0)
 		return e;
+	t->step = kept_last_told(t->kept);
 	if ((e = worker_bye(t->wk)) == 0)
 		train_tell(t, &(struct train_event){ .kind = TRAIN_END });
 	return e;

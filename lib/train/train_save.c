@@ -47,7 +47,7 @@ tell_unsaved(struct train *t)
 	char why[ERR_LINE];
 
 	snprintf(why, sizeof(why), "%s", err_line());
-	kept_put_unsaved(t->kept);
+	kept_warn(t->kept, KEPT_UNSAVED);
 	train_tell(t, &(struct train_event){ .kind = TRAIN_UNSAVED, .text = why });
 }
 

@@ -39,7 +39,8 @@ status 0 "--predict prints names" pworker --predict "$w" some
 is "$(head -n 1 out)" "id	class	probability	name	label" "in a column of their own"
 is "$(sed 1d out | cut -f 2,4,5 | uniq)" "2	cow	cow
 3	dog	dog" "that says the name of the class, and of the folder"
-mkdir mixed "mixed/an ant" && cp some/cow/1.pgm mixed/1.pgm && cp some/cow/1.pgm "mixed/an ant" && mkdir mixed/ant && cp -r some/dog mixed/ant/more
+mkdir mixed "mixed/an ant" && cp some/cow/1.pgm mixed/1.pgm && cp some/cow/1.pgm "mixed/an ant"
+mkdir mixed/ant && cp -r some/dog mixed/ant/more
 tar cf mixed.tar mixed
 for images in mixed mixed.tar; do
 	pworker --predict "$w" $images >out

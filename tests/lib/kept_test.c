@@ -14,10 +14,10 @@ test_nothing(void)
 
 	kept_begin(&none, 3, &p);
 	kept_put_sum(&none, 3, 1, &v, 1);
-	kept_put_unsaved(&none);
+	kept_warn(&none, KEPT_UNSAVED);
 	kept_part(&none);
 	ok(!kept_began(&none, &step) && !kept_find(&none, 3, &p) && !kept_find_sum(&none, 3, 1, &v, 1) &&
-	    !kept_unsaved(&none) && !kept_parting(&none), "without a memory nothing is kept");
+	    !kept_warned(&none, KEPT_UNSAVED) && !kept_parting(&none), "without a memory nothing is kept");
 	ok(!kept_began(NULL, &step) && kept_tell(NULL, 3, 1) && kept_tell(&none, 3, 1) && kept_tell(&none, 3, 1),
 	    "without a memory the log has every event");
 	ok(kept_since(&none, 7) > 6, "without a memory the process starts now");
@@ -47,9 +47,11 @@ test_place(void)
 	kept_put(&next, 6, &p);
 	ok(!kept_find(&next, 4, &p) && kept_find(&next, 5, &p) && kept_find(&next, 6, &p),
 	    "the figures before the newest two steps stay");
-	ok(!kept_unsaved(&next), "all checkpoints were written");
-	kept_put_unsaved(&next);
-	ok(kept_unsaved(&k), "a checkpoint could not be written");
+	ok(!kept_warned(&next, KEPT_UNSAVED | KEPT_LEFT_OUT), "all checkpoints were written, and no record left out");
+	kept_warn(&next, KEPT_LEFT_OUT);
+	ok(kept_warned(&k, KEPT_LEFT_OUT) && !kept_warned(&k, KEPT_UNSAVED), "a record was left out");
+	kept_warn(&next, KEPT_UNSAVED);
+	ok(kept_warned(&k, KEPT_UNSAVED) && kept_warned(&k, KEPT_LEFT_OUT), "and a checkpoint could not be written");
 	ok(!kept_parting(&next), "work is left");
 	kept_part(&next);
 	ok(kept_parting(&k), "nothing is left but goodbyes");
@@ -85,6 +87,7 @@ test_log(void)
 	    "the first worker logs all events, also the same one twice");
 	is(kept_open(&next, &m, 1), 0, "its successor");
 	ok(kept_since(&next, 99) < 7.5, "the successor counts from the first start");
+	is(kept_last_told(&next), 4, "the successor knows the step of the last row");
 	ok(!kept_tell(&next, 3, 2) && !kept_tell(&next, 4, 1) && !kept_tell(&next, 4, 2), "its successor does not log what the log has");
 	ok(kept_tell(&next, 4, 3) && kept_tell(&next, 5, 1), "its successor logs what follows");
 	memory_close(&m);

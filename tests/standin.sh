@@ -96,11 +96,15 @@ none_left() {
 		read -rt 0.1 <> <(:) || :
 	done
 }
-# line_of FILE PATTERN N: N lines with the pattern come within a minute.
+# line_of FILE PATTERN N [PID]: N lines with the pattern come within a minute, and while the process lives.
 line_of() {
 	local until=$((SECONDS + 60))
 	while ! [ "$(grep -c "$2" "$1" 2>/dev/null)" -ge "$3" ] 2>/dev/null; do
-		[ $SECONDS -lt $until ] || { echo "not $3 lines of '$2' in $1:"; cat "$1"; return 1; }
+		if [ $SECONDS -ge $until ] || ! kill -0 "${4:-$$}"; then
+			echo "not $3 lines of '$2' in $1:"
+			cat "$1"
+			return 1
+		fi
 		read -rt 0.05 <> <(:) || :
 	done
 }

@@ -91,12 +91,13 @@ hang_up() {
 			POSIX::dup2(fileno $terminal, $_) for 0 .. 2;
 			exec(@command) or die "$command[0]: $!";
 		}
-		my $text = "";
+		my ($text, $ended) = ("", 0);
 		while ($text !~ /$line/) {
-			sysread($ours, $text, 4096, length $text) // ($!{EIO} && kill(0, $pid) ? select(undef, undef, undef, 0.01) : last);
+			sysread($ours, $text, 4096, length $text) // ($!{EIO} && !($ended = waitpid $pid, WNOHANG) ?
+				select(undef, undef, undef, 0.01) : last);
 		}
 		close $ours;
-		waitpid $pid, 0;
+		waitpid $pid, 0 unless $ended;
 		print $? & 127 ? "signal " . ($? & 127) : "status " . ($? >> 8), "\n";
 	' "$@"
 }

@@ -158,7 +158,8 @@ patient="ssh -F $T/ssh/config -o ServerAliveInterval=0 {host}"
 # shellcheck disable=SC2034
 rsh=$patient
 for link in a switch; do
-	ok "a job over hosts in two namespaces starts" start ns -- "$T/bin/pworker" --do wait
+	# After the outage it may take half a minute until TCP repeats what was lost.
+	ok "a job over hosts in two namespaces starts" start ns -- --grace 40 "$T/bin/pworker" --do wait
 	netns_link "$link" down
 	read -rt 12 <> <(:)
 	netns_link "$link" up

@@ -33,13 +33,18 @@ work() {
 }
 listens() { until [ -s "$T/at0" ] && [ -s "$T/at1" ]; do read -rt 0.05 <> <(:); done; }
 
-# job NAME KILLS ARGUMENTS...: 2 servers and 2 workers, of which one or two are killed at random times.
+steps_done() { awk -F '\t' '$5 == "step" { n = $7 } END { print n + 0 }' "$T/0.log"; }
+same_bits() { for f in "$T"/whole-*.safetensors; do cmp "$f" "${f/whole/cut}" || return 1; done; }
+
+# job NAME KILLS ARGUMENTS...: 2 servers and 2 workers, of which one or two are killed at random times.  None is killed
+# near the end: a process that has removed its state, and is started again, would wait for a job that is over.
 job() {
 	local name=$1 kills=$2 i w pid
 	shift 2
 	rm -f "$T"/at? "$T"/state? "$T"/pid? "$T"/wid? "$T"/?.log
 	for i in 0 1; do serve "$i" & eval "server$i=$!"; done
 	listens
+	: >"$T/0.log"
 	local at
 	at=$(cat "$T/at0"),$(cat "$T/at1")
 	for w in 0 1; do
@@ -51,6 +56,7 @@ job() {
 		case $((RANDOM % 4)) in
 		0) pid=$(cat "$T/pid0") ;; 1) pid=$(cat "$T"/pid?) ;; 2) pid=$(cat "$T/wid1") ;; 3) pid=$(cat "$T/pid1" "$T/wid0") ;;
 		esac
+		[ "$(steps_done)" -lt $((KILLS * 30)) ] || break
 		# shellcheck disable=SC2086
 		kill -9 $pid 2>/dev/null && killed=$((killed + 1))
 	done
@@ -60,11 +66,11 @@ job() {
 have mnist || { skip "servers and workers that are killed" "$WHY"; done_testing; }
 (umask 077; head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$T/key")
 for rule in sgd adam lars; do
-	set -- --net lenet --data "$MNIST_TEST" --scale 0.00390625 --batch 32 --lr 0.01 --optimizer $rule --steps $((KILLS * 20))
+	set -- --net lenet --data "$MNIST_TEST" --scale 0.00390625 --batch 32 --lr 0.01 --optimizer $rule --steps $((KILLS * 50))
 	ok "$rule: an undisturbed job of 2 workers and 2 servers" job whole 0 "$@"
 	ok "$rule: a job whose processes are killed goes on by itself" job cut "$KILLS" "$@"
 	ok "$rule: processes were killed $killed times" test "$killed" -gt 0
-	ok "$rule: the weights have the bits of the undisturbed job" cmp "$T"/whole-*.safetensors "$T"/cut-*.safetensors
+	ok "$rule: the weights have the bits of the undisturbed job" same_bits
 	ok "$rule: nothing is left of the state" test ! -e "$T/state0" -a ! -e "$T/state1" -a ! -e "$T/work0" -a ! -e "$T/work1"
 	rm -f "$T"/*.safetensors
 done

@@ -189,8 +189,13 @@ CHECKED := $(if $(EMULATOR),$(TESTS) $(REPLAY),$(if $(filter thread,$(SAN)),$(fi
 check: setup-test	## install what is missing and run every test; SAN=... for a sanitizer
 	@$(MAKE) --no-print-directory checked
 
+# Tests in C run beside each other.  Scripts, which start whole jobs, do not.
+PROVE   := prove --timer --failures --comments --exec tests/run
 checked: tests
-	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) SAN=$(SAN) prove --timer --failures --comments --exec tests/run $(CHECKED)
+	@export TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) SAN=$(SAN); failed=0; \
+	$(PROVE) -j$(shell nproc) $(filter-out %.t,$(CHECKED)) || failed=1; \
+	$(if $(filter %.t,$(CHECKED)),$(PROVE) $(filter %.t,$(CHECKED)) || failed=1;) \
+	exit $$failed
 
 # What a developer runs after each edit: every test of one module or one engine by itself, and the tree's laws.  Whole
 # tools, jobs and simulations, other authors' numbers, and all engines over again through emulation are for make check.

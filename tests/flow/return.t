@@ -3,7 +3,7 @@
 . "$TOP/tests/standin.sh"
 . "$TOP/tests/flow/data.sh"
 
-KILLS=${KILLS:-4}
+KILLS=${KILLS:-3}
 export OMP_NUM_THREADS=1
 trap 'really_living | xargs -r kill -9; rm -rf "$T"' EXIT
 

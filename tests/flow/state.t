@@ -2,7 +2,7 @@
 . "$TOP/tests/tap.sh"
 . "$TOP/tests/flow/data.sh"
 
-KILLS=${KILLS:-6}
+KILLS=${KILLS:-3}
 export OMP_NUM_THREADS=1
 trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$T"' EXIT
 

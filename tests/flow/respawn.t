@@ -2,6 +2,7 @@
 . "$TOP/tests/tap.sh"
 . "$TOP/tests/standin.sh"
 . "$TOP/tests/flow/data.sh"
+. "$TOP/tests/flow/killed.sh"
 
 KILLS=${KILLS:-6}
 export OMP_NUM_THREADS=1
@@ -9,24 +10,6 @@ trap 'really_living | xargs -r kill -9; rm -rf "$T"' EXIT
 
 servers() { really_living | while read -r p; do [ "$(cat "/proc/$p/comm" 2>/dev/null)" != pserver ] || echo "$p"; done; }
 
-# start NAME OPTION... -- ARGUMENT...: a job of 2 workers and 2 servers in the background, in which the servers have
-# done $what; $pid is dlaunch.
-what=holds
-start() {
-	local name=$1 options=()
-	shift
-	while [ "$1" != -- ]; do options+=("$1"); shift; done
-	shift
-	: >"$T/err"
-	dlaunch -n 2 -s 2 --env STAND --env TALLY_SHARE "${options[@]}" pworker "$@" --seed 7 --save "$T/$name" \
-		>"$T/out" 2>"$T/err" & pid=$!
-	line_of "$T/err" "server .: pserver: $what" 2
-}
-ends() {
-	wait "$pid"
-	local got=$?
-	[ $got -eq "$1" ] || { echo "exit status $got, want $1"; tail -n 40 "$T/err"; return 1; }
-}
 # kill_servers N: at random times, one or both at once.
 kill_servers() {
 	killed=0

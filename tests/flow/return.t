@@ -2,6 +2,7 @@
 . "$TOP/tests/tap.sh"
 . "$TOP/tests/standin.sh"
 . "$TOP/tests/flow/data.sh"
+. "$TOP/tests/flow/killed.sh"
 
 KILLS=${KILLS:-3}
 export OMP_NUM_THREADS=1
@@ -12,22 +13,6 @@ processes() {
 	pgrep -x "$1" | while read -r p; do
 		tr '\0' '\n' 2>/dev/null <"/proc/$p/environ" | grep -qxF "STAND=$STAND" && echo "$p"
 	done
-}
-# start NAME OPTION... -- ARGUMENT...: a job of 2 workers and 2 servers in the background; $pid is dlaunch.
-start() {
-	local name=$1 options=()
-	shift
-	while [ "$1" != -- ]; do options+=("$1"); shift; done
-	shift
-	: >"$T/err"
-	dlaunch -n 2 -s 2 --env STAND --env TALLY_SHARE "${options[@]}" pworker "$@" --seed 7 --save "$T/$name" \
-		>"$T/$name.log" 2>"$T/err" & pid=$!
-	line_of "$T/err" 'server .: pserver: holds' 2
-}
-ends() {
-	wait "$pid"
-	local got=$?
-	[ $got -eq "$1" ] || { echo "exit status $got, want $1"; tail -n 40 "$T/err"; return 1; }
 }
 # kill_some NAME...: as often as $KILLS says, in the course of the job, one or two processes of each name at once.
 kill_some() {

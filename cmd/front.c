@@ -68,6 +68,14 @@ front_usage(void)
 }
 
 void
+front_missing(int argc, const char *what)
+{
+	if (argc <= 1)
+		front_usage();
+	front_wrong("%s; --help shows the usage", what);
+}
+
+void
 front_help(void)
 {
 	printf("usage: %s\n%s", usage_text, help_text);

@@ -23,6 +23,8 @@
  */
 void	 front_init(const char *argv0, const char *usage, const char *help);
 void	 front_usage(void) __attribute__((noreturn));	/* one line on stderr, exit 2 */
+/* Prints the usage if there are no arguments, else one line: what is missing, and --help.  Exits with 2. */
+void	 front_missing(int argc, const char *what) __attribute__((noreturn));
 void	 front_help(void) __attribute__((noreturn));	/* stdout, exit 0 */
 
 /* Parse the value of an option.  A wrong value prints one line and exits with 2. */

@@ -94,7 +94,7 @@ read_log(struct logs *l, struct table *profile, const char *path)
 	if (bad > 1)
 		front_say("%s: %llu rows are malformed", path, bad);
 	if (l->curve.n + l->machines.n + l->rates.n + profile->cells == before) {
-		err_note(0, "no measurements");
+		err_note(0, "no measurements: neither rows of log(5) nor lines of MXNet or TensorFlow");
 		front_warn(path, ERR_FORMAT);
 	}
 }

@@ -125,8 +125,10 @@ parse_options(int argc, char *argv[], struct place *p)
 		case O_VERSION:	printf("pserver (tally) %s\n", TALLY_VERSION); front_flush(); _exit(0);
 		case O_WORKERS:	p->serve.nworkers = (uint32_t)front_num("--workers", optarg, 1, 65536); break;
 		}
-	if (optind != argc || (p->serve.listen == NULL && getenv("DMLC_ROLE") == NULL))
-		front_usage();
+	if (optind != argc)
+		front_wrong("%s: is no option; pserver takes no operands", argv[optind]);
+	if (p->serve.listen == NULL && getenv("DMLC_ROLE") == NULL)
+		front_missing(argc, "--listen: is missing");
 	if (p->key == NULL && !p->plain)
 		front_wrong("%s: needs --key-file, or --plain, with which anybody may take part",
 		    p->serve.listen != NULL ? "--listen" : "DMLC_ROLE");
@@ -148,7 +150,7 @@ learn_place(struct place *p, const uint8_t *key)
 	if (e < 0)
 		front_die(NULL, e);
 	if (p->env.role == RENDEZVOUS_NONE)
-		front_usage();
+		front_wrong("--listen: is missing; --help shows the usage");
 	if (p->env.role == RENDEZVOUS_WORKER)
 		front_wrong("DMLC_ROLE: is worker; start pworker instead");
 	if (p->env.role == RENDEZVOUS_SCHEDULER)

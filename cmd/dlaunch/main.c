@@ -200,10 +200,10 @@ static void
 check_dlaunch_options(struct dlaunch *c)
 {
 	if (*c->argv == NULL)
-		front_usage();
+		front_missing(c->line[1] != NULL ? 2 : 1, "no command is named, such as pworker");
 	c->dmlc = !is_pworker(*c->argv);
 	if (!c->dmlc && c->servers == 0 && c->workers > 1)
-		front_wrong("%u workers need at least one server", c->workers);
+		front_wrong("-s: %u workers need at least one server", c->workers);
 	if (!c->dmlc && (c->restarts > 0 || c->resume != NULL) && !has_save(c->argv))
 		front_wrong("%s: pworker needs --save, as it resumes from a checkpoint",
 		    c->resume != NULL ? "--resume" : "--restart");

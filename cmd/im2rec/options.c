@@ -287,7 +287,7 @@ im2rec_options(struct im2rec *o, int argc, char *argv[])
 	while ((c = front_getopt(argc, argv, "j:o:qv", longs)) != -1)
 		apply_im2rec_option(o, c);
 	if (optind == argc)
-		front_usage();
+		front_missing(argc, "no images, list or records are named");
 	if (o->verb == NULL)
 		o->verb = im2rec_pack;
 	o->path = (const char *const *)argv + optind;

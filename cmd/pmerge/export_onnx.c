@@ -15,7 +15,7 @@ struct job {
 };
 
 static int
-find_graph(const struct tensors *t, const struct onnx_net *net, struct graph **g)
+find_graph(const struct tensors *t, const char *path, const struct onnx_net *net, struct graph **g)
 {
 	const char *text = tensors_meta(t, WEIGHTS_GRAPH);
 	int e;
@@ -23,8 +23,7 @@ find_graph(const struct tensors *t, const struct onnx_net *net, struct graph **g
 	if (net->name != NULL)
 		return script_run(net->name, net->c, net->h, net->w, net->classes, net->option, net->noption, g);
 	if (text == NULL)
-		return err_fail(ERR_FORMAT,
-		    "has no graph of its net; use --net");
+		return err_fail(ERR_FORMAT, "%s: has no graph of its net; use --net", path);
 	if ((e = graph_parse(text, strlen(text), g)) < 0)
 		err_within("its graph");
 	return e;
@@ -70,7 +69,7 @@ onnx_make(const struct merge_opt *o, const struct onnx_net *net, bool logits, co
 	struct graph *g = NULL;
 	int e;
 
-	if ((e = merge_open(o, &j.m)) == 0 && (e = find_graph(merge_table(j.m), net, &g)) == 0) {
+	if ((e = merge_open(o, &j.m)) == 0 && (e = find_graph(merge_table(j.m), o->path[0], net, &g)) == 0) {
 		j.g = g;
 		j.w = calloc(g->nw + 1, sizeof(*j.w));
 		j.aux = calloc(g->naux + 1, sizeof(*j.aux));

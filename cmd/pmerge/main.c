@@ -201,7 +201,7 @@ parse_arguments(struct args *a, int argc, char *argv[])
 		case O_VERSION:	printf("pmerge (tally) %s\n", TALLY_VERSION); front_flush(); exit(0);
 		}
 	if (optind == argc)
-		front_usage();
+		front_missing(argc, "no file of weights is named");
 	if (argc - optind > MERGE_FILES)
 		front_wrong("more than %d files", MERGE_FILES);
 	a->merge.path = argv + optind;
@@ -236,6 +236,8 @@ check_options(const struct args *a)
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (all[i].said && !all[i].fits)
 			front_wrong("--%s: goes only with %s", all[i].option, all[i].with);
+	if (a->verb == O_DIFF && a->merge.n != 2)
+		front_wrong("--diff: needs two files, not %u", a->merge.n);
 }
 
 /* Parses a weight for each file, as in 3:1 or 0.75:0.25.  Shares are parts of their sum. */
@@ -344,7 +346,7 @@ static int
 run_split(struct args *a)
 {
 	if (a->merge.n != 1 || strcmp(a->out, "-") == 0)
-		front_usage();
+		front_wrong("--split: needs -o PREFIX and one file");
 	return finish_output(a, merge_split(a->merge.path[0], a->parts, a->out, watch_merge, a));
 }
 
@@ -362,8 +364,7 @@ main(int argc, char *argv[])
 	switch (a.verb) {
 	case O_LIST:	status = show_list(a.merge.path, a.merge.n); break;
 	case O_VERIFY:	status = show_faults(a.merge.path, a.merge.n); break;
-	case O_DIFF:	status = a.merge.n == 2 ? show_diff(a.merge.path, a.tolerance > 0 ? a.tolerance : 0) :
-	    (front_usage(), 0); break;
+	case O_DIFF:	status = show_diff(a.merge.path, a.tolerance > 0 ? a.tolerance : 0); break;
 	case O_SPLIT:	status = run_split(&a); break;
 	default:	status = run_merge(&a);
 	}

@@ -20,7 +20,9 @@ find_class(const struct pworker *p, const char *text, uint32_t classes)
 	if (c >= 0 && c < (long)classes)
 		return (uint32_t)c;
 	if (num_u64(text, 0, classes - 1, &number) < 0)
-		front_wrong("--class-weights: '%.64s' is neither a class by name nor a number below %u", text, classes);
+		front_wrong("--class-weights: '%.64s' is neither a class by name%s%.64s%s nor a number below %u", text,
+		    p->class.names.n > 0 ? ", such as " : "", p->class.names.n > 0 ? p->class.names.p[0] : "",
+		    p->class.names.n > 0 ? "," : "", classes);
 	return (uint32_t)number;
 }
 

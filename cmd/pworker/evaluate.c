@@ -73,7 +73,7 @@ settle_eval_options(struct pworker *p)
 	if (!evaluates && p->nimage > 0)
 		front_wrong("'%.64s' is not an option; images are for --eval and --predict", p->image[0]);
 	if (evaluates && data == NULL && p->nimage == 0 && (statistics || isatty(STDIN_FILENO)))
-		front_usage();
+		front_wrong("needs --data, or images after the options; --help shows the usage");
 	if (evaluates && p->net == NULL && p->noption > 0) {
 		worker_propose(p->option[0].key);
 		front_wrong("--%s: needs --net", p->option[0].key);

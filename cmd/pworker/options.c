@@ -85,8 +85,9 @@ settle_main_options(struct pworker *p)
 	if (!net && p->noption > 0)
 		worker_propose(p->option[0].key);
 	if (!net && !data && !p->print && p->profile == 0)
-		front_usage();
-	front_wrong("%s", net ? "--data: is missing; name the records to train on" : "--net: is missing");
+		front_missing(strchr((char *)p->command.p, ' ') != NULL ? 2 : 1, "--net and --data: are missing");
+	front_wrong("%s", net ? "--data: is missing; name the records to train on" :
+	    "--net: is missing; name a net such as resnet, or the path of a script");
 }
 
 static const struct worker_theme main_theme = { main_options, settle_main_options };

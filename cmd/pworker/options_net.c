@@ -58,7 +58,7 @@ worker_net_option(struct pworker *p, int argc, char *argv[])
 	char *key = argv[optind - 1], *value;
 
 	if (key[2] == 0 || key[2] == '=')
-		front_usage();
+		front_wrong("%s: no such option; --help lists the options", key);
 	key += 2;
 	if (p->noption == SCRIPT_OPTS)
 		front_wrong("--%s: a net has at most %d options", key, SCRIPT_OPTS);

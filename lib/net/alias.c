@@ -79,7 +79,8 @@ alias_load(struct alias **alias, const char *name, bool back)
 		snprintf(rel, sizeof(rel), "names/%s", name);
 		if ((e = datadir_find(rel, path)) < 0) {
 			alias_free(a);
-			return e;
+			return datadir_find("names", path) < 0 ? e :
+			    err_fail(e, "'%.64s' is none of the tables in %s", name, path);
 		}
 	}
 	if ((e = io_slurp(path, ALIAS_BYTES, &a->text)) < 0 || (e = buf_terminate(&a->text)) < 0 ||

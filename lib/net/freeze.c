@@ -14,7 +14,7 @@ freeze_pattern(struct graph *g, const char *pattern)
 	for (uint32_t i = 0; i < g->nw; i++)
 		if (fnmatch(pattern, g->w[i].name, 0) == 0)
 			g->w[i].frozen = any = true;
-	return any ? 0 : err_fail(ERR_ARG, "the net has no array '%.64s'", pattern);
+	return any ? 0 : err_fail(ERR_ARG, "the net has no array '%.64s'; --print lists its arrays", pattern);
 }
 
 static int
@@ -43,7 +43,7 @@ freeze_bn_statistics(struct graph *g)
 		g->aux[i].frozen = freeze_node(g, g->aux[i].node);
 	for (uint32_t i = 0; i < g->nw; i++)
 		learns |= !g->w[i].frozen;
-	return learns ? 0 : err_fail(ERR_ARG, "all arrays of the net are frozen");
+	return learns ? 0 : err_fail(ERR_ARG, "all arrays of the net are frozen; leave one to learn");
 }
 
 int
@@ -70,7 +70,8 @@ freeze_blocks(const struct graph *g, uint32_t k, struct buf *rule)
 	for (uint32_t i = 0; i < g->n; i++)
 		blocks = g->node[i].block > blocks ? g->node[i].block : blocks;
 	if (k > blocks)
-		return err_fail(ERR_ARG, "cannot freeze %u blocks: the net has %u", k, blocks);
+		return err_fail(ERR_ARG, "cannot freeze %u blocks: the net has %u; give fewer, or a pattern of names",
+		    k, blocks);
 	for (uint32_t i = 0; i < g->nw; i++)
 		if (g->node[g->w[i].node].block > 0 && g->node[g->w[i].node].block <= k)
 			last = i;

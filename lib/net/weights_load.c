@@ -58,9 +58,8 @@ check_weights_tensor(const struct tensors *t, const struct graph_array *a, const
 		return err_fail(ERR_FORMAT, "has no tensor '%s%s'", a->name, tail);
 	if (x->type != TENSORS_F32)
 		return err_fail(ERR_FORMAT, "tensor '%s%s' is %s, not F32", a->name, tail, tensors_type_name(x->type));
-	return tensors_same_shape(x, &want) ? 0 : err_fail(ERR_FORMAT,
-	    "tensor '%s%s' has another shape than the net: %s",
-	    a->name, tail, weights_misfit(x, a, misfit));
+	return tensors_same_shape(x, &want) ? 0 : err_fail(ERR_FORMAT, "tensor '%s%s' has another shape than the net: "
+	    "%s; give the net the options that it was saved with", a->name, tail, weights_misfit(x, a, misfit));
 }
 
 int

@@ -40,7 +40,7 @@ open_in(struct recwalk *w)
 	if (w->fd < 0 || fstat(w->fd, &st) < 0)
 		return err_sys("open");
 	if (S_ISDIR(st.st_mode))
-		return err_note(EISDIR, "open"), ERR_SYS;
+		return err_fail(ERR_SYS, "a folder; name the files of records in it");
 	if (S_ISREG(st.st_mode) && (here = lseek(w->fd, 0, SEEK_CUR)) >= 0 && here < st.st_size) {
 		w->start = (uint64_t)here;
 		w->size = (uint64_t)(st.st_size - here);

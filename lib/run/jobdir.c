@@ -167,7 +167,7 @@ open_job_dir(int all, struct jobdir *d)
 {
 	d->dir = openat(all, d->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (d->dir < 0 && errno == ENOENT)
-		return err_fail(ERR_ARG, "there is no job '%s'", d->name);
+		return err_fail(ERR_ARG, "there is no job '%s'; dlaunch list shows the jobs", d->name);
 	return d->dir < 0 ? err_sys("job %s", d->name) : 0;
 }
 

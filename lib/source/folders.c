@@ -171,7 +171,8 @@ first_present(const struct folders *f, size_t depth, const char *const *list, si
 static int
 fail_no_split(const struct folders *f)
 {
-	return err_fail(ERR_ARG, "%s: no folder %s", f->place, f->split == SOURCE_TRAIN ? "train" : "test or val");
+	return err_fail(ERR_ARG, "%s: no folder %s for --split", f->place,
+	    f->split == SOURCE_TRAIN ? "train" : "test or val");
 }
 
 static int

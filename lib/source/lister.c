@@ -257,7 +257,7 @@ lister_run(const struct lister_opt *opt, struct names *classes, uint64_t *n)
 
 	*n = 0;
 	if (!(opt->train >= 0 && opt->test >= 0 && opt->train + opt->test <= 1))
-		return err_fail(ERR_ARG, "fractions of %g and %g for training and test exceed 1", opt->train,
+		return err_fail(ERR_ARG, "--train-ratio %g and --test-ratio %g: their sum exceeds 1", opt->train,
 		    opt->test);
 	if (opt->chunks > LISTER_CHUNKS)
 		return err_fail(ERR_ARG, "more than %u chunks", LISTER_CHUNKS);

@@ -73,7 +73,7 @@ read_key(int fd, uint8_t key[CONN_KEY])
 	}
 	explicit_bzero(text, sizeof(text));
 	if (bad || got < sizeof(text))
-		return err_fail(ERR_FORMAT, "a key is 64 hexadecimal digits");
+		return err_fail(ERR_FORMAT, "a key is 64 hexadecimal digits, as openssl rand -hex 32 prints");
 	return 0;
 }
 

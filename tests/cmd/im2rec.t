@@ -158,7 +158,7 @@ status 2 "im2rec refuses an unknown --split" im2rec --split all images
 like err "^im2rec: --split: 'all' is neither train nor test" "im2rec names the unknown --split"
 status 2 "im2rec refuses --threads 0" im2rec --threads 0 images
 status 2 "im2rec refuses a split that the source lacks" im2rec --split train images
-like err '^im2rec: images: no folder train' "im2rec names the folder of a split that the source lacks"
+like err '^im2rec: images: no folder train for --split' "im2rec names the folder of a split that the source lacks"
 
 # --- stopped
 mkfifo slow.png

@@ -118,7 +118,7 @@ is "$(cat err)" "plog: a.tsv: line 9: event: 'valid' is not an event" "the messa
 is "$(wc -l <out)" 3 "the other rows are printed"
 echo nothing >empty
 status 1 "a file without measurements has status 1" plog empty
-is "$(cat err)" "plog: empty: no measurements" "the message names the file"
+is "$(cat err)" "plog: empty: no measurements: neither rows of log(5) nor lines of MXNet or TensorFlow" "the message names the file"
 status 1 "a file that does not exist has status 1" plog none
 is "$(cat err)" "plog: none: open: No such file or directory" "the message gives the reason"
 head -c 300000 /dev/zero | tr '\0' x >long

@@ -61,7 +61,7 @@ ok "pmerge writes the same model of a mean and of the mean's file" sh -c 'pmerge
 	<<<"$(pmerge -o mean.onnx mean.safetensors)"
 ok "pmerge --logits writes a model whose output is logits" sh -c 'pmerge --to onnx --logits "$1" | grep -aq logits' sh "$2"
 status 1 "pmerge refuses a model from weights without a net" pmerge -o no.onnx w.params
-like "$T/err" '^pmerge: has no graph of its net; use --net$' "pmerge's error suggests --net for a model"
+like "$T/err" '^pmerge: [^ ]+: has no graph of its net; use --net$' "pmerge's error suggests --net for a model"
 status 1 "pmerge refuses a model of another net" pmerge --net mlp -o no.onnx "$2"
 like "$T/err" "^pmerge: tensor 'fc1_weight' does not fit the net: [0-9x]*, not 128x784\$" \
 	"pmerge's error names the tensor that does not fit another net"

@@ -18,7 +18,7 @@ like err '^usage: pworker ' "pworker prints its usage if it gets no arguments"
 status 2 "pworker refuses to train without --data" pworker --net mlp
 like err '^pworker: --data: is missing; name the records to train on$' "pworker's error names the missing --data"
 status 2 "pworker refuses to train without --net" pworker --data train.rec
-like err '^pworker: --net: is missing$' "pworker's error names the missing --net"
+like err '^pworker: --net: is missing; name a net' "pworker's error names the missing --net"
 status 2 "pworker refuses an unknown letter" $train -vx
 like err '^pworker: -v: not an option of pworker$' "pworker's error names the unknown letter"
 for rule in fc9=2:"'fc9' is the name of no array of the net" fc1_weight=x:"'fc1_weight': 'x' is not a number"; do

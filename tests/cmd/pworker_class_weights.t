@@ -28,7 +28,7 @@ is "$(pworker --eval v-0001.safetensors --data a.rec --batch 22 | sed -n 2p | cu
 	"$(awk -F'\t' '$5 == "validation" { print $9 }' out)" "its loss is that of --eval"
 
 status 2 "an unknown class is refused" $train --class-weights cat=2
-is "$(cat err)" "pworker: --class-weights: 'cat' is neither a class by name nor a number below 2" "the error names it"
+is "$(cat err)" "pworker: --class-weights: 'cat' is neither a class by name, such as often, nor a number below 2" "the error names it"
 status 2 "another word is refused" $train --class-weights even
 is "$(cat err)" "pworker: --class-weights: 'even' is neither balanced nor CLASS=W,..." "the error has what there is"
 status 2 "a pipe cannot be counted" sh -c "cat a.rec | $train --data - --class-weights balanced"

@@ -111,7 +111,7 @@ cat "$T/lock" >"$lock"
 dlaunch stop seen
 status 143 "wait returns the status of a stopped job" dlaunch wait seen
 status 2 "rm reports a missing job" dlaunch rm nothing seen
-is "$(cat "$T/err")" "dlaunch: there is no job 'nothing'" "the error names the job that is missing"
+is "$(cat "$T/err")" "dlaunch: there is no job 'nothing'; dlaunch list shows the jobs" "the error names the job that is missing"
 mkdir -p "$XDG_STATE_HOME/tally/jobs/stuck/folder" # no job has a folder
 status 2 "rm exits with the worst status of several jobs" dlaunch rm nothing stuck
 rm -r "$XDG_STATE_HOME/tally/jobs/stuck"
@@ -146,7 +146,7 @@ status 2 "--resume refuses a running job" dlaunch --resume busy
 like "$T/err" '^dlaunch: --resume: job busy is running$' "the error says that the job to resume is running"
 dlaunch stop busy
 status 2 "--resume refuses a missing job" dlaunch --resume nothing
-like "$T/err" "^dlaunch: --resume: there is no job 'nothing'$" "the error names the missing job"
+like "$T/err" "^dlaunch: --resume: there is no job 'nothing'; dlaunch list shows the jobs$" "the error names the missing job"
 status 2 "--job refuses a path" dlaunch --job ../x -s 0 -- true
 status 2 "--resume refuses a command" dlaunch --resume fore true
 status 2 "--resume refuses pworker without --save" sh -c 'dlaunch --job w -s 0 pworker --net none; dlaunch --resume w'

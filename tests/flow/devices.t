@@ -50,8 +50,8 @@ is "$(cut -f2- two.out)" "$(cut -f2- out)" "one and two devices give the same sc
 status 0 "--print accepts two devices" pworker --net lenet --print --batch 7 --devices $d:0,$d:1
 like out "^$d:1, batches of 4:$" "--print shows the batch of each device"
 status 2 "a repeated device is refused" train --net lenet --devices $d:0,$d:0
-like err "^pworker: devices $d:0,$d:0: $d:0 is named twice$" "the error names the repeated device and the list"
+like err "^pworker: --devices $d:0,$d:0: $d:0 is named twice$" "the error names the repeated device and the list"
 status 2 "a trailing comma is refused" train --net lenet --devices $d:0,
-like err "^pworker: devices $d:0,: a name is missing$" "the error says that a name is missing"
+like err "^pworker: --devices $d:0,: a name is missing$" "the error says that a name is missing"
 status 2 "--engine is refused with --devices" train --net lenet --devices $d:0,$d:1 --engine $d
 done_testing

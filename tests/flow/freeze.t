@@ -73,9 +73,10 @@ is "$(tensors async-0002.safetensors 'stage1_*')" "$(tensors first-0000-000001.s
 	"the asynchronous job keeps frozen arrays"
 
 status 2 "--freeze refuses more blocks than the net has" $vgg --freeze 6
-like err '^pworker: --freeze: cannot freeze 6 blocks: the net has 5$' "the error gives the number of blocks"
+like err '^pworker: --freeze: cannot freeze 6 blocks: the net has 5; give fewer, or a pattern of names$' \
+	"the error gives the number of blocks"
 status 2 "--freeze refuses an unknown name" $vgg --freeze 'conv9*'
-like err "^pworker: --freeze: the net has no array 'conv9\*'$" "the error names the unknown array"
+like err "^pworker: --freeze: the net has no array 'conv9\*'; --print lists its arrays$" "the error names the unknown array"
 status 2 "--freeze refuses to freeze all arrays" $vgg --freeze '*'
 like err '^pworker: --freeze: all arrays of the net are frozen' "the error says that all arrays are frozen"
 status 0 "--print accepts --freeze" $vgg --freeze 2 --print

@@ -102,5 +102,5 @@ wait $server
 is $? 143 "SIGTERM ends a server"
 unset DMLC_ROLE
 status 2 "pserver with only a key is refused" pserver --key-file key
-like err '^usage: pserver' "pserver prints its usage"
+like err '^pserver: --listen: is missing' "the error names --listen"
 done_testing

@@ -52,7 +52,7 @@ test_stream(void)
 	is_str(PIPED("s/test/b/1.png", "s/train/a/2.png", "s/test/c/3.png"),
 	    "0 0 pipe: s/test/b/1.png\n1 1 pipe: s/test/c/3.png\nb,c,",
 	    "a split of a stream has only its images");
-	is_str(PIPED("s/train/a/2.png"), "-7 pipe: no folder test or val",
+	is_str(PIPED("s/train/a/2.png"), "-7 pipe: no folder test or val for --split",
 	    "a stream without the split fails");
 	opt.split = SOURCE_ALL;
 }

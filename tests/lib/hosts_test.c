@@ -44,8 +44,8 @@ test_bad(void)
 	static const struct {
 		const char *text, *line;
 	} bad[] = {
-		{ "", "hosts: no hosts" },
-		{ "# only this\n\n", "hosts: no hosts" },
+		{ "", "hosts: no hosts; write the name of one on each line" },
+		{ "# only this\n\n", "hosts: no hosts; write the name of one on each line" },
 		{ "a\nb\n-oProxyCommand=x\n", "hosts:3: '-oProxyCommand=x' is not a host name" },
 		{ "-v", "hosts:1: '-v' is not a host name" },
 		{ "root@-x", "hosts:1: 'root@-x' is not a host name" },

@@ -251,7 +251,7 @@ test_names(void)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		is(jobdir_make(bad[i], false, argv, "/", &d), ERR_ARG, "'%s' is refused as a name", bad[i]);
 	is(jobdir_open("nothing", &d), ERR_ARG, "a missing job is refused");
-	is_str(err_line(), "there is no job 'nothing'", "the error names the missing job");
+	is_str(err_line(), "there is no job 'nothing'; dlaunch list shows the jobs", "the error names the missing job");
 	for (int i = 0; i < 10; i++) {
 		is(jobdir_make(NULL, false, argv, "/", &d), 0, "a job is made");
 		jobdir_close(&d);

@@ -156,7 +156,7 @@ asked(void)
 	graph_free(g);
 	is(script_run("lenet", 1, 3, 3, 10, NULL, 0, &g), ERR_FORMAT, "lenet on 3x3: %s", err_line());
 	ok(strstr(err_line(), "lenet.lua:") != NULL && strstr(err_line(), "conv1: a kernel") != NULL, "names line and node");
-	is(script_run("mlp", 1, 0, 28, 10, NULL, 0, &g), ERR_LIMIT, "pictures of no height");
+	is(script_run("mlp", 1, 0, 28, 10, NULL, 0, &g), ERR_ARG, "pictures of no height");
 	is(run("return softmax(fc{flatten(data(1, 2, 2)), 10})", &g), 0, "a net of ten classes");
 	graph_free(g);
 	is(script_run(file, 0, 0, 0, 7, NULL, 0, &g), ERR_FORMAT, "refused where seven are asked for: %s", err_line());

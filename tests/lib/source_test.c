@@ -95,9 +95,9 @@ test_splits(void)
 	    "the train split of an archive has its images");
 	ok(strstr(all_of("t.tar", NULL, SOURCE_TRAIN), "1 t.tar: p/train/b/1.png\n") != NULL,
 	    "an archive with train alone has a train split");
-	is_str(all_of("t.tar", NULL, SOURCE_TEST), "-7 t.tar: no folder test or val",
+	is_str(all_of("t.tar", NULL, SOURCE_TEST), "-7 t.tar: no folder test or val for --split",
 	    "it has no test split");
-	is_str(all_of("set", NULL, SOURCE_TRAIN), "-7 set: no folder train",
+	is_str(all_of("set", NULL, SOURCE_TRAIN), "-7 set: no folder train for --split",
 	    "a source without splits refuses one");
 }
 

@@ -367,7 +367,7 @@ split_open(const char *devices, unsigned threads, const struct engine **e, struc
 	free(list);
 	if (err < 0 && d != NULL) {
 		d->n = 0;	/* none is open */
-		err_within("devices %s", devices);
+		err_within("--devices %s", devices);
 	}
 	if (err < 0 || (err = open_parts(d, threads)) < 0 || (err = join_parts(d)) < 0) {
 		split_close(d);

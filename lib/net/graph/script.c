@@ -295,7 +295,8 @@ script_run(const char *name, uint32_t c, uint32_t h, uint32_t w, uint32_t classe
 	if (nopt > SCRIPT_OPTS)
 		return err_fail(ERR_LIMIT, "%s: more than %d options", name, SCRIPT_OPTS);
 	if ((c != 0 || h != 0 || w != 0) && !op_fits(c, h, w))
-		return err_fail(ERR_LIMIT, "%s: images of %ux%ux%u are too large", name, c, h, w);
+		return err_fail(ERR_ARG, "--shape: %ux%ux%u is not from 1 to %u numbers; choose a smaller one", c, h,
+		    w, GRAPH_FLOATS);
 	if ((e = locate_script(name, path)) == 0 && (e = run_file(&run, path)) == 0)
 		*g = run.net.graph;
 	else

@@ -27,7 +27,7 @@ int script_opt_take(struct script_opt *opt, uint32_t *n, char *text);
 /*
  * Runs a script.  A name with a '/' or with the suffix ".lua" is a path, another is a net of share/nets
  * (base/datadir.h). If c, h and w are 0, or classes is 0, the script uses its default.  Returns 0, ERR_SYS, ERR_FORMAT
- * (file:line: reason), ERR_ARG (an option that the script does not read), ERR_LIMIT or ERR_NOMEM.
+ * (file:line: reason), ERR_ARG (an option that the script does not read, or the size), ERR_LIMIT or ERR_NOMEM.
  */
 int script_run(const char *name, uint32_t c, uint32_t h, uint32_t w, uint32_t classes,
 	const struct script_opt *opt, uint32_t nopt, struct graph **g);

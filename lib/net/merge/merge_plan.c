@@ -260,7 +260,7 @@ plan_tensors(struct merge *m)
 	for (size_t k = 0; k < m->out.n; k++)
 		m->all += m->out.t[k].count * tensors_type_size(m->out.t[k].type);
 	if (e == 0 && m->out.n == 0)
-		e = err_fail(ERR_ARG, "no tensor is selected");
+		e = err_fail(ERR_ARG, "no tensor is selected by --pick and --drop; --list prints the names");
 	return e;
 }
 

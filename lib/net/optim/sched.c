@@ -53,12 +53,15 @@ static int
 parse_curve(char *text, struct sched *s)
 {
 	static const struct {
-		const char	*name;
+		const char	*name, *form;
 		enum sched_curve curve;
 		uint32_t	 least, most;	/* numbers */
 	} curves[] = {
-		{ "cosine", SCHED_COSINE, 0, 1 }, { "linear", SCHED_POLY, 0, 1 }, { "poly", SCHED_POLY, 1, 2 },
-		{ "exp", SCHED_EXP, 1, 1 }, { "triangle", SCHED_TRIANGLE, 1, 1 },
+		{ "cosine", "cosine[:END]@EPOCH", SCHED_COSINE, 0, 1 },
+		{ "linear", "linear[:END]@EPOCH", SCHED_POLY, 0, 1 },
+		{ "poly", "poly:POWER[:END]@EPOCH", SCHED_POLY, 1, 2 },
+		{ "exp", "exp:FACTOR", SCHED_EXP, 1, 1 },
+		{ "triangle", "triangle:LOW@PERIOD", SCHED_TRIANGLE, 1, 1 },
 	};
 	char *at = strchr(text, '@'), *rest = strchr(text, ':');
 	double v[2] = { 0, 0 };
@@ -73,14 +76,15 @@ parse_curve(char *text, struct sched *s)
 	while (i < sizeof(curves) / sizeof(*curves) && strcmp(text, curves[i].name) != 0)
 		i++;
 	if (i == sizeof(curves) / sizeof(*curves))
-		return err_fail(ERR_FORMAT, "is neither xFACTOR@EPOCH nor a curve");
+		return err_fail(ERR_FORMAT, "is neither xFACTOR@EPOCH nor a curve: cosine, linear, poly, exp or "
+		    "triangle");
 	n = curves[i].most;
 	if (s->curve != SCHED_FLAT)
 		return err_fail(ERR_FORMAT, "a second curve");
 	if ((e = parse_curve_numbers(rest, v, &n)) < 0)
 		return e;
 	if (n < curves[i].least || (at == NULL) != (curves[i].curve == SCHED_EXP))
-		return err_fail(ERR_FORMAT, "does not have the numbers and epoch that '%s' needs", text);
+		return err_fail(ERR_FORMAT, "is not %s", curves[i].form);
 	if (at != NULL && (e = num_f64(at, 1e-6, 1e9, &s->until)) < 0)
 		return e;
 	if (at != NULL && curves[i].curve != SCHED_TRIANGLE && s->until <= s->warmup)

@@ -144,7 +144,7 @@ hosts_parse(const char *file, const void *text, size_t n, struct hosts *h)
 		line = end + 1;
 	}
 	if (e == 0 && h->n == 0)
-		e = err_fail(ERR_FORMAT, "%s: no hosts", file);
+		e = err_fail(ERR_FORMAT, "%s: no hosts; write the name of one on each line", file);
 	if (e < 0)
 		hosts_free(h);
 	return e;

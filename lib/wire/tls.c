@@ -140,6 +140,18 @@ tls_allow(struct tls *t, size_t bytes)
 	t->allow = bytes;
 }
 
+/* Ends the connection after an invalid record, with an alert for the peer if there is room for it. */
+static int
+refuse_record(struct tls *t, uint8_t alert, const char *why)
+{
+	const uint8_t fatal[] = { SSL3_AL_FATAL, alert };
+
+	if (seal_record(t, SEAL_ALERT, fatal, sizeof(fatal)) > 0)
+		tls_flush(t);
+	t->down = EPROTO;	/* nothing follows an alert */
+	return err_fail(ERR_PEER, "the connection broke: %s", why);
+}
+
 /* Handles a record that has no data: an alert or a change of the peer's keys. */
 static int
 handle_control(struct tls *t, unsigned type, const uint8_t *p, size_t n)
@@ -154,7 +166,7 @@ handle_control(struct tls *t, unsigned type, const uint8_t *p, size_t n)
 		return err_fail(ERR_PEER, "the connection broke: %s", SSL_alert_desc_string_long(p[1]));
 	if (type != SEAL_HANDSHAKE || n != sizeof(key_update) + 1 || p[n - 1] > SSL_KEY_UPDATE_REQUESTED ||
 	    memcmp(p, key_update, sizeof(key_update)) != 0)
-		return err_fail(ERR_PEER, "the connection broke: a record of TLS that has no place here");
+		return refuse_record(t, SSL_AD_UNEXPECTED_MESSAGE, "a record of TLS that has no place here");
 	t->rekey |= p[sizeof(key_update)] == SSL_KEY_UPDATE_REQUESTED;
 	return seal_update(&t->receive);
 }
@@ -175,13 +187,13 @@ open_record(struct tls *t, uint8_t *p, size_t n, size_t *got)
 	if (have < SEAL_HEAD)
 		return 0;
 	if ((length = seal_length(record)) == 0)
-		return err_fail(ERR_PEER, "the connection broke: no record of TLS");
+		return refuse_record(t, SSL_AD_UNEXPECTED_MESSAGE, "no record of TLS");
 	if (have < length)
 		return 0;
 	to = n >= length - SEAL_HEAD - SEAL_TAIL ? p : t->rest;
 	t->in_at += length;
 	if (!seal_get(&t->receive, record, to, &length, &type))
-		return err_fail(ERR_PEER, "the connection broke: a record of TLS was changed on the way");
+		return refuse_record(t, SSL_AD_BAD_RECORD_MAC, "a record of TLS was changed on the way");
 	if (type != SEAL_DATA)
 		return (e = handle_control(t, type, to, length)) < 0 ? e : 1;
 	if (to == p) {

@@ -323,6 +323,31 @@ test_close(void)
 	visit_end(&e, ssl);
 }
 
+/* A record that was changed on the way, or is none: our end says so before it closes. */
+static void
+test_alerts(void)
+{
+	static const struct guise g = { "tally/4", key, TLS1_3_VERSION, NULL, NULL, 1, NULL };
+	static const struct { const char *what; uint8_t record[5 + 32]; size_t n; int alert; } sent[] = {
+		{ "a damaged record", { 23, 3, 3, 0, 32 }, 37, SSL_AD_BAD_RECORD_MAC },
+		{ "what is no record", { 99, 3, 3, 0, 32 }, 5, SSL_AD_UNEXPECTED_MESSAGE },
+	};
+	struct ends e;
+	char byte;
+
+	for (size_t i = 0; i < sizeof(sent) / sizeof(sent[0]); i++) {
+		SSL *ssl = visitor(&e, &g);
+
+		shake(&e, ssl);
+		ok(send(SSL_get_fd(ssl), sent[i].record, sent[i].n, MSG_NOSIGNAL) == (ssize_t)sent[i].n &&
+		    ends_run(&e, ends_over_b) && e.eb == ERR_PEER, "%s ends the connection: %s", sent[i].what, e.lb);
+		ok(SSL_read(ssl, &byte, 1) <= 0 && ERR_GET_REASON(ERR_peek_error()) == SSL_AD_REASON_OFFSET + sent[i].alert,
+		    "a plain library gets the alert: %s", ERR_reason_error_string(ERR_peek_error()));
+		ERR_clear_error();
+		visit_end(&e, ssl);
+	}
+}
+
 int
 main(void)
 {
@@ -334,5 +359,6 @@ main(void)
 	test_padding();
 	test_key_updates();
 	test_close();
+	test_alerts();
 	return done();
 }

@@ -107,30 +107,6 @@ dial_server(struct worker_net *n, uint32_t s)
 	return e;
 }
 
-/*
- * Takes the next message to send.  Of the gradients at the front it is that of the first slice, whose weights the next
- * forward pass needs first: backward makes it last.
- */
-static struct msg
-take_message(struct link *l)
-{
-	struct msg *head = &l->ring[l->head], *first = head, m;
-
-	for (uint32_t i = 0; i < l->n; i++) {
-		struct msg *at = &l->ring[(l->head + i) % l->cap];
-
-		if (at->type != MSG_PUSH)
-			break;
-		if (at->slice < first->slice)
-			first = at;
-	}
-	m = *first;
-	*first = *head;
-	l->head = (l->head + 1) % l->cap;
-	l->n--;
-	return m;
-}
-
 int
 worker_link_push(struct worker_net *n, uint32_t s)
 {
@@ -140,7 +116,7 @@ worker_link_push(struct worker_net *n, uint32_t s)
 
 	while (e == 0 && conn_room(l->conn)) {
 		pthread_mutex_lock(&n->lock);
-		if (l->n == 0 && !l->pinged) {
+		if (l->queue.n == 0 && !l->pinged) {
 			pthread_mutex_unlock(&n->lock);
 			break;
 		}
@@ -149,7 +125,7 @@ worker_link_push(struct worker_net *n, uint32_t s)
 			    .step = l->ping };
 			l->pinged = false;
 		} else {
-			m = take_message(l);
+			m = send_queue_take(&l->queue);
 		}
 		worker_link_count(n, l, PEER_TRAFFIC_OUT, &m);
 		pthread_mutex_unlock(&n->lock);
@@ -170,7 +146,7 @@ lose_link(struct worker_net *n, uint32_t s)
 		l->failing_since = 0;
 	}
 	l->lost = true;
-	l->n = 0;
+	send_queue_clear(&l->queue);
 	l->pinged = l->asked = false;
 	l->late = MSG_NOBODY;
 	for (int way = 0; way < PEER_TRAFFIC_WAYS; way++)

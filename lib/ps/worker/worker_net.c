@@ -3,7 +3,6 @@
 #include "base/clk.h"
 #include "base/err.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,17 +20,19 @@ static int
 alloc_send_queues(struct worker_net *n)
 {
 	const struct shard_plan *p = worker_state_plan(n->state);
+	uint32_t cap;
+	int e;
 
-	for (uint32_t i = 0; i < p->n; i++)
-		n->link[p->slice[i].owner].cap += PER_SLICE;
 	if (n->o->trace != NULL && (n->push_time = calloc(p->n, sizeof(*n->push_time))) == NULL)
 		return err_nomem();
 	for (uint32_t s = 0; s < n->o->nservers; s++) {
 		n->link[s].net = n;
 		n->link[s].late = MSG_NOBODY;
-		n->link[s].cap += 16;	/* norms of two steps, again, a sum, an epoch, stop, bye, a question */
-		if ((n->link[s].ring = calloc(n->link[s].cap, sizeof(struct msg))) == NULL)
-			return err_nomem();
+		cap = 16;	/* norms of two steps, again, a sum, an epoch, stop, bye, a question */
+		for (uint32_t i = 0; i < p->n; i++)
+			cap += p->slice[i].owner == s ? PER_SLICE : 0;
+		if ((e = send_queue_init(&n->link[s].queue, cap)) < 0)
+			return e;
 	}
 	return 0;
 }
@@ -129,7 +130,7 @@ worker_net_free(struct worker_net *n)
 		close_links(n);
 	for (uint32_t s = 0; n->link != NULL && s < n->o->nservers; s++) {
 		conn_close(n->link[s].conn);
-		free(n->link[s].ring);
+		send_queue_free(&n->link[s].queue);
 	}
 	if (n->wake >= 0)
 		close(n->wake);
@@ -265,7 +266,7 @@ tell_servers(struct worker_net *n, uint32_t server)
 	for (uint32_t s = 0; s < n->o->nservers; s++) {
 		struct link *l = &n->link[s];
 
-		if (l->lost || l->asked || (s != server && l->n > 0))
+		if (l->lost || l->asked || (s != server && l->queue.n > 0))
 			continue;
 		l->asked = s == server;
 		worker_net_send(n, s, &m);
@@ -316,8 +317,7 @@ worker_net_send(struct worker_net *n, uint32_t server, const struct msg *m)
 		worker_link_count(n, l, PEER_TRAFFIC_OUT, m);
 		return;
 	}
-	assert(l->n < l->cap);
-	l->ring[(l->head + l->n++) % l->cap] = *m;
+	send_queue_put(&l->queue, m);
 	if (n->push_time != NULL && m->type == MSG_PUSH)
 		n->push_time[m->slice] = trace_now(n->o->trace);
 	wake_network_thread(n);

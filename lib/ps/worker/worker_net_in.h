@@ -3,6 +3,7 @@
 #define PS_WORKER_WORKER_NET_IN_H
 
 #include "base/err.h"
+#include "ps/worker/send_queue.h"
 #include "ps/worker/worker_net.h"
 #include "wire/conn.h"
 
@@ -12,8 +13,7 @@
 struct link {
 	struct worker_net *net;
 	struct conn	*conn;		/* NULL when it is over */
-	struct msg	*ring;		/* [cap] to be sent */
-	uint32_t	 cap, head, n;
+	struct send_queue queue;
 	uint64_t	 sent, got;	/* bytes of messages */
 	/*
 	 * With the lock: the connection broke, and the server is restarted.  Until its next welcome what is sent to it

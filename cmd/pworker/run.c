@@ -160,6 +160,8 @@ run_training(struct pworker *p, double began_s)
 	t->arg = &l;
 	if (p->trace != NULL)
 		open_trace(p, t);
+	if (p->plain && t->ps.nservers > 0)
+		front_say("--plain: nothing is encrypted, and anybody may take part");
 	e = train_run(t);
 	if (p->lr_find && stop <= 0 && (e == 0 || e == ERR_STOP))
 		worker_log_rates(&l);

@@ -41,7 +41,7 @@ struct job {
 	struct graph	*graph;
 	struct opt_hyper hyper;
 	uint8_t		 key[CONN_KEY];
-	bool		 plain;
+	bool		 plain, shm;
 	uint32_t	 nworkers, nservers, slack;
 	uint32_t	 slice;
 	struct role	 worker[WORKERS], server[WORKERS];
@@ -59,6 +59,7 @@ static const char help[] =
     "  --shape CxHxW        of its images (its own)\n"
     "  --optimizer NAME     sgd, nesterov, adam ... (sgd)\n"
     "  --plain              no key\n"
+    "  --shm                shared memory (TCP)\n"
     "  --async              no worker waits for another\n"
     "  --slice N            bytes of a slice (524288)\n"
     "  --list               print the bytes of each array, and end\n";
@@ -107,7 +108,8 @@ static int
 run_server(const struct job *j, uint32_t index, int in, int out)
 {
 	struct serve_opt o = { .listen = "127.0.0.1:0", .nworkers = j->nworkers, .index = index,
-	    .nservers = j->nservers, .key = j->plain ? NULL : j->key, .stop_fd = -1, .listening = print_address, .arg = &out };
+	    .nservers = j->nservers, .key = j->plain ? NULL : j->key, .tcp = !j->shm, .stop_fd = -1,
+	    .listening = print_address, .arg = &out };
 	struct serve_sums sums;
 
 	(void)in;
@@ -159,7 +161,7 @@ run_worker(const struct job *j, uint32_t rank, int in, int out)
 {
 	struct worker_opt o = { .graph = j->graph, .rank = rank, .nworkers = j->nworkers, .slack = j->slack,
 	    .hyper = j->hyper, .server = j->address, .nservers = j->nservers, .key = j->plain ? NULL : j->key,
-	    .slice = j->slice };
+	    .tcp = !j->shm, .slice = j->slice };
 	float *g = alloc_floats(j->graph->P), *stats = alloc_floats(j->graph->A);
 	uint64_t steps = 0;
 	struct worker *wk;
@@ -287,7 +289,8 @@ main(int argc, char *argv[])
 		{ "net-opt", required_argument, NULL, 'o' },
 		{ "optimizer", required_argument, NULL, 'O' }, { "plain", no_argument, NULL, 'p' },
 		{ "servers", required_argument, NULL, 's' },
-		{ "shape", required_argument, NULL, 'x' }, { "slice", required_argument, NULL, 'i' },
+		{ "shape", required_argument, NULL, 'x' }, { "shm", no_argument, NULL, 'm' },
+		{ "slice", required_argument, NULL, 'i' },
 		{ "workers", required_argument, NULL, 'w' }, { "help", no_argument, NULL, 'h' }, { 0 },
 	};
 	struct job j = { .nworkers = 1, .nservers = 1 };
@@ -304,6 +307,7 @@ main(int argc, char *argv[])
 		case 'a': j.slack = STALE_ASYNC; break;
 		case 'b': bytes = (uint32_t)front_num("--bytes", optarg, INPUTS * sizeof(float), 1 << 30); break;
 		case 'l': list = true; break;
+		case 'm': j.shm = true; break;
 		case 'n': net = optarg; break;
 		case 'o':
 			if (script_opt_take(option, &noption, optarg) < 0)

@@ -9,7 +9,7 @@
 # that all are measured in the same minutes; what counts is the median over all steps.  Gbit/s are bytes pushed plus
 # pulled by one worker, over time.  Seconds per GB are those of all processes of the job, over the bytes of all workers.
 #
-# tally is ours with TLS, plain ours without a key.
+# tally is ours over TCP with TLS, plain ours over TCP without a key, shm ours through shared memory.
 # Our servers apply the optimizer; those of MXNet only add, and gloo (an all-reduce of the workers, at least two) has
 # none.  iperf3 --bidir moves bytes over loopback without reading them.  PEER_TORCH and PEER_MXNET name pythons that have
 # torch and mxnet; a peer that is missing is left out.  TALLY is the command in place of $BUILD/bench/ps, TALLY_OLD that of
@@ -128,6 +128,8 @@ measure() {
 	# shellcheck disable=SC2086
 	start plain $TALLY "$@" --plain "${more[@]}"
 	# shellcheck disable=SC2086
+	start shm $TALLY "$@" --shm "${more[@]}"
+	# shellcheck disable=SC2086
 	[ -z "${TALLY_OLD:-}" ] || start old $TALLY_OLD "$@" "${more[@]}"
 	# shellcheck disable=SC2086
 	list=$($TALLY --list "$@")
@@ -149,6 +151,8 @@ measure() {
 				for (j = i; j > gap && v[j - gap] + 0 > v[j] + 0; j -= gap) { t = v[j]; v[j] = v[j - gap]; v[j - gap] = t }
 		return n % 2 ? v[(n + 1) / 2] : (v[n / 2] + v[n / 2 + 1]) / 2
 	}
+	function of(name, t) { return name in rate ? sprintf("%.2f", rate[name] / t) : "-" }
+	function ratios(t) { return sprintf("%6s %6s %6s", of("tally", t), of("plain", t), of("shm", t)) }
 	NF == 2 { rates = rates " " $2; next }
 	{
 		if (!($1 in ms)) order[++names] = $1
@@ -164,14 +168,14 @@ measure() {
 			w = n == "gloo" && workers < 2 ? 2 : workers
 			t = median(ms[n])
 			rate[n] = 2 * bytes * 8 / t / 1e6
-			printf "%-5s %-13s %9d %-6s %9.3f %8.2f %8.3f %6.2f %6s %6s\n", shape, title, bytes, n, t, rate[n],
-				median(cpu[n]) / (2 * bytes * w / 1e9), median(other[n]),
-				sprintf("%.2f", rate["tally"] / rate[n]), "plain" in rate ? sprintf("%.2f", rate["plain"] / rate[n]) : "-"
+			lines[k] = sprintf("%-5s %-13s %9d %-6s %9.3f %8.2f %8.3f %6.2f", shape, title, bytes, n, t, rate[n],
+				median(cpu[n]) / (2 * bytes * w / 1e9), median(other[n]))
 		}
+		for (k = 1; k <= names; k++)
+			print lines[k], ratios(rate[order[k]])
 		if (rates != "") {
 			t = median(rates)
-			printf "%-5s %-13s %9d %-6s %9s %8.2f %8s %6s %6.2f %6.2f\n", shape, title, bytes, "iperf3", "-", t, "-", "-",
-				rate["tally"] / t, rate["plain"] / t
+			printf "%-5s %-13s %9d %-6s %9s %8.2f %8s %6s %s\n", shape, title, bytes, "iperf3", "-", t, "-", "-", ratios(t)
 		}
 	}' "$dir/times" "$dir/rates"
 }
@@ -182,8 +186,8 @@ for p in TORCH MXNET; do
 done
 echo "$(uname -m), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $cores processors," \
 	"load $(cut -d ' ' -f 1 /proc/loadavg); $rounds rounds of $seconds s in turn ${more[*]}"
-echo "other: the share of the processors that other programs took; tally/, plain/: Gbit/s of ours with TLS and plain / those of the row"
-printf "%-5s %-13s %9s %-6s %9s %8s %8s %6s %6s %6s\n" shape arrays bytes who ms Gbit/s s/GB other tally/ plain/
+echo "other: the share of the processors that other programs took; tally/, plain/, shm/: Gbit/s of ours / those of the row"
+printf "%-5s %-13s %9s %-6s %9s %8s %8s %6s %6s %6s %6s\n" shape arrays bytes who ms Gbit/s s/GB other tally/ plain/ shm/
 for shape in $shapes; do
 	for size in $sizes; do
 		measure "$shape" one --bytes "$size"

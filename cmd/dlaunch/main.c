@@ -221,7 +221,8 @@ check_dlaunch_options(struct dlaunch *c)
 static void
 init_options(struct dlaunch *c, int argc, char *argv[])
 {
-	static const char *const always[] = { "OMP_NUM_THREADS", "OMP_WAIT_POLICY", "TALLY_MAX_ISA" };
+	static const char *const always[] = { "OMP_NUM_THREADS", "OMP_WAIT_POLICY", "TALLY_MAX_ISA",
+		"TALLY_TRANSPORT" };
 
 	*c = (struct dlaunch){ .workers = 1, .server = "pserver", .iface = "", .grace_s = 10, .start_s = 60,
 	    .spool_mib = 1024, .respawn = 10 };

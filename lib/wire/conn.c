@@ -1,15 +1,9 @@
 /* conn - a connection between two processes of a job: authenticated, encrypted, framed and bounded. */
-#include "wire/conn.h"
-#include "base/buf.h"
+#include "wire/conn_in.h"
 #include "base/clk.h"
 #include "base/err.h"
-#include "wire/addr.h"
-#include "wire/plain.h"
-#include "wire/tls.h"
 
 #include <assert.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,51 +11,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define BURST		(1u << 20)	/* most bytes each way in one conn_run(), so that no peer delays the others */
 #define READ_LEAST	16384u		/* least room for a read: a full TLS record */
 #define LENT_LEAST	16384u		/* shorter payloads are copied, so that they share writes with others */
 
 _Static_assert(CONN_KEY == TLS_KEY, "one key");
-
-struct conn {
-	int		 fd;
-	struct tls	*tls;		/* with a key, else NULL */
-	struct plain	*plain;		/* without one, else NULL */
-	bool		 open;
-	char		 peer[ADDR_TEXT];
-	double		 since;
-	struct queue	 out;
-	struct buf	 in;
-	size_t		 at;		/* offset in `in` of the next message for the caller */
-	size_t		 whole;		/* the messages before this offset are complete and their headers checked */
-	conn_place_fn	*place;
-	void		*place_arg;
-	/* The payload of the last message in `in`, of which it has the header alone; NULL: it is in `in`. */
-	uint8_t		*placed;
-	size_t		 left;		/* bytes of it not yet received; not in `whole` while there are any */
-	size_t		 placed_len;
-	int		 broken;	/* the error that ended the connection, or 0 */
-	char		 why[ERR_LINE];	/* its line */
-};
-
-/*
- * A host without power sends nothing: keep-alive ends an idle connection after half a minute.  TCP_USER_TIMEOUT would
- * also bound a busy connection, but it ends one to a process that is only stopped for a while.
- */
-static void
-set_socket_options(int fd)
-{
-	static const struct { int level, name, value; } option[] = {
-		{ IPPROTO_TCP, TCP_NODELAY, 1 },
-		{ SOL_SOCKET, SO_KEEPALIVE, 1 },
-		{ IPPROTO_TCP, TCP_KEEPIDLE, 10 },
-		{ IPPROTO_TCP, TCP_KEEPINTVL, 5 },
-		{ IPPROTO_TCP, TCP_KEEPCNT, 4 },
-	};
-
-	for (size_t i = 0; i < sizeof(option) / sizeof(option[0]); i++)
-		setsockopt(fd, option[i].level, option[i].name, &option[i].value, sizeof(int));
-}
 
 static int
 new_conn(int fd, bool server, const uint8_t *key, struct conn **out)
@@ -79,8 +32,11 @@ new_conn(int fd, bool server, const uint8_t *key, struct conn **out)
 		return e;
 	}
 	c->fd = fd;
+	c->server = server;
+	c->shm_listener = -1;
+	c->shm_state = server ? CONN_SHM_MAY : CONN_SHM_NONE;
 	c->since = clk_s();
-	set_socket_options(fd);
+	conn_socket_prepare(fd);
 	*out = c;
 	return 0;
 }
@@ -114,6 +70,9 @@ conn_close(struct conn *c)
 	tls_free(c->tls);
 	plain_free(c->plain);
 	close(c->fd);
+	conn_shm_decline(c);
+	shm_free(c->shm);
+	queue_free(&c->control);
 	queue_free(&c->out);
 	buf_free(&c->in);
 	free(c);
@@ -122,7 +81,7 @@ conn_close(struct conn *c)
 int
 conn_fd(const struct conn *c)
 {
-	return c->fd;
+	return c->shm != NULL ? shm_fd(c->shm) : c->fd;
 }
 
 bool
@@ -146,10 +105,13 @@ conn_age_s(const struct conn *c)
 void
 conn_moved(const struct conn *c, uint64_t *received, uint64_t *sent)
 {
-	if (c->tls != NULL)
-		tls_moved(c->tls, received, sent);
-	else
-		plain_moved(c->plain, received, sent);
+	uint64_t in = 0, out = 0;
+
+	conn_socket_moved(c, received, sent);
+	if (c->shm != NULL)
+		shm_moved(c->shm, &in, &out);
+	*received += in;
+	*sent += out;
 }
 
 void
@@ -162,7 +124,7 @@ conn_set_place(struct conn *c, conn_place_fn *place, void *arg)
 size_t
 conn_queued(const struct conn *c)
 {
-	return c->out.n + (c->tls != NULL ? tls_held(c->tls) : 0);
+	return c->control.n + c->out.n + conn_socket_held(c);
 }
 
 bool
@@ -181,31 +143,29 @@ is_inbox_full(const struct conn *c)
 short
 conn_events(const struct conn *c)
 {
-	bool out = (c->tls != NULL ? tls_wants_out(c->tls) : plain_wants_out(c->plain)) || (c->open && c->out.n > 0);
+	bool out = conn_socket_wants_out(c) || (c->open && (c->control.n > 0 ||
+	    (c->out.n > 0 && !c->held)));
 
 	if (c->broken != 0)
 		return POLLIN;
+	if (c->shm != NULL)	/* the peer signals in the same way that there are bytes, and that there is room */
+		return is_inbox_full(c) && c->out.n == 0 ? 0 : POLLIN;
 	return (short)((is_inbox_full(c) ? 0 : POLLIN) | (out ? POLLOUT : 0));
 }
 
 static int
 write_queued(struct conn *c)
 {
-	const uint8_t *p;
-	size_t n, put = 1;
 	int e = 0;
 
-	for (size_t moved = 0; e == 0 && put > 0 && moved < BURST && (n = queue_front(&c->out, &p)) > 0; moved += put) {
-		if (c->plain != NULL) {
-			e = plain_send(c->plain, &c->out, BURST - moved, &put);
-			continue;
-		}
-		e = tls_write(c->tls, p, n, &put);
-		queue_drop(&c->out, put);
-	}
-	if (c->tls != NULL)
-		tls_flush(c->tls);
-	return e;
+	if (c->control.n > 0 && (e = conn_socket_write(c, &c->control)) < 0)
+		return e;
+	/* The answer must be on the socket, which nobody watches for writing from then on. */
+	if (c->shm_state == CONN_SHM_OFFERED && c->shm_next != NULL && conn_queued(c) == c->out.n)
+		conn_shm_begin(c);
+	if (c->shm != NULL)
+		return shm_send(c->shm, &c->out);
+	return c->held || c->control.n > 0 ? 0 : conn_socket_write(c, &c->out);
 }
 
 /*
@@ -227,9 +187,28 @@ find_place(struct conn *c, const struct msg *m)
 	c->left = m->len - have;
 }
 
+/* Handles a message about shared memory, of which this connection's owner sees nothing, and cuts it out. */
+static int
+handle_control(struct conn *c, struct msg *m)
+{
+	uint8_t *p = c->in.p + c->whole;
+	int e;
+
+	m->payload = p + MSG_HEAD;
+	if ((e = conn_shm_handle(c, m)) < 0)
+		return e;
+	c->in.n -= MSG_HEAD + m->len;
+	memmove(p, p + MSG_HEAD + m->len, c->in.n - c->whole);
+	if (c->shm == NULL)
+		return 0;
+	if (c->in.n > c->whole)
+		return err_fail(ERR_FORMAT, "sent bytes on the socket beside the shared memory");
+	return shm_send(c->shm, &c->out);
+}
+
 /*
  * Moves `whole` past the last complete message.  An invalid header fails as soon as it is received.  Sets *lacks to
- * the bytes that the message after it lacks, as far as its header says.
+ * the bytes that the message after it lacks, as far as its header says; not if they have a place already.
  */
 static int
 scan_messages(struct conn *c, size_t *lacks)
@@ -237,26 +216,43 @@ scan_messages(struct conn *c, size_t *lacks)
 	struct msg m;
 	int e;
 
-	*lacks = MSG_HEAD;
 	while (c->placed == NULL && c->in.n - c->whole >= MSG_HEAD) {
 		size_t have = c->in.n - c->whole - MSG_HEAD;
 
 		if ((e = msg_parse(&m, c->in.p + c->whole)) < 0)
 			return e;
+		if (m.type != MSG_SHM && c->server && c->shm_state == CONN_SHM_MAY)
+			conn_shm_decline(c);
+		if (m.type == MSG_SHM && m.len > SHM_OFFER)
+			return err_fail(ERR_FORMAT, "%s out of place", msg_name(m.type));
+		if (have >= m.len && m.type == MSG_SHM) {
+			if ((e = handle_control(c, &m)) < 0)
+				return e;
+			continue;
+		}
 		if (have < m.len) {
 			*lacks = m.len - have;
 			find_place(c, &m);
-			break;
+			return 0;
 		}
 		c->whole += MSG_HEAD + m.len;
 	}
+	*lacks = MSG_HEAD - (c->in.n - c->whole);
 	return 0;
 }
 
+/* Reads up to n bytes, of which the peer sends at least `least`.  All that it wrote before its end is read first. */
 static int
-read_bytes(struct conn *c, void *p, size_t n, size_t *got)
+read_bytes(struct conn *c, void *p, size_t n, size_t least, size_t *got)
 {
-	return c->tls != NULL ? tls_read(c->tls, p, n, got) : plain_read(c->plain, p, n, got);
+	int e;
+
+	if (c->shm == NULL)
+		return conn_socket_read(c, p, n, got);
+	if ((e = shm_read(c->shm, p, n, least, got)) < 0 || *got > 0 || c->ended == 0 || !shm_empty(c->shm))
+		return e;
+	err_note(0, "%s", c->why);
+	return c->ended;
 }
 
 /*
@@ -272,7 +268,7 @@ read_once(struct conn *c, size_t *got)
 	if ((e = scan_messages(c, &lacks)) < 0)
 		return e;
 	if (c->placed != NULL) {
-		e = read_bytes(c, c->placed + (c->placed_len - c->left), c->left, got);
+		e = read_bytes(c, c->placed + (c->placed_len - c->left), c->left, c->left, got);
 		c->left -= *got;
 		c->whole += c->left == 0 ? MSG_HEAD : 0;
 		return e;
@@ -280,7 +276,8 @@ read_once(struct conn *c, size_t *got)
 	if ((e = buf_room(&c->in, READ_LEAST)) < 0)
 		return e;
 	room = c->in.cap - c->in.n;
-	e = read_bytes(c, c->in.p + c->in.n, lacks < READ_LEAST ? READ_LEAST : lacks < room ? lacks : room, got);
+	room = lacks < READ_LEAST ? READ_LEAST : lacks < room ? lacks : room;
+	e = read_bytes(c, c->in.p + c->in.n, room, lacks, got);
 	c->in.n += *got;
 	return e;
 }
@@ -308,7 +305,7 @@ drop_given(struct conn *c)
 {
 	size_t rest = c->in.n - c->at;
 
-	if (c->at == 0 || (c->at < rest && c->in.cap - c->in.n > BURST))
+	if (c->at == 0 || (c->at < rest && c->in.cap - c->in.n > CONN_BURST))
 		return;
 	memmove(c->in.p, c->in.p + c->at, rest);
 	c->whole -= c->at;
@@ -322,16 +319,19 @@ move_bytes(struct conn *c)
 	int e;
 
 	if (!c->open) {
-		if ((e = c->tls != NULL ? tls_shake(c->tls) : plain_shake(c->plain)) <= 0)
+		if ((e = conn_socket_shake(c)) <= 0)
 			return e;
 		c->open = true;
+		if (!c->server && c->shm_state == CONN_SHM_MAY && (e = conn_shm_offer(c)) < 0)
+			return e;
 	}
+	if (c->shm != NULL)
+		conn_shm_look(c);
 	if ((e = write_queued(c)) < 0)
 		return e;
-	if (c->tls != NULL)
-		tls_allow(c->tls, BURST);
-	else
-		plain_allow(c->plain, BURST);
+	conn_socket_allow(c, CONN_BURST);
+	if (c->shm != NULL)
+		shm_allow(c->shm, CONN_BURST);
 	return read_messages(c);
 }
 
@@ -345,6 +345,17 @@ note_broken(struct conn *c, int e)
 	queue_free(&c->out);
 }
 
+/*
+ * A read that stops before its ring is empty leaves bytes of which the peer gives no more signals.  While the caller
+ * has messages to take and there is no room to send, only the peer can change that.
+ */
+static void
+watch_shm(struct conn *c)
+{
+	if (c->shm != NULL && c->broken == 0)
+		shm_want(c->shm, !is_inbox_full(c) || c->out.n == 0);
+}
+
 int
 conn_run(struct conn *c)
 {
@@ -353,6 +364,7 @@ conn_run(struct conn *c)
 	drop_given(c);
 	if (c->broken == 0 && (e = move_bytes(c)) < 0)
 		note_broken(c, e);
+	watch_shm(c);
 	if (c->broken == 0 || c->whole > c->at)
 		return 0;
 	err_note(0, "%s", c->why);
@@ -368,17 +380,23 @@ conn_send(struct conn *c, const struct msg *m)
 	int e;
 
 	assert(m->type > 0 && m->type < MSG_TYPES && m->len <= MSG_MOST);
-	if (c->broken != 0)
+	if (c->broken != 0 || c->ended != 0)
 		return 0;
 	if (c->out.n > CONN_QUEUE - n)
 		return err_fail(ERR_LIMIT, "%s: does not read: %zu bytes wait to be sent", c->peer, c->out.n);
 	msg_head(m, head);
-	if (lent)
-		return queue_lend(&c->out, head, MSG_HEAD, m->payload, m->len);
-	if ((e = queue_room(&c->out, n)) < 0)
-		return e;
-	queue_put(&c->out, head, MSG_HEAD);
-	queue_put(&c->out, m->payload, m->len);
+	if (lent) {
+		if ((e = queue_lend(&c->out, head, MSG_HEAD, m->payload, m->len)) < 0)
+			return e;
+	} else {
+		if ((e = queue_room(&c->out, n)) < 0)
+			return e;
+		queue_put(&c->out, head, MSG_HEAD);
+		queue_put(&c->out, m->payload, m->len);
+	}
+	/* No poll would say that the ring has room. */
+	if (c->shm != NULL && (e = shm_send(c->shm, &c->out)) < 0)
+		note_broken(c, e);
 	return 0;
 }
 
@@ -393,6 +411,7 @@ read_more(struct conn *c)
 	drop_given(c);
 	if ((e = read_messages(c)) < 0)
 		note_broken(c, e);
+	watch_shm(c);
 }
 
 int

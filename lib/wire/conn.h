@@ -2,12 +2,13 @@
  * conn - a connection between two processes of a job: authenticated, encrypted, framed and bounded.
  *
  * lib/wire carries messages between hosts; wire(5) describes the format.  Read it in this order: msg (one message as
- * bytes), conn (a connection), with tls, seal, plain, queue and addr below it, and peer_traffic (byte counters).
+ * bytes), conn (a connection), with tls, seal, plain, shm, queue and addr below it, and peer_traffic (byte counters).
  *
  * A connection is TCP with TLS 1.3 and the job's key (PSK with ephemeral Diffie-Hellman, RFC 8446), and carries
- * messages of wire/msg.h.  Without a key it is TCP alone (wire/plain.h), for anybody who can reach it.  No call
- * blocks: the caller polls conn_fd() for conn_events() and calls conn_run().  Before the handshake is complete, the
- * caller sees no byte of the peer, and the connection holds little memory for it.
+ * messages of wire/msg.h.  Without a key it is TCP alone (wire/plain.h), for anybody who can reach it.  Two processes
+ * of one host may move the messages through memory instead (conn_use_shm()).  No call blocks: the caller polls
+ * conn_fd() for conn_events() and calls conn_run().  Before the handshake is complete, the caller sees no byte of the
+ * peer, and the connection holds little memory for it.
  *
  * Ownership: conn_send() copies, except a payload that is `lasting`.  A message from conn_next() is lent until the next
  * conn_next() or conn_run().
@@ -72,7 +73,7 @@ int	 conn_send(struct conn *c, const struct msg *m);
 #define CONN_AHEAD	(4u << 20)
 bool	 conn_room(const struct conn *c);
 size_t	 conn_queued(const struct conn *c);	/* bytes that wait to be sent */
-/* bytes on the socket, with those of TLS */
+/* bytes on the socket, with those of TLS, and in shared memory */
 void	 conn_moved(const struct conn *c, uint64_t *received, uint64_t *sent);
 /*
  * Returns 1 and the next complete message, its payload aligned to 8 bytes, or 0 if there is none.  It reads on when all
@@ -90,5 +91,18 @@ typedef void *conn_place_fn(void *arg, const struct msg *m);
  * being received goes on to its place.
  */
 void	 conn_set_place(struct conn *c, conn_place_fn *place, void *arg);
+
+/*
+ * Before the first conn_run(): moves the messages through shared memory (wire/shm.h) if the peer calls this too and is
+ * a process of the same host, network namespace and user.  Else the socket carries them.  An accepting end sends
+ * nothing before its peer's first message, which is for the connecting end to send.  The socket stays open: its end is
+ * that of the peer.  conn_fd() changes when the memory comes into use.
+ */
+void	 conn_use_shm(struct conn *c);
+/*
+ * Reads TALLY_TRANSPORT: *tcp is whether it asks for TCP alone.  Returns 0, or ERR_ARG if its value is neither "tcp"
+ * nor "auto"; the line names both.
+ */
+int	 conn_transport(bool *tcp);
 
 #endif

@@ -48,12 +48,17 @@ enum msg_type {
 	 * `samples`; each may be MSG_NOBODY
 	 */
 	MSG_WAIT,
+	/*
+	 * wire/conn.h only: offers shared memory, payload: where and a token; the answer, and the answer to that, with
+	 * MSG_EMPTY: there will be none
+	 */
+	MSG_SHM,
 	MSG_TYPES
 };
 
 /* Flags. */
 #define MSG_STATE_OF	1u	/* the slice's optimizer state rather than its weights */
-#define MSG_EMPTY	2u	/* WELCOME: no weights yet.  PUSH: no samples in this step, no payload */
+#define MSG_EMPTY	2u	/* WELCOME: no weights yet.  PUSH: no samples in this step, no payload.  SHM: no */
 #define MSG_LAST	4u	/* WEIGHTS: the job ends after this step */
 #define MSG_AVERAGE_OF	8u	/* the slice's average, over `samples` weights */
 /* WELCOME: the server is restarted if it dies, with all that it has answered.  HELLO: the worker is */

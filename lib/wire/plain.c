@@ -145,6 +145,12 @@ plain_moved(const struct plain *t, uint64_t *received, uint64_t *sent)
 }
 
 bool
+plain_down(const struct plain *t)
+{
+	return t->down != 0;
+}
+
+bool
 plain_wants_out(const struct plain *t)
 {
 	return !t->open && t->at < t->n;

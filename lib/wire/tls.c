@@ -270,6 +270,12 @@ tls_write(struct tls *t, const void *p, size_t n, size_t *put)
 	return e < 0 ? e : 0;
 }
 
+bool
+tls_down(const struct tls *t)
+{
+	return t->down != 0;
+}
+
 size_t
 tls_held(const struct tls *t)
 {

@@ -12,6 +12,18 @@
 static const uint8_t key[CONN_KEY] = "one key for the whole of a job.";
 static const uint8_t other[CONN_KEY] = "one key for the whole of a job!";
 
+static bool with_shm;	/* whether the ends of meet_ends() use shared memory */
+
+static void
+meet_ends(struct ends *e, const uint8_t *k)
+{
+	ends_meet(e, k, k);
+	if (with_shm) {
+		conn_use_shm(e->a);
+		conn_use_shm(e->b);
+	}
+}
+
 /* A payload that can be told from every other. */
 static void
 paint(uint8_t *p, uint32_t n, uint64_t step)
@@ -83,7 +95,7 @@ test_messages(const uint8_t *k)
 	struct ends e;
 	struct msg m;
 
-	ends_meet(&e, k, k);
+	meet_ends(&e, k);
 	ok(!conn_open(e.a) && !conn_open(e.b), "nothing is open before both have run");
 	is_str(conn_peer(e.a), e.where, "the dialled end knows whom it called");
 	ok(strncmp(conn_peer(e.b), "127.0.0.1:", 10) == 0, "the other end knows who came: %s", conn_peer(e.b));
@@ -111,7 +123,7 @@ test_small(const uint8_t *k)
 {
 	struct ends e;
 
-	ends_meet(&e, k, k);
+	meet_ends(&e, k);
 	got_a = got_b = bad = 0;
 	wanted = 200000;
 	for (uint64_t i = 0; i < wanted; i++) {
@@ -357,7 +369,7 @@ test_bounded(const uint8_t *k)
 	struct ends e;
 	size_t kept;
 
-	ends_meet(&e, k, k);
+	meet_ends(&e, k);
 	for (uint64_t i = 0; i < MANY; i++)
 		send_one(e.a, i, 1 << 20);
 	ok(ends_run(&e, b_full), "who takes no messages stops reading");
@@ -409,7 +421,7 @@ test_threads(const uint8_t *k)
 	pthread_t thread;
 	struct ends e;
 
-	ends_meet(&e, k, k);
+	meet_ends(&e, k);
 	if (pthread_create(&thread, NULL, pump, e.a) != 0)
 		printf("Bail out! no thread\n"), exit(1);
 	good_b = pump(e.b);
@@ -423,12 +435,15 @@ main(void)
 {
 	const uint8_t *const kinds[] = { key, NULL };
 
-	for (int i = 0; i < 2; i++) {
-		printf("# %s\n", kinds[i] != NULL ? "with a key" : "plain");
-		test_messages(kinds[i]);
-		test_small(kinds[i]);
-		test_bounded(kinds[i]);
-		test_threads(kinds[i]);
+	for (int i = 0; i < 4; i++) {
+		const uint8_t *k = kinds[i % 2];
+
+		with_shm = i >= 2;
+		printf("# %s, %s\n", k != NULL ? "with a key" : "plain", with_shm ? "shared memory" : "socket");
+		test_messages(k);
+		test_small(k);
+		test_bounded(k);
+		test_threads(k);
 	}
 	test_relayed();
 	test_endings();

@@ -47,7 +47,7 @@ test_refused(void)
 	is(msg_parse(&m, head), ERR_FORMAT, "type 0 is none");
 	msg_head(&(struct msg){ .type = MSG_TYPES }, head);
 	is(msg_parse(&m, head), ERR_FORMAT, "nor is the type after the last");
-	is_str(err_line(), "a message of unknown type 21", "and the line says which");
+	is_str(err_line(), "a message of unknown type 22", "and the line says which");
 }
 
 int
@@ -56,7 +56,7 @@ main(void)
 	test_round();
 	test_refused();
 	is_str(msg_name(MSG_HELLO), "HELLO", "types have names");
-	is_str(msg_name(MSG_WAIT), "WAIT", "to the last");
+	is_str(msg_name(MSG_SHM), "SHM", "to the last");
 	is_str(msg_name(MSG_TYPES), "unknown", "others have none");
 	is_str(msg_name(0), "unknown", "nor has 0");
 	return done();

@@ -193,9 +193,9 @@ serve_reject(struct serve *s, struct client *g)
 	char why[ERR_LINE];
 
 	snprintf(why, sizeof(why), "%s", err_line());
-	refuse_client(s, g, why);
 	if (g->rank < 0)
 		log_callback_line(s->o->say, s->o->arg, "refused %s: %s", conn_peer(g->conn), why);
+	refuse_client(s, g, why);
 	drop_client(s, g, why);
 }
 
@@ -324,8 +324,11 @@ accept_client(struct serve *s)
 	}
 	evict_stranger(s);
 	g.nth = ++s->conns;
-	if (conn_take(fd, s->o->key, &g.conn) == 0)
-		s->client[s->n++] = g;
+	if (conn_take(fd, s->o->key, &g.conn) < 0)
+		return;
+	if (!s->o->tcp)
+		conn_use_shm(g.conn);
+	s->client[s->n++] = g;
 }
 
 /* Milliseconds until the next connection's time is over, -1 for none. */

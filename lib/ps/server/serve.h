@@ -43,6 +43,7 @@ struct serve_opt {
 	uint32_t	 nworkers;
 	uint32_t	 index, nservers;
 	const uint8_t	*key;			/* [CONN_KEY]; NULL: none, wire/plain.h */
+	bool		 tcp;			/* no shared memory with workers on this host */
 	uint64_t	 incarnation;		/* of this start of the server, by io_random() */
 	struct memory	*memory;		/* that outlives this server, lent; or NULL */
 	double		 return_s;		/* 0: SERVE_RETURN_S */

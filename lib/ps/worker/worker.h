@@ -46,6 +46,7 @@ struct worker_opt {
 	char *const	*server;		/* [nservers] addresses, lent */
 	uint32_t	 nservers;		/* 0: the server's state machine in this process */
 	const uint8_t	*key;			/* [CONN_KEY]; NULL: none, wire/plain.h */
+	bool		 tcp;			/* no shared memory with servers on this host */
 	uint32_t	 slice;			/* bytes of a slice, ps/shard_plan.h; 0: SHARD_PLAN_SLICE */
 	float		*w, *aux;
 	const struct engine *engine;		/* of plan */

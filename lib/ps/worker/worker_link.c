@@ -102,9 +102,12 @@ dial_server(struct worker_net *n, uint32_t s)
 	struct link *l = &n->link[s];
 	int e = conn_dial(n->o->server[s], n->o->key, &l->conn);
 
-	if (e == 0)
-		conn_set_place(l->conn, find_weights_place, l);
-	return e;
+	if (e < 0)
+		return e;
+	conn_set_place(l->conn, find_weights_place, l);
+	if (!n->o->tcp)
+		conn_use_shm(l->conn);
+	return 0;
 }
 
 int

@@ -1,0 +1,74 @@
+/* conn_in - what the files of conn share. */
+#ifndef WIRE_CONN_IN_H
+#define WIRE_CONN_IN_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "wire/addr.h"
+#include "wire/conn.h"
+#include "wire/plain.h"
+#include "wire/shm.h"
+#include "wire/tls.h"
+
+/* Most bytes each way in one conn_run(), so that no peer delays the others. */
+#define CONN_BURST	(1u << 20)
+
+enum conn_shm {
+	CONN_SHM_NONE,		/* nothing is offered, or accepted */
+	CONN_SHM_MAY,		/* the first message may be an offer */
+	CONN_SHM_OFFERED,	/* this end waits for the answer */
+	CONN_SHM_ACCEPTED,	/* this end waits for the peer to take the memory */
+};
+
+struct conn {
+	int		 fd;
+	struct tls	*tls;		/* with a key, else NULL */
+	struct plain	*plain;		/* without one, else NULL */
+	bool		 server, open;
+	enum conn_shm	 shm_state;
+	struct queue	 control;	/* messages about shared memory, which precede `out` */
+	bool		 held;		/* `out` waits until it is known how it is sent */
+	int		 shm_listener;	/* of an offer; -1: none */
+	uint8_t		 shm_offer[SHM_OFFER];
+	struct shm	*shm_next;	/* agreed, and not yet in use */
+	struct shm	*shm;		/* in use: the socket carries nothing more; NULL: none */
+	char		 peer[ADDR_TEXT];
+	double		 since;
+	struct queue	 out;
+	struct buf	 in;
+	size_t		 at;		/* offset in `in` of the next message for the caller */
+	size_t		 whole;		/* the messages before this offset are complete and their headers checked */
+	conn_place_fn	*place;
+	void		*place_arg;
+	/* The payload of the last message in `in`, of which it has the header alone; NULL: it is in `in`. */
+	uint8_t		*placed;
+	size_t		 left;		/* bytes of it not yet received; not in `whole` while there are any */
+	size_t		 placed_len;
+	int		 ended;		/* with shared memory: the error of the socket, or 0; the ring may have bytes */
+	int		 broken;	/* the error that ended the connection, or 0 */
+	char		 why[ERR_LINE];	/* its line, or that of `ended` */
+};
+
+/* conn_socket.c: TLS, or what is there in its place, on the socket; see wire/tls.h. */
+void	 conn_socket_prepare(int fd);
+int	 conn_socket_shake(struct conn *c);
+void	 conn_socket_allow(struct conn *c, size_t bytes);
+int	 conn_socket_read(struct conn *c, void *p, size_t n, size_t *got);
+/* Writes and drops the first bytes of q, at most CONN_BURST, or all if the peer has gone. */
+int	 conn_socket_write(struct conn *c, struct queue *q);
+void	 conn_socket_moved(const struct conn *c, uint64_t *received, uint64_t *sent);
+size_t	 conn_socket_held(const struct conn *c);
+bool	 conn_socket_wants_out(const struct conn *c);
+
+/* conn_shm.c: offers shared memory, if the peer has an address of this host.  Returns 0 or ERR_NOMEM. */
+int	 conn_shm_offer(struct conn *c);
+/* Handles a message about shared memory.  Returns 0, ERR_FORMAT if it has no place here, or ERR_NOMEM. */
+int	 conn_shm_handle(struct conn *c, const struct msg *m);
+/* The peer's first message was no offer, or there will be no memory: the socket carries what was held. */
+void	 conn_shm_decline(struct conn *c);
+/* Both ends have the memory: it is used from now on. */
+void	 conn_shm_begin(struct conn *c);
+/* Takes the peer's signals, and notes its end. */
+void	 conn_shm_look(struct conn *c);
+
+#endif

@@ -1,7 +1,13 @@
-/* kernels - the bodies of the GPU's kernels, in loops over their indices. */
+/*
+ * kernels - the bodies of the GPU's kernels, in loops over their indices.
+ *
+ * TALLY_EMU_WIDTH=1: wide kernels handle one channel an index, as if no view were aligned.
+ */
 #include "emu/emu.h"
 
 #include "engine/cuda/kernel/kernel.h"
+
+#include <stdlib.h>
 
 #define KERNEL_DEFINE(name) \
 	struct name##_call { \
@@ -32,4 +38,44 @@
 		return 0; \
 	}
 
+/* As kernel_run.cu chooses. */
+static struct kernel_grid
+choose_grid(struct kernel_grid g, int type)
+{
+	if (type == KERNEL_MIXED || getenv("TALLY_EMU_WIDTH") != NULL)
+		return (struct kernel_grid){ g.count * g.width, 1 };
+	return g;
+}
+
+#define KERNEL_DEFINE_WIDE(name) \
+	struct name##_call { \
+		struct kernel_##name a; \
+		struct kernel_grid grid; \
+		int	 type; \
+	}; \
+	static void \
+	name##_run(void *arg) \
+	{ \
+		const struct name##_call *c = arg; \
+		const struct kernel_##name a = c->a; \
+		emu_log(#name); \
+		if (c->type == KERNEL_F32 && c->grid.width > 1) { \
+			_Pragma("omp parallel for schedule(static) if (c->grid.count > 512)") \
+			for (uint32_t i = 0; i < c->grid.count; i++) \
+				kernel_##name##_at(&a, i, KERNEL_F32, KERNEL_WIDTH); \
+		} else { \
+			_Pragma("omp parallel for schedule(static) if (c->grid.count > 512)") \
+			for (uint32_t i = 0; i < c->grid.count; i++) \
+				kernel_##name##_at(&a, i, c->type, c->grid.width); \
+		} \
+	} \
+	int \
+	kernel_run_##name(struct device *d, const struct kernel_##name *a, int type) \
+	{ \
+		const struct name##_call c = { *a, choose_grid(kernel_##name##_grid(a), type), type }; \
+		emu_enqueue(d, name##_run, &c, sizeof(c)); \
+		return 0; \
+	}
+
 KERNEL_LIST(KERNEL_DEFINE)
+KERNEL_WIDE_LIST(KERNEL_DEFINE_WIDE)

@@ -16,7 +16,7 @@ static void
 touch_step_buffers(struct engine_plan *p, uint32_t step)
 {
 	const struct exec_step *s = &p->step[step];
-	const struct exec_view *v[] = { &s->x, &s->y, &s->dy, &s->dx, &s->fold_input };
+	const struct exec_view *v[] = { &s->x, &s->y, &s->dy, &s->dx, &s->passed, &s->fold_input };
 
 	for (size_t k = 0; k < sizeof(v) / sizeof(*v); k++)
 		if (v[k]->c > 0)
@@ -52,6 +52,9 @@ place_kept(struct engine_plan *p)
 	k->rank = reserve_kept(k, n * sizeof(uint32_t));
 	k->prob = reserve_kept(k, n * p->graph->classes * sizeof(float));
 	k->bad = reserve_kept(k, sizeof(uint32_t));
+	k->arrived = reserve_kept(k, p->arrived_bytes);
+	for (int fold = 0; fold < 2; fold++)
+		k->moves[fold] = reserve_kept(k, run_weights_memory(p));
 	k->inputs = k->all;
 	k->label = reserve_kept(k, n * sizeof(struct kernel_label));
 	k->key = reserve_kept(k, n * p->ndrop * sizeof(uint32_t));
@@ -72,20 +75,20 @@ place_kept(struct engine_plan *p)
 	}
 }
 
-/* The scratch that the engine's own kernels need, whatever the libraries choose. */
+/* The memory that the engine's own kernels need, whatever the libraries choose. */
 static void
-size_step_scratch(struct engine_plan *p)
+size_step_memory(struct engine_plan *p)
 {
 	for (uint32_t i = 0; i < p->nstep; i++) {
 		const struct exec_step *s = &p->step[i];
 		const struct exec_view *v = s->kind == EXEC_BN ? &s->x : &s->dy;
-		size_t bytes;
+		size_t bytes, arrived;
 
 		if (s->kind != EXEC_BN && s->kind != EXEC_BN_BACK && s->kind != EXEC_BIAS_BACK)
 			continue;
-		bytes = run_bn_scratch(p->batch * v->h * v->w, v->c);
-		if (bytes > p->sums_bytes)
-			p->sums_bytes = bytes;
+		run_bn_memory(p->batch * v->h * v->w, v->c, &bytes, &arrived);
+		p->sums_bytes = bytes > p->sums_bytes ? bytes : p->sums_bytes;
+		p->arrived_bytes = arrived > p->arrived_bytes ? arrived : p->arrived_bytes;
 	}
 	for (uint32_t i = 0; i < p->nproducts; i++)
 		if (memplan_round(p->product[i].weight_bytes) > p->weight_bytes)
@@ -99,7 +102,7 @@ arena_place(struct engine_plan *p)
 		touch_step_buffers(p, s);
 	if (memplan_place(p->buf, p->nbuf, &p->arena_bytes) < 0)
 		return device_nomem(p->dev->host);
+	size_step_memory(p);
 	place_kept(p);
-	size_step_scratch(p);
 	return 0;
 }

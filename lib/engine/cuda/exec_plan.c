@@ -404,7 +404,7 @@ plan_forward_node(struct engine_plan *p, uint32_t i)
 static int
 common_type(const struct exec_step *s)
 {
-	const struct exec_view *v[] = { &s->x, &s->y, &s->dy, &s->dx,
+	const struct exec_view *v[] = { &s->x, &s->y, &s->dy, &s->dx, &s->passed,
 		&s->part[0], &s->part[1], &s->part[2], &s->part[3] };
 	int type = KERNEL_TYPES;
 

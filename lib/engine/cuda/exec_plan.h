@@ -73,7 +73,6 @@ enum exec_kind {
 	EXEC_PRODUCT_DATA,	/* dx of dy */
 	EXEC_BIAS,		/* y = x, plus the node's bias if it has one, plus part, then ReLU */
 	EXEC_BIAS_BACK,		/* the bias gradient: sums of dy */
-	EXEC_RELU_BACK,		/* dx = dy where y > 0 */
 	EXEC_BN,		/* y = batch norm of x, plus part, then ReLU */
 	EXEC_BN_BACK,
 	EXEC_ACT, EXEC_ACT_BACK,
@@ -82,7 +81,7 @@ enum exec_kind {
 	EXEC_LRN, EXEC_LRN_BACK,
 	EXEC_PAD, EXEC_PAD_BACK,
 	EXEC_PERMUTE,		/* y from x, both dense: one is [n, c h w], the other [n, h, w, c] */
-	EXEC_ADD,		/* y = the sum of part, then ReLU; of one part a copy */
+	EXEC_ADD,		/* y = the sum of part, then ReLU; 0 where passed is not above 0; of one part a copy */
 	EXEC_MULTIPLY,		/* y = part multiplied element by element */
 	EXEC_LOSS, EXEC_LOSS_BACK
 };
@@ -96,6 +95,7 @@ struct exec_step {
 	struct exec_view x, y, dy, dx;
 	struct exec_view part[KERNEL_PARTS];
 	uint32_t	 parts;
+	struct exec_view passed;	/* EXEC_ADD of gradients: the output of the ReLU that they come from */
 	uint32_t	 keep;		/* buffer of u32 or f32 per output that backward reads, or EXEC_NONE */
 	/* EXEC_BN: the product that contains it in evaluation, or EXEC_NONE, and the input of that. */
 	uint32_t	 folded_into;
@@ -135,14 +135,21 @@ struct exec_node {
 /* Offsets in bytes into kept_base, the GPU memory that lives as long as the plan. */
 struct exec_kept {
 	size_t w, g, aux, stats;	/* f32 [P], [P], [A], [A] */
-	size_t bn;			/* f32 [bn_channels][5]: the saved 3 of kernel_bn.h, dbeta, dgamma */
+	size_t bn;			/* f32 [bn_channels][5]: the saved 3 and the means of kernel_bn.h */
 	size_t label, loss, rank, prob;	/* [batch]; prob f32 [batch, classes] */
 	size_t key;			/* u32 [ndrop, batch] */
 	size_t norm, image, scale;	/* kernel_norm; kernel_image [batch]; f32 scale, 1 / scale */
 	size_t bad;			/* u32, 1 if a gradient is not finite */
+	size_t arrived;			/* u32, zeros: kernel_tree.h */
+	size_t moves[2];		/* kernel_move, without and with batch norms folded in */
 	size_t inputs, input_bytes;	/* label, key, norm, image and scale, which go up in one copy */
 	size_t mean, batch;		/* f32 [c,h,w]; the batch as it came */
 	size_t all;
+};
+
+/* A table of conversions: its length, and the values that all of them write. */
+struct exec_moves {
+	uint32_t n, values;
 };
 
 /* The kernels and CUDA graphs of one batch size. */
@@ -182,8 +189,9 @@ struct engine_plan {
 	uint32_t	    bn_channels;	/* of all batch norms */
 	struct exec_node   *node;	/* [graph->n] */
 	struct exec_kept    kept;
+	struct exec_moves   moves[2];	/* of kept.moves */
 	uint32_t	    slice[EXEC_SLICES + 1], nslice;	/* slice k is steps [slice[k], slice[k + 1]) */
-	size_t		    arena_bytes, sums_bytes, weight_bytes, scratch_bytes;
+	size_t		    arena_bytes, sums_bytes, arrived_bytes, weight_bytes, scratch_bytes;
 	/* GPU memory.  scratch holds strips' sums or the libraries' scratch, then one weight gradient. */
 	char		   *arena, *kept_base, *scratch;
 	/* Pinned host memory for uploads and downloads, and offsets into it.  Uploads begin with kept.inputs. */
@@ -294,8 +302,6 @@ void	 exec_set_free(struct engine_plan *p, struct exec_set *set);
  */
 int	 run_steps(struct engine_plan *p, const struct exec_set *set, uint32_t from, uint32_t to, bool train,
 	bool pixels);
-/* Enqueues the conversion of all weights to the kernels' layout; fold: with batch norms folded in. */
-int	 run_weights(struct engine_plan *p, bool fold);
 /* The bias of product i for its kernels, f32 [k] on the GPU, or NULL. */
 float	*run_bias(const struct engine_plan *p, uint32_t i);
 /*
@@ -310,6 +316,15 @@ struct kernel_view run_view(const struct engine_plan *p, const struct exec_view 
 struct kernel_view run_addend(const struct engine_plan *p, const struct exec_step *s);
 const float *run_inverse_scale(const struct engine_plan *p);	/* 1 / loss scale on the GPU; NULL: 1 */
 
+/* Channels and pixels of a weight: R S pixels of a convolution, H W of an fc's input. */
+void	 run_weight_sides(const struct engine_plan *p, const struct exec_product *m, uint32_t *c, uint32_t *pixels);
+
+/* run_weights.c.  Enqueues the conversion of all weights to the kernels' layout; fold: with batch norms folded in. */
+int	 run_weights(struct engine_plan *p, bool fold);
+/* Fills in the tables of kept memory, of this size each, once that is allocated.  Returns 0, ERR_NOMEM or ERR_SYS. */
+int	 run_weights_prepare(struct engine_plan *p);
+size_t	 run_weights_memory(const struct engine_plan *p);
+
 /* run_bn.c.  Enqueue the steps of batch norms. */
 int	 run_bn(struct engine_plan *p, const struct exec_step *s, const struct exec_set *set, bool train);
 int	 run_bn_back(struct engine_plan *p, const struct exec_step *s, uint32_t n);
@@ -317,8 +332,8 @@ int	 run_bn_back(struct engine_plan *p, const struct exec_step *s, uint32_t n);
 int	 run_bn_fold(struct engine_plan *p, const struct exec_step *s);
 /* Sums dy over pixels into f32 [c], times 1 / loss scale. */
 int	 run_pixel_sums(struct engine_plan *p, const struct exec_view *dy, uint32_t n, float *to);
-/* Bytes of scratch that the above need for c channels of m pixels. */
-size_t	 run_bn_scratch(uint32_t m, uint32_t c);
+/* Bytes of scratch and of exec_kept.arrived that the above need for c channels of at most m pixels. */
+void	 run_bn_memory(uint32_t m, uint32_t c, size_t *scratch, size_t *arrived);
 
 /* pass.c.  Functions of struct engine. */
 int	 pass_load(struct engine_plan *p, uint32_t a, const float *w);

@@ -23,53 +23,38 @@ push_gradient(struct engine_plan *p, uint32_t i, const struct exec_view *dy)
 		p->node[i].part[p->node[i].parts++] = *dy;
 }
 
-/* The gradient of node i: the sum of its contributions. */
+/*
+ * The gradient of node i: the sum of its contributions, times the derivative of the ReLU that writes
+ * `passed`, unless that is NULL.
+ */
 static int
-gather_gradient(struct engine_plan *p, uint32_t i, struct exec_view *dy)
+gather_gradient(struct engine_plan *p, uint32_t i, const struct exec_view *passed, struct exec_view *dy)
 {
 	const struct exec_node *n = &p->node[i];
 	struct exec_view sum;
+	struct exec_step *s;
 	int e;
 
 	assert(n->parts > 0);
 	*dy = n->part[0];
-	if (n->parts == 1)
+	if (n->parts == 1 && passed == NULL)
 		return 0;
 	sum = *dy;
-	sum.type = n->y.type;
+	if (n->parts > 1)
+		sum.type = n->y.type;
 	if ((e = exec_plan_add_buffer(p, sum, &sum)) < 0)
 		return e;
 	for (uint32_t k = 0; k < n->parts;) {
-		struct exec_step *s = exec_plan_add_step(p, EXEC_ADD, i);
-
+		s = exec_plan_add_step(p, EXEC_ADD, i);
 		if (k > 0)
 			s->part[s->parts++] = sum;
 		while (k < n->parts && s->parts < KERNEL_PARTS)
 			s->part[s->parts++] = n->part[k++];
 		s->y = sum;
+		if (k == n->parts && passed != NULL)
+			s->passed = *passed;
 	}
 	*dy = sum;
-	return 0;
-}
-
-/* Multiplies dy by the derivative of the ReLU that is fused with node i, if there is one. */
-static int
-mask_gradient(struct engine_plan *p, uint32_t i, struct exec_view *dy)
-{
-	uint32_t out = output_node(p, i);
-	struct exec_view dx;
-	struct exec_step *s;
-	int e;
-
-	if (out == i)
-		return 0;
-	if ((e = exec_plan_add_buffer(p, *dy, &dx)) < 0)
-		return e;
-	s = exec_plan_add_step(p, EXEC_RELU_BACK, i);
-	s->y = p->node[out].y;
-	s->dy = *dy;
-	s->dx = dx;
-	*dy = dx;
 	return 0;
 }
 
@@ -87,8 +72,6 @@ plan_product_back(struct engine_plan *p, uint32_t i, struct exec_view dy)
 	struct exec_step *s;
 	int e;
 
-	if ((e = mask_gradient(p, i, &dy)) < 0)
-		return e;
 	if (exec_learns(p->graph, exec_node_at(p, i)->bias_at))
 		exec_plan_add_step(p, EXEC_BIAS_BACK, i)->dy = dy;
 	if ((e = exec_plan_make_dense(p, i, m->type, &dy)) < 0)
@@ -132,13 +115,11 @@ plan_unary_back(struct engine_plan *p, uint32_t i, enum exec_kind kind, const st
 }
 
 static int
-plan_sum_back(struct engine_plan *p, uint32_t i, struct exec_view dy)
+plan_sum_back(struct engine_plan *p, uint32_t i, const struct exec_view *dy)
 {
-	int e = mask_gradient(p, i, &dy);
-
-	for (uint32_t k = 0; k < exec_node_at(p, i)->nin && e == 0; k++)
-		push_gradient(p, exec_node_at(p, i)->in[k], &dy);
-	return e;
+	for (uint32_t k = 0; k < exec_node_at(p, i)->nin; k++)
+		push_gradient(p, exec_node_at(p, i)->in[k], dy);
+	return 0;
 }
 
 /* The gradient of input k of an elementwise product: dy times all the other inputs. */
@@ -228,12 +209,15 @@ plan_loss_back(struct engine_plan *p, uint32_t i)
 static int
 plan_backward_node(struct engine_plan *p, uint32_t i)
 {
+	const uint32_t out = output_node(p, i);
+	/* The backward step of batch norm contains that of its ReLU. */
+	const bool masks = out != i && exec_node_at(p, i)->op != GRAPH_BN;
 	struct exec_view dy;
 	int e;
 
 	if (exec_node_at(p, i)->op == GRAPH_SOFTMAX)
 		return plan_loss_back(p, i);
-	if ((e = gather_gradient(p, output_node(p, i), &dy)) < 0)
+	if ((e = gather_gradient(p, out, masks ? &p->node[out].y : NULL, &dy)) < 0)
 		return e;
 	switch (exec_node_at(p, i)->op) {
 	case GRAPH_CONV:
@@ -256,7 +240,7 @@ plan_backward_node(struct engine_plan *p, uint32_t i)
 	case GRAPH_FLATTEN:
 		return plan_flatten_back(p, i, &dy);
 	case GRAPH_ADD:
-		return plan_sum_back(p, i, dy);
+		return plan_sum_back(p, i, &dy);
 	default:
 		assert(exec_node_at(p, i)->op == GRAPH_MUL);
 		for (uint32_t k = 0; k < exec_node_at(p, i)->nin && e == 0; k++)

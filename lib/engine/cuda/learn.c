@@ -23,6 +23,12 @@ static const struct {
 };
 _Static_assert(sizeof(rules) / sizeof(*rules) == OPT_FOLD + 1, "a rule each");
 
+uint32_t
+learn_count_states(const struct opt_hyper *h)
+{
+	return rules[h->rule].states;
+}
+
 /* The part that is the same for all updates. */
 static struct kernel_opt
 make_kernel_opt(const struct opt_hyper *h)
@@ -51,8 +57,11 @@ learn_update(struct engine_dev *dev, float *w, float *state, const float *g, siz
 	const struct opt_hyper *hyper)
 {
 	const size_t most = (size_t)1 << 28, states = rules[hyper->rule].states;
-	const size_t head = memplan_round(sizeof(struct kernel_rates));
-	const struct kernel_rates rates = make_rates(hyper, n);
+	const struct {
+		struct kernel_rates rates;
+		struct kernel_range range;
+	} same = { make_rates(hyper, n), { 0, 0, 0, 1 } }, *there;
+	const size_t head = memplan_round(sizeof(same));
 	struct kernel_opt a = make_kernel_opt(hyper);
 	struct device *d = dev->d;
 	void *at;
@@ -64,11 +73,14 @@ learn_update(struct engine_dev *dev, float *w, float *state, const float *g, siz
 		part = count < most ? count : most;
 		if ((e = device_alloc(d, head + (2 + states) * part * sizeof(*w), &at)) < 0)
 			return e;
-		a.rates = at;
+		there = at;
+		a.rates = &there->rates;
+		a.range = &there->range;
+		a.n = 1;
 		a.w = (float *)((char *)at + head);
 		a.state = a.w + part;
 		a.g = a.state + states * part;
-		if ((e = device_upload(d, DEVICE_MAIN, at, &rates, sizeof(rates))) == 0 &&
+		if ((e = device_upload(d, DEVICE_MAIN, at, &same, sizeof(same))) == 0 &&
 		    (e = device_upload(d, DEVICE_MAIN, a.w, w, part * sizeof(*w))) == 0 &&
 		    (e = device_upload(d, DEVICE_MAIN, a.state, state, states * part * sizeof(*w))) == 0 &&
 		    (e = device_upload(d, DEVICE_MAIN, a.state + states * part, g, part * sizeof(*g))) == 0 &&
@@ -82,109 +94,6 @@ learn_update(struct engine_dev *dev, float *w, float *state, const float *g, siz
 		state = states > 0 ? state + states * part : NULL;
 	}
 	return 0;
-}
-
-static float *
-learn_floats(const struct learn *l, size_t at)
-{
-	return (float *)(l->base + at);
-}
-
-/* ------ start ------ */
-
-static void *
-copy_of(const void *from, size_t n, size_t each)
-{
-	void *to = calloc(n + 1, each);
-
-	if (to != NULL && n > 0)
-		memcpy(to, from, n * each);
-	return to;
-}
-
-static int
-alloc_learn_memory(struct engine_plan *p, struct learn *l)
-{
-	size_t P = p->graph->P * sizeof(float), A = p->graph->A * sizeof(float), all = 0;
-	void *at;
-	int e;
-
-	l->step = learn_reserve(&all, sizeof(struct kernel_step));
-	l->rates = learn_reserve(&all, l->ngroup * sizeof(struct kernel_rates));
-	l->up_bytes = all;
-	l->bad = learn_reserve(&all, sizeof(uint32_t));
-	l->state = learn_reserve(&all, P * rules[l->hyper.rule].states);
-	l->sum = learn_reserve(&all, l->accumulate ? P : 0);
-	l->stats = learn_reserve(&all, l->accumulate ? A : 0);
-	l->average = learn_reserve(&all, l->averages ? P + A : 0);
-	if ((e = device_alloc(p->dev->d, all, &at)) < 0)
-		return e;
-	l->base = at;
-	if ((e = device_zero(p->dev->d, at, all)) < 0 ||
-	    (e = device_alloc_pinned(p->dev->d, l->up_bytes + sizeof(uint32_t), &at)) < 0)
-		return e;
-	l->up = at;
-	memset(l->up, 0, l->up_bytes + sizeof(uint32_t));
-	return (e = learn_norms_make(p, l)) < 0 ? e : learn_muon_make(p, l);
-}
-
-static int
-start_learning(struct engine_plan *p, struct learn *l, const struct engine_opt *how)
-{
-	size_t P = p->graph->P * sizeof(float), A = p->graph->A * sizeof(float);
-	struct device *d = p->dev->d;
-	int e;
-
-	l->group = copy_of(how->group, how->ngroup, sizeof(*l->group));
-	l->fold = copy_of(how->fold, how->nfold, sizeof(*l->fold));
-	if (l->group == NULL || l->fold == NULL)
-		return device_nomem(p->dev->host);
-	if ((e = alloc_learn_memory(p, l)) < 0 ||
-	    (e = device_upload(d, DEVICE_MAIN, learn_floats(l, l->state), how->state,
-	    P * rules[l->hyper.rule].states)) < 0)
-		return e;
-	if (l->averages && (e = device_upload(d, DEVICE_MAIN, learn_floats(l, l->average), how->average, P + A)) < 0)
-		return e;
-	/* From here on the weights on the GPU are the current ones. */
-	return (e = pass_prepare_weights(p, &p->set[0], EXEC_WEIGHTS_PLAIN)) == 0 ? device_wait(d) : e;
-}
-
-int
-learn_begin(struct engine_plan *p, const struct engine_opt *how)
-{
-	int e = device_make_current(p->dev->d);
-
-	assert(p->learn == NULL);
-	if (e < 0)
-		return e;
-	if ((p->learn = calloc(1, sizeof(*p->learn))) == NULL)
-		return device_nomem(p->dev->host);
-	*p->learn = (struct learn){ .hyper = how->hyper, .ngroup = how->ngroup, .nfold = how->nfold,
-		.accumulate = how->accumulate || how->joined, .joined = how->joined,
-		.averages = how->average != NULL, .averaged = how->averaged };
-	if ((e = start_learning(p, p->learn, how)) < 0) {
-		device_wait(p->dev->d);
-		learn_free(p);
-	}
-	return e;
-}
-
-void
-learn_free(struct engine_plan *p)
-{
-	struct learn *l = p->learn;
-
-	if (l == NULL)
-		return;
-	device_free(p->dev->d, l->base);
-	learn_squares_free(p, &l->norms.of);
-	device_free(p->dev->d, l->norms.base);
-	learn_muon_free(p, l);
-	device_free_pinned(p->dev->d, l->up);
-	free(l->group);
-	free(l->fold);
-	free(l);
-	p->learn = NULL;
 }
 
 /* ------ micro-batches ------ */
@@ -266,30 +175,24 @@ int
 learn_enqueue_update(struct engine_plan *p)
 {
 	const struct learn *l = p->learn;
-	const uint32_t states = rules[l->hyper.rule].states;
 	const float *g = l->accumulate ? learn_floats(l, l->sum) : exec_floats(p, p->kept.g);
 	const struct kernel_finite finite = { g, (uint32_t *)learn_floats(l, l->bad) };
 	struct kernel_opt a = make_kernel_opt(&l->hyper);
-	const float wd = a.wd;
 	int e;
 
+	a.range = (const struct kernel_range *)learn_floats(l, l->ranges);
+	a.n = l->nrange;
+	a.w = exec_floats(p, p->kept.w);
+	a.state = learn_floats(l, l->state);
+	a.g = g;
+	a.rates = (const struct kernel_rates *)learn_floats(l, l->rates);
 	a.bad = finite.bad;
 	if ((e = kernel_run_finite(p->dev->d, &finite, (uint32_t)p->graph->P, KERNEL_F32)) == 0)
 		e = learn_norms_run(p, l, g);
 	if (e == 0)
 		e = learn_muon_run(p, l, g);
-	for (uint32_t i = 0; i < l->ngroup && e == 0; i++) {
-		const struct engine_group *r = &l->group[i];
-
-		if (learn_is_matrix(l, r))
-			continue;
-		a.w = exec_floats(p, p->kept.w) + r->first;
-		a.state = learn_floats(l, l->state) + r->first * states;
-		a.g = g + r->first;
-		a.rates = (const struct kernel_rates *)learn_floats(l, l->rates) + i;
-		a.wd = wd * r->wd;
-		e = kernel_run_opt(p->dev->d, &a, (uint32_t)r->count, KERNEL_F32);
-	}
+	if (e == 0)
+		e = kernel_run_opt(p->dev->d, &a, l->range_values, KERNEL_F32);
 	if (e < 0 || (e = fold_statistics(p, l)) < 0 || (e = update_average(p)) < 0)
 		return e;
 	return run_weights(p, false);

@@ -55,8 +55,11 @@ struct learn_muon {
 
 struct learn {
 	struct opt_hyper hyper;
+	uint32_t states;	/* values of state per weight */
 	struct engine_group *group;
 	uint32_t ngroup;
+	struct kernel_range *range;	/* [nrange] all groups but Muon's matrices */
+	uint32_t nrange, range_values;	/* values: of all ranges */
 	struct engine_fold *fold;
 	uint32_t nfold;
 	bool	 accumulate, averages;
@@ -72,7 +75,7 @@ struct learn {
 	bool	 shown;		/* the average is where the weights are */
 	bool	 uploading;	/* the upload of `up` may not be complete */
 	char	*base;		/* GPU memory */
-	size_t	 state, sum, stats, average, bad, step, rates;	/* bytes into base */
+	size_t	 state, sum, stats, average, bad, step, rates, ranges;	/* bytes into base */
 	char	*up;		/* pinned: step and rates as at base, then the downloaded u32 bad */
 	size_t	 up_bytes;
 	struct learn_norms norms;
@@ -86,6 +89,12 @@ learn_is_matrix(const struct learn *l, const struct engine_group *r)
 	return l->hyper.rule == OPT_MUON && r->rows > 0;
 }
 
+static inline float *
+learn_floats(const struct learn *l, size_t at)
+{
+	return (float *)(l->base + at);
+}
+
 /* Reserves bytes after *all.  Returns their offset. */
 static inline size_t
 learn_reserve(size_t *all, size_t bytes)
@@ -95,6 +104,9 @@ learn_reserve(size_t *all, size_t bytes)
 	*all += memplan_round(bytes);
 	return at;
 }
+
+/* learn.c.  The values of state that a rule keeps per weight. */
+uint32_t learn_count_states(const struct opt_hyper *h);
 
 /* learn_squares.c.  part [npart] are ranges of the array.  Return 0, ERR_NOMEM or ERR_SYS. */
 int	 learn_squares_make(struct engine_plan *p, struct learn_squares *s, const struct kernel_strip *part,

@@ -174,7 +174,8 @@ alloc_plan_memory(struct engine_plan *p)
 	if ((e = device_alloc(d, p->kept.all, &kept)) < 0)
 		return e;
 	p->kept_base = kept;
-	if ((e = alloc_pinned(p)) < 0 || (e = device_zero(d, p->kept_base, p->kept.all)) < 0)
+	if ((e = alloc_pinned(p)) < 0 || (e = device_zero(d, p->kept_base, p->kept.all)) < 0 ||
+	    (e = run_weights_prepare(p)) < 0)
 		return e;
 	for (int k = 0; k < EXEC_SLICES; k++)
 		if ((e = device_event_new(d, false, &p->computed[k])) < 0 ||

@@ -47,9 +47,15 @@ run_weight_gradient(const struct engine_plan *p)
 }
 
 static uint32_t
+count_pixels(const struct run *r, const struct exec_view *v)
+{
+	return r->n * v->h * v->w;
+}
+
+static uint32_t
 count_values(const struct run *r, const struct exec_view *v)
 {
-	return r->n * v->h * v->w * v->c;
+	return count_pixels(r, v) * v->c;
 }
 
 static const struct graph_node *
@@ -91,9 +97,8 @@ run_product(const struct run *r, const struct exec_step *s, enum dnn_way way)
 	return r->set->dnn[i] != NULL ? dnn_run(r->set->dnn[i]) : blas_run(r->set->blas[i]);
 }
 
-/* Channels and pixels of a weight: R S pixels of a convolution, H W of an fc's input. */
-static void
-weight_sides(const struct engine_plan *p, const struct exec_product *m, uint32_t *c, uint32_t *pixels)
+void
+run_weight_sides(const struct engine_plan *p, const struct exec_product *m, uint32_t *c, uint32_t *pixels)
 {
 	const struct graph_node *l = exec_node_at(p, m->node);
 
@@ -112,7 +117,7 @@ weight_back(const struct run *r, const struct exec_step *s)
 		.scale = run_inverse_scale(r->p) };
 	int e = run_product(r, s, DNN_WEIGHT);
 
-	weight_sides(r->p, m, &a.c, &a.b);
+	run_weight_sides(r->p, m, &a.c, &a.b);
 	a.ld = a.b;
 	return e < 0 ? e : kernel_run_permute(r->d, &a, (uint32_t)w->count, KERNEL_F32);
 }
@@ -134,66 +139,16 @@ run_typed_bias(const struct engine_plan *p, uint32_t i)
 	    (void *)(p->kept_base + p->product[i].typed_bias_at);
 }
 
-/* Copies n values of f32, converted to a type. */
-static int
-convert_values(struct engine_plan *p, const float *x, void *to, uint32_t n, int type)
-{
-	const struct kernel_permute a = { .x = x, .to = to, .b = n, .c = 1, .ld = n, .from_type = KERNEL_F32,
-		.to_type = type };
-
-	return kernel_run_permute(p->dev->d, &a, n, KERNEL_F32);
-}
-
-/* Makes the bias of product i: its own, or that of the batch norm folded into it; *factor: of its weights' rows. */
-static int
-make_biases(struct engine_plan *p, uint32_t i, bool fold, const float **factor)
-{
-	const struct exec_product *m = &p->product[i];
-	const struct graph_node *l = exec_node_at(p, m->node);
-	int e = 0;
-
-	fold = fold && m->bn != EXEC_NONE;
-	*factor = fold ? run_bias(p, i) + m->y.c : NULL;
-	if (fold)
-		e = run_bn_fold(p, &p->step[m->bn]);
-	else if (l->bias_at >= 0 && m->bn != EXEC_NONE)
-		e = convert_values(p, exec_floats(p, p->kept.w) + p->graph->w[l->bias_at].first, run_bias(p, i),
-		    m->y.c, KERNEL_F32);
-	if (e < 0 || (!fold && l->bias_at < 0) || l->op != GRAPH_CONV || m->type == KERNEL_F32)
-		return e;
-	return convert_values(p, run_bias(p, i), run_typed_bias(p, i), m->y.c, m->type);
-}
-
-int
-run_weights(struct engine_plan *p, bool fold)
-{
-	int e = 0;
-
-	for (uint32_t i = 0; i < p->nproducts && e == 0; i++) {
-		const struct exec_product *m = &p->product[i];
-		const struct graph_array *w = &p->graph->w[exec_node_at(p, m->node)->weight];
-		struct kernel_permute a = { .x = exec_floats(p, p->kept.w) + w->first,
-			.to = p->kept_base + m->weight_at, .from_type = KERNEL_F32, .to_type = m->type };
-
-		e = make_biases(p, i, fold, &a.row);
-		weight_sides(p, m, &a.b, &a.c);
-		a.ld = a.b;
-		if (e == 0)
-			e = kernel_run_permute(p->dev->d, &a, (uint32_t)w->count, KERNEL_F32);
-	}
-	return e;
-}
-
 static int
 run_bias_step(const struct run *r, const struct exec_step *s)
 {
 	uint32_t i = r->p->node[s->node].state;
 	const struct kernel_bias a = { run_view(r->p, &s->x), run_view(r->p, &s->y), run_addend(r->p, s),
-		step_node(r, s)->bias_at >= 0 ? run_bias(r->p, i) : NULL, s->relu };
+		count_pixels(r, &s->y), step_node(r, s)->bias_at >= 0 ? run_bias(r->p, i) : NULL, s->relu };
 
 	if (r->set->fused[i] || contains_bn(r, i))
 		return 0;
-	return kernel_run_bias(r->d, &a, count_values(r, &s->y), s->type);
+	return kernel_run_bias(r->d, &a, s->type);
 }
 
 static int
@@ -212,10 +167,10 @@ run_dropout(const struct run *r, const struct exec_step *s)
 	    (size_t)r->p->node[s->node].state * r->p->batch;
 	const struct kernel_drop a = { run_view(r->p, x), run_view(r->p, y), key, y->h * y->w,
 		drop_bound(step_node(r, s)->drop), 1 - step_node(r, s)->drop };
-	const struct kernel_combine copy = { .x = { a.x }, .y = a.y, .n = 1 };
+	const struct kernel_combine copy = { .x = { a.x }, .y = a.y, .n = 1, .m = count_pixels(r, y) };
 
 	return r->train ? kernel_run_drop(r->d, &a, count_values(r, y), s->type) :
-	    kernel_run_combine(r->d, &copy, count_values(r, y), s->type);
+	    kernel_run_combine(r->d, &copy, s->type);
 }
 
 static struct kernel_window
@@ -243,12 +198,14 @@ run_permute(const struct run *r, const struct exec_step *s)
 static int
 run_combine(const struct run *r, const struct exec_step *s)
 {
-	struct kernel_combine a = { .y = run_view(r->p, &s->y), .n = s->parts, .times = s->kind == EXEC_MULTIPLY,
-		.relu = s->relu };
+	struct kernel_combine a = { .y = run_view(r->p, &s->y), .n = s->parts, .m = count_pixels(r, &s->y),
+		.times = s->kind == EXEC_MULTIPLY, .relu = s->relu };
 
 	for (uint32_t k = 0; k < s->parts; k++)
 		a.x[k] = run_view(r->p, &s->part[k]);
-	return kernel_run_combine(r->d, &a, count_values(r, &s->y), s->type);
+	if (s->passed.c > 0)
+		a.passed = run_view(r->p, &s->passed);
+	return kernel_run_combine(r->d, &a, s->type);
 }
 
 static int
@@ -282,13 +239,13 @@ run_layer(const struct run *r, const struct exec_step *s)
 	const struct kernel_view x = run_view(r->p, &s->x), y = run_view(r->p, &s->y);
 	void *keep = s->keep != EXEC_NONE ? r->p->arena + r->p->buf[s->keep].at : NULL;
 	const float each = l->alpha / (float)(l->size > 0 ? l->size : 1);
-	const uint32_t n = count_values(r, &s->y);
+	const uint32_t n = count_values(r, &s->y), m = count_pixels(r, &s->y);
 
 	switch (s->kind) {
 	case EXEC_ACT:
-		return kernel_run_act(r->d, &(struct kernel_act){ x, y, (int)l->act, l->alpha }, n, s->type);
+		return kernel_run_act(r->d, &(struct kernel_act){ x, y, m, (int)l->act, l->alpha }, s->type);
 	case EXEC_POOL:
-		return kernel_run_pool(r->d, &(struct kernel_pool){ step_window(r, s), x, y, keep }, n, s->type);
+		return kernel_run_pool(r->d, &(struct kernel_pool){ step_window(r, s), x, y, m, keep }, s->type);
 	case EXEC_LRN:
 		return kernel_run_lrn(r->d, &(struct kernel_lrn){ x, y, keep, l->size, l->knorm, each, l->power }, n,
 		    s->type);
@@ -304,20 +261,17 @@ static int
 run_layer_back(const struct run *r, const struct exec_step *s)
 {
 	const struct graph_node *l = step_node(r, s);
-	const struct kernel_view x = run_view(r->p, &s->x), y = run_view(r->p, &s->y);
-	const struct kernel_view dy = run_view(r->p, &s->dy), dx = run_view(r->p, &s->dx);
+	const struct kernel_view x = run_view(r->p, &s->x), dy = run_view(r->p, &s->dy), dx = run_view(r->p, &s->dx);
 	const void *keep = s->keep != EXEC_NONE ? r->p->arena + r->p->buf[s->keep].at : NULL;
 	const float each = l->alpha / (float)(l->size > 0 ? l->size : 1);
-	const uint32_t n = count_values(r, &s->dx);
+	const uint32_t n = count_values(r, &s->dx), m = count_pixels(r, &s->dx);
 
 	switch (s->kind) {
-	case EXEC_RELU_BACK:
-		return kernel_run_relu_back(r->d, &(struct kernel_relu_back){ y, dy, dx }, n, s->type);
 	case EXEC_ACT_BACK:
-		return kernel_run_act_back(r->d, &(struct kernel_act_back){ x, dy, dx, (int)l->act, l->alpha }, n,
+		return kernel_run_act_back(r->d, &(struct kernel_act_back){ x, dy, dx, m, (int)l->act, l->alpha },
 		    s->type);
 	case EXEC_POOL_BACK:
-		return kernel_run_pool_back(r->d, &(struct kernel_pool_back){ step_window(r, s), dy, dx, keep }, n,
+		return kernel_run_pool_back(r->d, &(struct kernel_pool_back){ step_window(r, s), dy, dx, m, keep },
 		    s->type);
 	case EXEC_LRN_BACK:
 		return kernel_run_lrn_back(r->d, &(struct kernel_lrn_back){ x, dy, dx, keep, l->size, each,

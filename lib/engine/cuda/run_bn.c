@@ -1,99 +1,61 @@
 /*
- * run_bn - batch norm and sums over pixels: sums of strips of pixels, then of strips, until one is left.
+ * run_bn - batch norm and sums over pixels.
  *
- * The lengths of the strips depend on the number of pixels alone, so that equal batches give equal bits.
+ * The lengths of the strips that kernel_tree.h merges depend on the number of pixels alone, so that
+ * equal batches give equal bits.
  */
 #include "engine/cuda/exec_plan.h"
 
 #define THREADS	((uint32_t)1 << 18)	/* enough to keep a GPU busy */
 #define LEAST	KERNEL_ROW		/* pixels of a strip, so that its sum costs more than storing it */
 
-/* m pixels as n strips of `rows` pixels, the last one possibly shorter. */
-struct strips {
-	uint32_t m, rows, n;
-};
-
-static struct strips
-cut_bn_strips(uint32_t m, uint32_t c)
+/* The strips of m pixels of c channels. */
+static struct kernel_tree
+cut_strips(const struct engine_plan *p, uint32_t m, uint32_t c)
 {
-	struct strips s = { .m = m, .n = THREADS / c > 0 ? THREADS / c : 1 };
+	struct kernel_tree t = { .m = m, .c = c, .sums = (float *)p->scratch,
+		.arrived = (uint32_t *)(p->kept_base + p->kept.arrived) };
+	uint32_t most = THREADS / c > 0 ? THREADS / c : 1;
 
-	s.rows = (m + s.n - 1) / s.n;
-	if (s.rows < LEAST)
-		s.rows = LEAST;
-	s.n = (m + s.rows - 1) / s.rows;
-	return s;
+	t.rows = (m + most - 1) / most;
+	if (t.rows < LEAST)
+		t.rows = LEAST;
+	t.strips = (m + t.rows - 1) / t.rows;
+	return t;
 }
 
-static uint32_t
-count_merged(uint32_t n)
+/* Strips and merged strips of at most m pixels: fewer pixels may have shorter strips, but not more than these. */
+static void
+count_strips(uint32_t m, uint32_t c, size_t *all, size_t *merged)
 {
-	return (n + KERNEL_MERGE - 1) / KERNEL_MERGE;
-}
+	uint32_t most = THREADS / c > 0 ? THREADS / c : 1, n = (m + LEAST - 1) / LEAST;
 
-/* Two values per channel of all strips, and of the strips that they are merged into. */
-size_t
-run_bn_scratch(uint32_t m, uint32_t c)
-{
-	uint32_t n = cut_bn_strips(m, c).n;
-
-	return memplan_round(((size_t)n + count_merged(n)) * 2 * c * sizeof(float));
-}
-
-/* Merges sums [n, c] into one at `to`.  The memory after them is used for intermediate sums. */
-static int
-merge_strips(struct engine_plan *p, float *sums, uint32_t n, uint32_t c, float *to, const float *scale)
-{
-	float *from = sums, *next = sums + (size_t)n * c;
-	int e = 0;
-
-	for (; n > KERNEL_MERGE && e == 0; n = count_merged(n)) {
-		const struct kernel_column_merge a = { from, next, c, n, NULL };
-		float *was = from;
-
-		e = kernel_run_column_merge(p->dev->d, &a, count_merged(n) * c, KERNEL_F32);
-		from = next;
-		next = was;
+	n = n < most ? n : most;
+	*all = n;
+	*merged = 0;
+	while (n > 1) {
+		n = (n + KERNEL_MERGE - 1) / KERNEL_MERGE;
+		*merged += n;
 	}
-	return e < 0 ? e : kernel_run_column_merge(p->dev->d,
-	    &(struct kernel_column_merge){ from, to, c, n, scale }, c, KERNEL_F32);
+}
+
+void
+run_bn_memory(uint32_t m, uint32_t c, size_t *scratch, size_t *arrived)
+{
+	size_t all, merged;
+
+	count_strips(m, c, &all, &merged);
+	*scratch = memplan_round((all + merged) * KERNEL_SUMS * c * sizeof(float));
+	*arrived = merged * c * sizeof(uint32_t);
 }
 
 int
 run_pixel_sums(struct engine_plan *p, const struct exec_view *dy, uint32_t n, float *to)
 {
-	struct strips s = cut_bn_strips(n * dy->h * dy->w, dy->c);
-	float *sums = (float *)p->scratch;
-	const struct kernel_column_sums a = { run_view(p, dy), s.m, s.rows, sums };
-	int e = kernel_run_column_sums(p->dev->d, &a, s.n * dy->c, dy->type);
+	const struct kernel_column_sums a = { run_view(p, dy), cut_strips(p, n * dy->h * dy->w, dy->c), to,
+		run_inverse_scale(p) };
 
-	return e == 0 ? merge_strips(p, sums, s.n, dy->c, to, run_inverse_scale(p)) : e;
-}
-
-/* The mean and the sum of squared deviations of all pixels; *mean and *m2 [c] point into scratch. */
-static int
-run_moments(struct engine_plan *p, const struct exec_view *x, uint32_t n, float **mean, float **m2)
-{
-	struct strips s = cut_bn_strips(n * x->h * x->w, x->c);
-	float *from = (float *)p->scratch, *next = from + (size_t)s.n * 2 * x->c;
-	const struct kernel_moments a = { run_view(p, x), s.m, s.rows, from, from + (size_t)s.n * x->c };
-	int e = kernel_run_moments(p->dev->d, &a, s.n * x->c, x->type);
-
-	while (s.n > 1 && e == 0) {
-		uint32_t to = count_merged(s.n);
-		const struct kernel_moments_merge j = { from, from + (size_t)s.n * x->c, next,
-			next + (size_t)to * x->c, x->c, s.n, s.m, s.rows };
-		float *was = from;
-
-		e = kernel_run_moments_merge(p->dev->d, &j, to * x->c, KERNEL_F32);
-		from = next;
-		next = was;
-		s.n = to;
-		s.rows = s.rows <= s.m / KERNEL_MERGE ? s.rows * KERNEL_MERGE : s.m;
-	}
-	*mean = from;
-	*m2 = from + x->c;
-	return e;
+	return kernel_run_column_sums(p->dev->d, &a, dy->type);
 }
 
 /* The five values per channel that kept.bn holds. */
@@ -115,17 +77,17 @@ bn_statistic(const struct engine_plan *p, size_t base, int32_t a)
 	return exec_floats(p, base) + p->graph->aux[a].first;
 }
 
-/* A batch norm that is folded into the weights before it: the rest of it, count values. */
+/* A batch norm that is folded into the weights before it: the rest of it, for m pixels. */
 static int
-run_folded(struct engine_plan *p, const struct exec_step *s, const struct exec_set *set, uint32_t count)
+run_folded(struct engine_plan *p, const struct exec_step *s, const struct exec_set *set, uint32_t m)
 {
 	/* A convolution with a bias has added the folded one already. */
 	const bool added = exec_node_at(p, p->product[s->folded_into].node)->bias_at >= 0;
-	const struct kernel_bias a = { run_view(p, &s->x), run_view(p, &s->y), run_addend(p, s),
+	const struct kernel_bias a = { run_view(p, &s->x), run_view(p, &s->y), run_addend(p, s), m,
 		added ? NULL : run_bias(p, s->folded_into), s->relu };
 	struct dnn *folded = set->dnn[EXEC_WAYS * s->folded_into + EXEC_EVAL];
 
-	return folded != NULL ? dnn_run(folded) : kernel_run_bias(p->dev->d, &a, count, s->type);
+	return folded != NULL ? dnn_run(folded) : kernel_run_bias(p->dev->d, &a, s->type);
 }
 
 int
@@ -144,71 +106,56 @@ run_bn_fold(struct engine_plan *p, const struct exec_step *s)
 	return kernel_run_bn_fold(p->dev->d, &a, a.c, KERNEL_F32);
 }
 
+/* Enqueues what the batch norm needs of each channel: by this batch, or by the running statistics. */
+static int
+prepare_bn(struct engine_plan *p, const struct exec_step *s, uint32_t m, bool by_batch)
+{
+	const struct graph_node *l = exec_node_at(p, s->node);
+	struct kernel_moments a = { .to = {
+		.mean = bn_statistic(p, p->kept.aux, l->mean), .m2 = bn_statistic(p, p->kept.aux, l->var),
+		.gamma = l->fix_gamma ? NULL : bn_array(p, p->kept.w, l->gamma),
+		.saved = bn_saved(p, s), .c = s->x.c, .m = 1, .eps = l->eps,
+	} };
+
+	if (!by_batch)
+		return kernel_run_bn_prepare(p->dev->d, &a.to, s->x.c, KERNEL_F32);
+	a.x = run_view(p, &s->x);
+	a.tree = cut_strips(p, m, s->x.c);
+	a.to.mean_to = bn_statistic(p, p->kept.stats, l->mean);
+	a.to.var_to = bn_statistic(p, p->kept.stats, l->var);
+	a.to.m = (float)m;
+	return kernel_run_moments(p->dev->d, &a, s->x.type);
+}
+
 int
 run_bn(struct engine_plan *p, const struct exec_step *s, const struct exec_set *set, bool train)
 {
-	const struct graph_node *l = exec_node_at(p, s->node);
-	uint32_t c = s->x.c, n = set->n, m = n * s->x.h * s->x.w;
-	struct kernel_bn_prepare r = {
-		.gamma = l->fix_gamma ? NULL : bn_array(p, p->kept.w, l->gamma),
-		.saved = bn_saved(p, s), .c = c, .m = 1, .eps = l->eps,
-	};
-	const struct kernel_bn a = { run_view(p, &s->x), run_view(p, &s->y), run_addend(p, s), r.saved,
-		bn_array(p, p->kept.w, l->beta), s->relu };
-	float *mean = bn_statistic(p, p->kept.aux, l->mean), *m2 = bn_statistic(p, p->kept.aux, l->var);
+	const uint32_t m = set->n * s->x.h * s->x.w;
+	const struct kernel_bn a = { run_view(p, &s->x), run_view(p, &s->y), run_addend(p, s), m, bn_saved(p, s),
+		bn_array(p, p->kept.w, exec_node_at(p, s->node)->beta), s->relu };
 	int e;
 
 	if (!train && s->folded_into != EXEC_NONE)
-		return run_folded(p, s, set, m * c);
-	if (train && !s->frozen) {
-		if ((e = run_moments(p, &s->x, n, &mean, &m2)) < 0)
-			return e;
-		r.mean_to = bn_statistic(p, p->kept.stats, l->mean);
-		r.var_to = bn_statistic(p, p->kept.stats, l->var);
-		r.m = (float)m;
-	}
-	r.mean = mean;
-	r.m2 = m2;
-	if ((e = kernel_run_bn_prepare(p->dev->d, &r, c, KERNEL_F32)) < 0)
-		return e;
-	return kernel_run_bn(p->dev->d, &a, m * c, s->type);
-}
-
-/* Enqueues the gradients of gamma and beta, and their sums for dx at `all` [2, c]. */
-static int
-sum_bn_gradients(struct engine_plan *p, const struct exec_step *s, const struct kernel_bn_back *b, uint32_t n,
-	float *all)
-{
-	const struct graph_node *l = exec_node_at(p, s->node);
-	uint32_t c = s->x.c;
-	struct strips cuts = cut_bn_strips(n * s->x.h * s->x.w, c);
-	float *sums = (float *)p->scratch;
-	const float *scale = run_inverse_scale(p);
-	const struct kernel_bn_sums a = { b->x, b->dy, b->saved, b->beta, cuts.m, cuts.rows, s->relu, sums };
-	const struct kernel_column_merge to_beta = { all, bn_array(p, p->kept.g, l->beta), c, 1, scale };
-	const struct kernel_column_merge to_gamma = { all + c, bn_array(p, p->kept.g, l->gamma), c, 1, scale };
-	int e;
-
-	if ((e = kernel_run_bn_sums(p->dev->d, &a, cuts.n * c, s->type)) < 0 ||
-	    (e = merge_strips(p, sums, cuts.n, 2 * c, all, NULL)) < 0 ||
-	    (e = kernel_run_column_merge(p->dev->d, &to_beta, c, KERNEL_F32)) < 0)
-		return e;
-	return l->fix_gamma ? device_zero(p->dev->d, to_gamma.to, c * sizeof(float)) :
-	    kernel_run_column_merge(p->dev->d, &to_gamma, c, KERNEL_F32);
+		return run_folded(p, s, set, m);
+	e = prepare_bn(p, s, m, train && !s->frozen);
+	return e < 0 ? e : kernel_run_bn(p->dev->d, &a, s->type);
 }
 
 int
 run_bn_back(struct engine_plan *p, const struct exec_step *s, uint32_t n)
 {
-	uint32_t c = s->x.c, m = n * s->x.h * s->x.w;
-	float *saved = bn_saved(p, s), *all = saved + 3 * (size_t)c;
-	struct kernel_bn_back b = { .x = run_view(p, &s->x), .dy = run_view(p, &s->dy), .saved = saved, .sums = all,
-		.beta = bn_array(p, p->kept.w, exec_node_at(p, s->node)->beta), .m = (float)m, .relu = s->relu,
-		.frozen = s->frozen };
-	int e = s->frozen ? 0 : sum_bn_gradients(p, s, &b, n, all);
+	const struct graph_node *l = exec_node_at(p, s->node);
+	const uint32_t c = s->x.c, m = n * s->x.h * s->x.w;
+	float *saved = bn_saved(p, s), *means = saved + 3 * (size_t)c;
+	const struct kernel_bn_sums a = { run_view(p, &s->x), run_view(p, &s->dy), cut_strips(p, m, c), saved,
+		bn_array(p, p->kept.w, l->beta), s->relu, means, bn_array(p, p->kept.g, l->beta),
+		bn_array(p, p->kept.g, l->gamma), l->fix_gamma, run_inverse_scale(p) };
+	struct kernel_bn_back b = { .x = a.x, .dy = a.dy, .m = m, .saved = saved, .beta = a.beta,
+		.means = s->frozen ? NULL : means, .relu = s->relu };
+	int e = s->frozen ? 0 : kernel_run_bn_sums(p->dev->d, &a, s->type);
 
 	if (e < 0 || s->dx.c == 0)
 		return e;
 	b.dx = run_view(p, &s->dx);
-	return kernel_run_bn_back(p->dev->d, &b, m * c, s->type);
+	return kernel_run_bn_back(p->dev->d, &b, s->type);
 }

@@ -2,9 +2,9 @@
  * kernel - the engine's own kernels: each is a body that runs for every index below a count.
  *
  * On a GPU a thread runs the body (kernel_run.cu). In the tests a loop on the CPU does, so that
- * arithmetic and indices are tested without a GPU. A body uses global memory alone and does not
- * depend on other indices. Sums are taken in strips, and then over strips, always in one order, so
- * that equal input gives equal bits. Neighbouring indices are neighbouring channels, so that the
+ * arithmetic and indices are tested without a GPU. A body uses global memory alone and waits for no
+ * other index. Sums are taken in strips, and then over strips (kernel_tree.h), always in one order,
+ * so that equal input gives equal bits. Neighbouring indices are neighbouring channels, so that the
  * accesses of a warp are coalesced.
  *
  * Images are [n, h, w, c]. The channels of a pixel are adjacent, and pixels are ld values apart, so
@@ -156,6 +156,26 @@ kernel_set(struct kernel_view v, uint32_t m, uint32_t ch, float x, int type)
 	kernel_put(v.p, (size_t)m * v.ld + ch, x, type == KERNEL_MIXED ? v.type : type);
 }
 
+/*
+ * The last entry of a table [n] that begins at or before i. Entries are `each` bytes apart, begin
+ * with the u32 that they are sorted by, and the first begins at 0.
+ */
+KERNEL_BODY uint32_t
+kernel_find(const void *table, size_t each, uint32_t n, uint32_t i)
+{
+	uint32_t from = 0;
+
+	while (n > 1) {
+		uint32_t half = n / 2;
+
+		from = *(const uint32_t *)((const char *)table + (from + half) * each) <= i ? from + half : from;
+		n -= half;
+	}
+	return from;
+}
+
+#include "engine/cuda/kernel/kernel_tile.h"
+#include "engine/cuda/kernel/kernel_tree.h"
 #include "engine/cuda/kernel/kernel_act.h"
 #include "engine/cuda/kernel/kernel_bn.h"
 #include "engine/cuda/kernel/kernel_softmax.h"
@@ -172,15 +192,17 @@ kernel_set(struct kernel_view v, uint32_t m, uint32_t ch, float x, int type)
  * type).
  */
 #define KERNEL_LIST(X) \
-	X(act) X(act_back) X(drop) \
-	X(moments) X(moments_merge) X(bn_prepare) X(bn) X(bn_fold) X(bn_sums) X(bn_back) \
-	X(softmax) X(softmax_back) X(finite) \
-	X(lrn) X(lrn_back) \
-	X(permute) X(pixels) X(pad) X(pad_back) \
+	X(drop) X(bn_prepare) X(bn_fold) X(softmax) X(softmax_back) X(finite) X(lrn) X(lrn_back) \
+	X(permute) X(moves) X(pixels) X(pad) X(pad_back) \
 	X(opt) X(accumulate) X(squares) X(sum_ranges) X(group_norms) X(statistics) X(average) X(swap) \
-	X(muon_momentum) X(muon_scale) X(muon) \
-	X(pool) X(pool_back) \
-	X(bias) X(relu_back) X(column_sums) X(column_merge) X(combine)
+	X(muon_momentum) X(muon_scale) X(muon)
+
+/*
+ * Wide kernels: the body takes the width last, a constant in a kernel, and kernel_NAME_grid() says
+ * which width fits and how many indices there are.
+ */
+#define KERNEL_WIDE_LIST(X) \
+	X(act) X(act_back) X(moments) X(bn) X(bn_sums) X(bn_back) X(pool) X(pool_back) X(bias) X(column_sums) X(combine)
 
 struct device;
 
@@ -190,10 +212,14 @@ struct device;
  */
 #define KERNEL_DECLARE(name) \
 	int kernel_run_##name(struct device *d, const struct kernel_##name *a, uint32_t count, int type);
+/* The same for the indices of its grid. */
+#define KERNEL_DECLARE_WIDE(name) \
+	int kernel_run_##name(struct device *d, const struct kernel_##name *a, int type);
 #ifdef __cplusplus
 extern "C" {
 #endif
 KERNEL_LIST(KERNEL_DECLARE)
+KERNEL_WIDE_LIST(KERNEL_DECLARE_WIDE)
 #ifdef __cplusplus
 }
 #endif

@@ -84,35 +84,59 @@ kernel_act_slope(int shape, float alpha, float x)
 	}
 }
 
-/* y = act(x).  Index: pixel c + channel. */
+/* y = act(x); m pixels. */
 struct kernel_act {
 	struct kernel_view x, y;
+	uint32_t m;
 	int	 shape;
 	float	 alpha;
 };
 
-KERNEL_BODY void
-kernel_act_at(const struct kernel_act *a, uint32_t i, int type)
+KERNEL_BODY struct kernel_grid
+kernel_act_grid(const struct kernel_act *a)
 {
-	uint32_t m = i / a->y.c, ch = i % a->y.c;
-
-	kernel_set(a->y, m, ch, kernel_act_value(a->shape, a->alpha, kernel_at(a->x, m, ch, type)), type);
+	return kernel_grid(a->m, a->y.c, kernel_is_wide(a->x) && kernel_is_wide(a->y));
 }
 
-/* dx = dy act'(x) */
+KERNEL_BODY void
+kernel_act_at(const struct kernel_act *a, uint32_t i, int type, uint32_t width)
+{
+	const uint32_t groups = a->y.c / width, m = i / groups, ch = i % groups * width;
+	float x[KERNEL_WIDTH];
+
+	kernel_get_channels(a->x, m, ch, type, width, x);
+	KERNEL_UNROLL
+	for (uint32_t k = 0; k < width; k++)
+		x[k] = kernel_act_value(a->shape, a->alpha, x[k]);
+	kernel_set_channels(a->y, m, ch, type, width, x);
+}
+
+/* dx = dy act'(x); m pixels. */
 struct kernel_act_back {
 	struct kernel_view x, dy, dx;
+	uint32_t m;
 	int	 shape;
 	float	 alpha;
 };
 
-KERNEL_BODY void
-kernel_act_back_at(const struct kernel_act_back *a, uint32_t i, int type)
+KERNEL_BODY struct kernel_grid
+kernel_act_back_grid(const struct kernel_act_back *a)
 {
-	uint32_t m = i / a->dx.c, ch = i % a->dx.c;
+	return kernel_grid(a->m, a->dx.c, kernel_is_wide(a->x) && kernel_is_wide(a->dy) && kernel_is_wide(a->dx));
+}
 
-	kernel_set(a->dx, m, ch, kernel_at(a->dy, m, ch, type) *
-	    kernel_act_slope(a->shape, a->alpha, kernel_at(a->x, m, ch, type)), type);
+KERNEL_BODY void
+kernel_act_back_at(const struct kernel_act_back *a, uint32_t i, int type, uint32_t width)
+{
+	const uint32_t groups = a->dx.c / width, m = i / groups, ch = i % groups * width;
+	float x[KERNEL_WIDTH], dy[KERNEL_WIDTH];
+
+	kernel_get_channels(a->x, m, ch, type, width, x);
+	kernel_get_channels(a->dy, m, ch, type, width, dy);
+	KERNEL_UNROLL
+	for (uint32_t k = 0; k < width; k++)
+		dy[k] *= kernel_act_slope(a->shape, a->alpha, x[k]);
+	kernel_set_channels(a->dx, m, ch, type, width, dy);
 }
 
 /*

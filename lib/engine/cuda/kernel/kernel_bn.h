@@ -1,80 +1,12 @@
 /*
  * kernel_bn - batch norm, with a ReLU after it if the net has one; formulas as in ref_bn.c.
- *
- * Mean and sum of squared deviations are computed for strips of pixels. Then KERNEL_MERGE strips at
- * a time are merged until one is left (Chan, Golub, LeVeque, "Updating formulae and a pairwise
- * algorithm for computing sample variances", 1979).
  */
 #ifndef ENGINE_CUDA_KERNEL_KERNEL_BN_H
 #define ENGINE_CUDA_KERNEL_KERNEL_BN_H
 
-#define KERNEL_MERGE	32u	/* strips that become one */
-#define KERNEL_ROW	32u	/* values that are added before their sum is added to others */
-
-/* Index: strip c + channel.  mean and m2 [strips, c] of pixels [strip rows, + rows) of m. */
-struct kernel_moments {
-	struct kernel_view x;
-	uint32_t m, rows;
-	float	*mean, *m2;
-};
-
-KERNEL_BODY void
-kernel_moments_at(const struct kernel_moments *a, uint32_t i, int type)
-{
-	uint32_t ch = i % a->x.c, from = i / a->x.c * a->rows, to = from + a->rows < a->m ? from + a->rows : a->m;
-	float pivot = kernel_at(a->x, from, ch, type), sum = 0, squares = 0, n = (float)(to - from);
-
-	for (uint32_t k = from; k < to; k += KERNEL_ROW) {
-		uint32_t end = k + KERNEL_ROW < to ? k + KERNEL_ROW : to;
-		float s = 0, q = 0;
-
-		for (uint32_t j = k; j < end; j++) {
-			float d = kernel_at(a->x, j, ch, type) - pivot;
-
-			s += d;
-			q += d * d;
-		}
-		sum += s;
-		squares += q;
-	}
-	squares -= sum * (sum / n);
-	a->mean[i] = pivot + sum / n;
-	a->m2[i] = squares > 0 || squares != squares ? squares : 0;
-}
-
-/* Index: merged strip c + channel.  Merges KERNEL_MERGE strips of `rows` pixels each. */
-struct kernel_moments_merge {
-	const float *mean, *m2;		/* [strips, c] */
-	float	*mean_to, *m2_to;
-	uint32_t c, strips, m, rows;	/* m: pixels in all; rows: in each strip but the last */
-};
-
-KERNEL_BODY void
-kernel_moments_merge_at(const struct kernel_moments_merge *a, uint32_t i, KERNEL_ANY_TYPE)
-{
-	uint32_t ch = i % a->c, from = i / a->c * KERNEL_MERGE;
-	uint32_t to = from + KERNEL_MERGE < a->strips ? from + KERNEL_MERGE : a->strips;
-	double all = 0, mean = 0, m2 = 0;
-
-	for (uint32_t s = from; s < to; s++) {
-		double n = s + 1 < a->strips ? a->rows : a->m - s * a->rows;
-
-		all += n;
-		mean += n * a->mean[s * a->c + ch];
-	}
-	mean /= all;
-	for (uint32_t s = from; s < to; s++) {
-		double n = s + 1 < a->strips ? a->rows : a->m - s * a->rows, d = a->mean[s * a->c + ch] - mean;
-
-		m2 += a->m2[s * a->c + ch] + n * d * d;
-	}
-	a->mean_to[i] = (float)mean;
-	a->m2_to[i] = (float)m2;
-}
-
 /* Index: channel.  rstd from the variance, and the batch's statistics.  gamma NULL: 1. */
 struct kernel_bn_prepare {
-	const float *mean, *m2;		/* m2 / m is the variance */
+	const float *mean, *m2;		/* [c]; m2 / m is the variance */
 	const float *gamma;
 	float	*mean_to, *var_to;	/* the batch's statistics, or NULL */
 	float	*saved;			/* [3, c]: mean, rstd, gamma */
@@ -83,17 +15,83 @@ struct kernel_bn_prepare {
 };
 
 KERNEL_BODY void
-kernel_bn_prepare_at(const struct kernel_bn_prepare *a, uint32_t i, KERNEL_ANY_TYPE)
+kernel_bn_prepare_channel(const struct kernel_bn_prepare *a, uint32_t ch, float mean, float m2)
 {
-	float var = a->m2[i] / a->m;
+	float var = m2 / a->m;
 
 	if (a->mean_to != NULL) {
-		a->mean_to[i] = a->mean[i];
-		a->var_to[i] = var;
+		a->mean_to[ch] = mean;
+		a->var_to[ch] = var;
 	}
-	a->saved[i] = a->mean[i];
-	a->saved[a->c + i] = 1 / sqrtf(var + a->eps);
-	a->saved[2 * a->c + i] = a->gamma != NULL ? a->gamma[i] : 1;
+	a->saved[ch] = mean;
+	a->saved[a->c + ch] = 1 / sqrtf(var + a->eps);
+	a->saved[2 * a->c + ch] = a->gamma != NULL ? a->gamma[ch] : 1;
+}
+
+KERNEL_BODY void
+kernel_bn_prepare_at(const struct kernel_bn_prepare *a, uint32_t i, KERNEL_ANY_TYPE)
+{
+	kernel_bn_prepare_channel(a, i, a->mean[i], a->m2[i]);
+}
+
+/* The mean and variance of each channel of x, and what they make of `to`, whose mean and m2 are unused. */
+struct kernel_moments {
+	struct kernel_view x;
+	struct kernel_tree tree;
+	struct kernel_bn_prepare to;
+};
+
+KERNEL_BODY struct kernel_grid
+kernel_moments_grid(const struct kernel_moments *a)
+{
+	return kernel_grid(a->tree.strips, a->x.c, kernel_is_wide(a->x));
+}
+
+KERNEL_BODY void
+kernel_moments_at(const struct kernel_moments *a, uint32_t i, int type, uint32_t width)
+{
+	const uint32_t groups = a->x.c / width, strip = i / groups, ch = i % groups * width;
+	const uint32_t from = strip * a->tree.rows, end = kernel_strip_end(&a->tree, strip);
+	const float n = (float)(end - from);
+	float x[KERNEL_PIXELS][KERNEL_WIDTH], pivot[KERNEL_WIDTH], all[KERNEL_SUMS][KERNEL_WIDTH] = { { 0 }, { 0 } };
+
+	kernel_get_channels(a->x, from, ch, type, width, pivot);
+	for (uint32_t row = from; row < end; row += KERNEL_ROW) {
+		float sum[KERNEL_WIDTH] = { 0 }, squares[KERNEL_WIDTH] = { 0 };
+
+		for (uint32_t j = row; j < end && j < row + KERNEL_ROW; j += KERNEL_PIXELS) {
+			const struct kernel_tile t = { j, 1, end, ch };
+
+			kernel_load(a->x, t, type, width, x);
+			KERNEL_UNROLL
+			for (uint32_t p = 0; p < KERNEL_PIXELS; p++) {
+				KERNEL_UNROLL
+				for (uint32_t k = 0; k < width; k++) {
+					float d = j + p < end ? x[p][k] - pivot[k] : 0;
+
+					sum[k] += d;
+					squares[k] += d * d;
+				}
+			}
+		}
+		KERNEL_UNROLL
+		for (uint32_t k = 0; k < width; k++) {
+			all[0][k] += sum[k];
+			all[1][k] += squares[k];
+		}
+	}
+	KERNEL_UNROLL
+	for (uint32_t k = 0; k < width; k++) {
+		float sum = all[0][k], m2 = all[1][k] - sum * (sum / n);
+
+		all[0][k] = pivot[k] + sum / n;
+		all[1][k] = m2 > 0 || m2 != m2 ? m2 : 0;
+	}
+	if (!kernel_merge(&a->tree, strip, ch, 2, 1, width, all))
+		return;
+	KERNEL_UNROLL
+	for (uint32_t k = 0; k < width; k++)
+		kernel_bn_prepare_channel(&a->to, ch + k, all[0][k], all[1][k]);
 }
 
 /*
@@ -117,95 +115,182 @@ kernel_bn_fold_at(const struct kernel_bn_fold *a, uint32_t i, KERNEL_ANY_TYPE)
 	a->to[a->c + i] = factor;
 }
 
-KERNEL_BODY float
-kernel_bn_value(const float *saved, const float *beta, uint32_t c, uint32_t ch, float x)
+/* Of the channels of an index: what kernel_bn_prepare() saved, and beta. */
+struct kernel_bn_channels {
+	float	 mean[KERNEL_WIDTH], rstd[KERNEL_WIDTH], gamma[KERNEL_WIDTH], beta[KERNEL_WIDTH];
+};
+
+KERNEL_BODY void
+kernel_bn_get_channels(const float *saved, const float *beta, uint32_t c, uint32_t ch, uint32_t width,
+	struct kernel_bn_channels *to)
 {
-	return saved[2 * c + ch] * ((x - saved[ch]) * saved[c + ch]) + beta[ch];
+	kernel_get_each(saved, ch, width, to->mean);
+	kernel_get_each(saved + c, ch, width, to->rstd);
+	kernel_get_each(saved + 2 * (size_t)c, ch, width, to->gamma);
+	kernel_get_each(beta, ch, width, to->beta);
 }
 
-/* y = batch norm of x, plus addend unless its p is NULL, then ReLU. */
+/* y = batch norm of x, plus addend unless its p is NULL, then ReLU; m pixels. */
 struct kernel_bn {
 	struct kernel_view x, y, addend;
+	uint32_t m;
 	const float *saved, *beta;
 	int	 relu;
 };
 
-KERNEL_BODY void
-kernel_bn_at(const struct kernel_bn *a, uint32_t i, int type)
+KERNEL_BODY struct kernel_grid
+kernel_bn_grid(const struct kernel_bn *a)
 {
-	uint32_t m = i / a->y.c, ch = i % a->y.c;
-	float y = kernel_bn_value(a->saved, a->beta, a->y.c, ch, kernel_at(a->x, m, ch, type));
-
-	if (a->addend.p != NULL)
-		y = y + kernel_at(a->addend, m, ch, type);
-	kernel_set(a->y, m, ch, a->relu && y <= 0 ? 0 : y, type);
+	return kernel_tiles(a->m, a->y.c, kernel_is_wide(a->x) && kernel_is_wide(a->y) && kernel_is_wide(a->addend));
 }
 
-/* The gradient of the normalized value: dy where ReLU passed it. */
-KERNEL_BODY float
-kernel_bn_dz(struct kernel_view dy, const float *saved, const float *beta, int relu, uint32_t m, uint32_t ch, float x,
-	int type)
+KERNEL_BODY void
+kernel_bn_at(const struct kernel_bn *a, uint32_t i, int type, uint32_t width)
 {
-	if (relu && !(kernel_bn_value(saved, beta, dy.c, ch, x) > 0))
-		return 0;
-	return kernel_at(dy, m, ch, type);
+	const struct kernel_tile t = kernel_tile_at(a->m, a->y.c, width, i);
+	float x[KERNEL_PIXELS][KERNEL_WIDTH], addend[KERNEL_PIXELS][KERNEL_WIDTH];
+	struct kernel_bn_channels b;
+
+	kernel_load(a->x, t, type, width, x);
+	if (a->addend.p != NULL)
+		kernel_load(a->addend, t, type, width, addend);
+	kernel_bn_get_channels(a->saved, a->beta, a->y.c, t.ch, width, &b);
+	KERNEL_UNROLL
+	for (uint32_t p = 0; p < KERNEL_PIXELS; p++) {
+		KERNEL_UNROLL
+		for (uint32_t k = 0; k < width; k++) {
+			float y = b.gamma[k] * ((x[p][k] - b.mean[k]) * b.rstd[k]) + b.beta[k];
+
+			if (a->addend.p != NULL)
+				y = y + addend[p][k];
+			x[p][k] = a->relu && y <= 0 ? 0 : y;
+		}
+	}
+	kernel_store(a->y, t, type, width, x);
+}
+
+/* Did the ReLU pass the batch norm of z, the normalized value of channel k? */
+KERNEL_BODY int
+kernel_bn_passed(const struct kernel_bn_channels *b, uint32_t k, float z)
+{
+	return b->gamma[k] * z + b->beta[k] > 0;
 }
 
 /*
- * Index: strip c + channel. dbeta = sum dz and dgamma = sum dz (x - mean) rstd of a strip, into
- * sums [strips, 2, c].
+ * The gradients of beta and gamma: sums of dz and dz z over all pixels, where z = (x - mean) rstd and
+ * dz is dy where the ReLU passed.
  */
 struct kernel_bn_sums {
 	struct kernel_view x, dy;
+	struct kernel_tree tree;
 	const float *saved, *beta;
-	uint32_t m, rows;
 	int	 relu;
-	float	*sums;
+	float	*means;			/* [2, c]: both sums, divided by the number of pixels */
+	float	*dbeta, *dgamma;	/* the sums times *scale; dgamma is 0 if fixed */
+	int	 fixed;
+	const float *scale;		/* NULL: 1 */
 };
 
-KERNEL_BODY void
-kernel_bn_sums_at(const struct kernel_bn_sums *a, uint32_t i, int type)
+KERNEL_BODY struct kernel_grid
+kernel_bn_sums_grid(const struct kernel_bn_sums *a)
 {
-	uint32_t c = a->x.c, strip = i / c, ch = i % c, from = strip * a->rows;
-	uint32_t to = from + a->rows < a->m ? from + a->rows : a->m;
-	float mean = a->saved[ch], rstd = a->saved[c + ch], beta = 0, gamma = 0;
-
-	for (uint32_t k = from; k < to; k += KERNEL_ROW) {
-		uint32_t end = k + KERNEL_ROW < to ? k + KERNEL_ROW : to;
-		float b = 0, g = 0;
-
-		for (uint32_t j = k; j < end; j++) {
-			float x = kernel_at(a->x, j, ch, type);
-			float dz = kernel_bn_dz(a->dy, a->saved, a->beta, a->relu, j, ch, x, type);
-
-			b += dz;
-			g += dz * ((x - mean) * rstd);
-		}
-		beta += b;
-		gamma += g;
-	}
-	a->sums[(size_t)strip * 2 * c + ch] = beta;
-	a->sums[(size_t)strip * 2 * c + c + ch] = gamma;
+	return kernel_grid(a->tree.strips, a->x.c, kernel_is_wide(a->x) && kernel_is_wide(a->dy));
 }
 
-/* dx = gamma rstd (dz - dbeta / m - z dgamma / m); sums [2, c] are those of all pixels. */
+KERNEL_BODY void
+kernel_bn_sums_at(const struct kernel_bn_sums *a, uint32_t i, int type, uint32_t width)
+{
+	const uint32_t c = a->x.c, groups = c / width, strip = i / groups, ch = i % groups * width;
+	const uint32_t end = kernel_strip_end(&a->tree, strip);
+	const float m = (float)a->tree.m;
+	float x[KERNEL_PIXELS][KERNEL_WIDTH], dy[KERNEL_PIXELS][KERNEL_WIDTH];
+	float all[KERNEL_SUMS][KERNEL_WIDTH] = { { 0 }, { 0 } };
+	struct kernel_bn_channels b;
+
+	kernel_bn_get_channels(a->saved, a->beta, c, ch, width, &b);
+	for (uint32_t row = strip * a->tree.rows; row < end; row += KERNEL_ROW) {
+		float beta[KERNEL_WIDTH] = { 0 }, gamma[KERNEL_WIDTH] = { 0 };
+
+		for (uint32_t j = row; j < end && j < row + KERNEL_ROW; j += KERNEL_PIXELS) {
+			const struct kernel_tile t = { j, 1, end, ch };
+
+			kernel_load(a->x, t, type, width, x);
+			kernel_load(a->dy, t, type, width, dy);
+			KERNEL_UNROLL
+			for (uint32_t p = 0; p < KERNEL_PIXELS; p++) {
+				KERNEL_UNROLL
+				for (uint32_t k = 0; k < width; k++) {
+					float z = (x[p][k] - b.mean[k]) * b.rstd[k];
+
+					if (j + p >= end || (a->relu && !kernel_bn_passed(&b, k, z)))
+						continue;
+					beta[k] += dy[p][k];
+					gamma[k] += dy[p][k] * z;
+				}
+			}
+		}
+		KERNEL_UNROLL
+		for (uint32_t k = 0; k < width; k++) {
+			all[0][k] += beta[k];
+			all[1][k] += gamma[k];
+		}
+	}
+	if (!kernel_merge(&a->tree, strip, ch, 2, 0, width, all))
+		return;
+	KERNEL_UNROLL
+	for (uint32_t k = 0; k < width; k++) {
+		const float scale = a->scale != NULL ? *a->scale : 1;
+
+		a->means[ch + k] = all[0][k] / m;
+		a->means[c + ch + k] = all[1][k] / m;
+		a->dbeta[ch + k] = all[0][k] * scale;
+		a->dgamma[ch + k] = a->fixed ? 0 : all[1][k] * scale;
+	}
+}
+
+/* dx = gamma rstd (dz - mean of dz - z mean of dz z); m pixels. */
 struct kernel_bn_back {
 	struct kernel_view x, dy, dx;
-	const float *saved, *beta, *sums;
-	float	 m;
-	int	 relu, frozen;	/* frozen: mean and variance are constants, so dx = gamma rstd dz */
+	uint32_t m;
+	const float *saved, *beta;
+	const float *means;	/* [2, c] of kernel_bn_sums; NULL, for 0, if mean and variance are constants */
+	int	 relu;
 };
 
-KERNEL_BODY void
-kernel_bn_back_at(const struct kernel_bn_back *a, uint32_t i, int type)
+KERNEL_BODY struct kernel_grid
+kernel_bn_back_grid(const struct kernel_bn_back *a)
 {
-	uint32_t c = a->dx.c, m = i / c, ch = i % c;
-	float x = kernel_at(a->x, m, ch, type), rstd = a->saved[c + ch], z = (x - a->saved[ch]) * rstd;
-	float dz = kernel_bn_dz(a->dy, a->saved, a->beta, a->relu, m, ch, x, type);
+	return kernel_tiles(a->m, a->dx.c, kernel_is_wide(a->x) && kernel_is_wide(a->dy) && kernel_is_wide(a->dx));
+}
 
-	if (!a->frozen)
-		dz = dz - a->sums[ch] / a->m - z * (a->sums[c + ch] / a->m);
-	kernel_set(a->dx, m, ch, a->saved[2 * c + ch] * rstd * dz, type);
+KERNEL_BODY void
+kernel_bn_back_at(const struct kernel_bn_back *a, uint32_t i, int type, uint32_t width)
+{
+	const uint32_t c = a->dx.c;
+	const struct kernel_tile t = kernel_tile_at(a->m, c, width, i);
+	float x[KERNEL_PIXELS][KERNEL_WIDTH], dy[KERNEL_PIXELS][KERNEL_WIDTH], mean[KERNEL_WIDTH], mean_z[KERNEL_WIDTH];
+	struct kernel_bn_channels b;
+
+	kernel_load(a->x, t, type, width, x);
+	kernel_load(a->dy, t, type, width, dy);
+	kernel_bn_get_channels(a->saved, a->beta, c, t.ch, width, &b);
+	if (a->means != NULL) {
+		kernel_get_each(a->means, t.ch, width, mean);
+		kernel_get_each(a->means + c, t.ch, width, mean_z);
+	}
+	KERNEL_UNROLL
+	for (uint32_t p = 0; p < KERNEL_PIXELS; p++) {
+		KERNEL_UNROLL
+		for (uint32_t k = 0; k < width; k++) {
+			float z = (x[p][k] - b.mean[k]) * b.rstd[k];
+			float dz = a->relu && !kernel_bn_passed(&b, k, z) ? 0 : dy[p][k];
+
+			if (a->means != NULL)
+				dz = dz - mean[k] - z * mean_z[k];
+			dy[p][k] = b.gamma[k] * b.rstd[k] * dz;
+		}
+	}
+	kernel_store(a->dx, t, type, width, dy);
 }
 
 #endif

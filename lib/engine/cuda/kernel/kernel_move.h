@@ -26,6 +26,26 @@ kernel_permute_at(const struct kernel_permute *a, uint32_t i, KERNEL_ANY_TYPE)
 	kernel_put(a->to, (size_t)row * a->ld + b, a->scale != NULL ? v * *a->scale : v, a->to_type);
 }
 
+/* One of several permutations: indices [at, at of the next one). */
+struct kernel_move {
+	uint32_t at;
+	struct kernel_permute a;
+};
+
+/* Permutations [n], sorted by `at`, none of which reads what another one writes. */
+struct kernel_moves {
+	const struct kernel_move *move;
+	uint32_t n;
+};
+
+KERNEL_BODY void
+kernel_moves_at(const struct kernel_moves *a, uint32_t i, KERNEL_ANY_TYPE)
+{
+	const struct kernel_move *m = &a->move[kernel_find(a->move, sizeof(*m), a->n, i)];
+
+	kernel_permute_at(&m->a, i - m->at, KERNEL_F32);
+}
+
 /* The normalization of pixels, as struct samples_norm, in GPU memory. */
 struct kernel_norm {
 	float	 flat[3], by[3];

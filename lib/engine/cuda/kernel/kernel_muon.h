@@ -9,21 +9,6 @@ struct kernel_matrix {
 	float	 rows, factor;	/* factor: multiplies the learning rate */
 };
 
-/* The last of matrices [n] that begins at or before i; the first begins at 0. */
-KERNEL_BODY uint32_t
-kernel_matrix_of(const struct kernel_matrix *m, uint32_t n, uint32_t i)
-{
-	uint32_t from = 0;
-
-	while (n > 1) {
-		uint32_t half = n / 2;
-
-		from = m[from + half].at <= i ? from + half : from;
-		n -= half;
-	}
-	return from;
-}
-
 /* Is a matrix with these rates updated in this step? */
 KERNEL_BODY int
 kernel_matrix_learns(const struct kernel_rates *rates, const uint32_t *bad)
@@ -48,7 +33,7 @@ struct kernel_muon_momentum {
 KERNEL_BODY void
 kernel_muon_momentum_at(const struct kernel_muon_momentum *a, uint32_t i, KERNEL_ANY_TYPE)
 {
-	const struct kernel_matrix *m = &a->matrix[kernel_matrix_of(a->matrix, a->n, i)];
+	const struct kernel_matrix *m = &a->matrix[kernel_find(a->matrix, sizeof(*a->matrix), a->n, i)];
 	const struct kernel_rates *rates = &a->rates[m->group];
 	uint32_t j = m->first + (i - m->at);
 	float d, v;
@@ -76,7 +61,7 @@ struct kernel_muon_scale {
 KERNEL_BODY void
 kernel_muon_scale_at(const struct kernel_muon_scale *a, uint32_t i, KERNEL_ANY_TYPE)
 {
-	uint32_t k = kernel_matrix_of(a->matrix, a->n, i);
+	uint32_t k = kernel_find(a->matrix, sizeof(*a->matrix), a->n, i);
 
 	if (i - a->matrix[k].at < a->matrix[k].count)
 		a->u[i] *= (float)(1 / (sqrt(a->squares[k]) + (double)a->eps));
@@ -97,7 +82,7 @@ struct kernel_muon {
 KERNEL_BODY void
 kernel_muon_at(const struct kernel_muon *a, uint32_t i, KERNEL_ANY_TYPE)
 {
-	uint32_t k = kernel_matrix_of(a->matrix, a->n, i);
+	uint32_t k = kernel_find(a->matrix, sizeof(*a->matrix), a->n, i);
 	const struct kernel_matrix *m = &a->matrix[k];
 	const struct kernel_rates *rates = &a->rates[m->group];
 	uint32_t j = m->first + (i - m->at);

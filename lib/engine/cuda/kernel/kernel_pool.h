@@ -10,16 +10,19 @@ struct kernel_window {
 	int	 average, divide;
 };
 
-/* which [output pixels, c]: the place r s + s of the maximum in its window. */
+/* which [output pixels, c]: the place r s + s of the maximum in its window; m output pixels. */
 struct kernel_pool {
 	struct kernel_window w;
 	struct kernel_view x, y;
+	uint32_t m;
 	uint32_t *which;	/* NULL: not kept */
 };
 
+/* m: pixels of dx. */
 struct kernel_pool_back {
 	struct kernel_window w;
 	struct kernel_view dy, dx;
+	uint32_t m;
 	const uint32_t *which;
 };
 
@@ -54,35 +57,53 @@ kernel_pool_divisor(const struct kernel_window *w, uint32_t i, uint32_t j)
 	return (float)(h1 - h0) * (float)(w1 - w0);
 }
 
+KERNEL_BODY struct kernel_grid
+kernel_pool_grid(const struct kernel_pool *a)
+{
+	return kernel_grid(a->m, a->y.c, kernel_is_wide(a->x) && kernel_is_wide(a->y));
+}
+
 KERNEL_BODY void
-kernel_pool_at(const struct kernel_pool *a, uint32_t i, int type)
+kernel_pool_at(const struct kernel_pool *a, uint32_t i, int type, uint32_t width)
 {
 	const struct kernel_window *w = &a->w;
-	uint32_t c = a->y.c, m = i / c, ch = i % c, row = m / w->ow % w->oh, column = m % w->ow;
-	uint32_t base = m / (w->ow * w->oh) * w->h, h0, h1, w0, w1, which = 0;
-	float best = 0, sum = 0;
+	uint32_t c = a->y.c, m = i / (c / width), ch = i % (c / width) * width, row = m / w->ow % w->oh;
+	uint32_t column = m % w->ow, base = m / (w->ow * w->oh) * w->h, h0, h1, w0, w1, which[KERNEL_WIDTH] = { 0 };
+	float best[KERNEL_WIDTH] = { 0 }, sum[KERNEL_WIDTH] = { 0 };
 	int any = 0;
 
 	kernel_pool_cut(row * w->stride_h, w->pad_h, w->r, w->h, &h0, &h1);
 	kernel_pool_cut(column * w->stride_w, w->pad_w, w->s, w->w, &w0, &w1);
 	for (uint32_t y = h0; y < h1; y++) {
-		float line = 0;
+		float line[KERNEL_WIDTH] = { 0 }, v[KERNEL_WIDTH];
 
 		for (uint32_t x = w0; x < w1; x++) {
-			float v = kernel_at(a->x, (base + y) * w->w + x, ch, type);
+			uint32_t place = (y + w->pad_h - row * w->stride_h) * w->s + x + w->pad_w -
+			    column * w->stride_w;
 
-			line += v;
-			if (!any || v > best || v != v) {
-				best = v;
-				which = (y + w->pad_h - row * w->stride_h) * w->s + x + w->pad_w - column * w->stride_w;
+			kernel_get_channels(a->x, (base + y) * w->w + x, ch, type, width, v);
+			KERNEL_UNROLL
+			for (uint32_t k = 0; k < width; k++) {
+				line[k] += v[k];
+				if (any && !(v[k] > best[k] || v[k] != v[k]))
+					continue;
+				best[k] = v[k];
+				which[k] = place;
 			}
 			any = 1;
 		}
-		sum += line;
+		KERNEL_UNROLL
+		for (uint32_t k = 0; k < width; k++)
+			sum[k] += line[k];
 	}
-	if (a->which != NULL)
-		a->which[i] = which;
-	kernel_set(a->y, m, ch, w->average ? sum / kernel_pool_divisor(w, row, column) : best, type);
+	KERNEL_UNROLL
+	for (uint32_t k = 0; k < width; k++) {
+		if (a->which != NULL)
+			a->which[(size_t)m * c + ch + k] = which[k];
+		if (w->average)
+			best[k] = sum[k] / kernel_pool_divisor(w, row, column);
+	}
+	kernel_set_channels(a->y, m, ch, type, width, best);
 }
 
 /* The windows [from, to) along a side that contain place `at`. */
@@ -94,28 +115,38 @@ kernel_pool_covers(uint32_t at, uint32_t pad, uint32_t size, uint32_t stride, ui
 	*to = (at + pad) / stride + 1 < windows ? (at + pad) / stride + 1 : windows;
 }
 
+KERNEL_BODY struct kernel_grid
+kernel_pool_back_grid(const struct kernel_pool_back *a)
+{
+	return kernel_grid(a->m, a->dx.c, kernel_is_wide(a->dy) && kernel_is_wide(a->dx));
+}
+
 KERNEL_BODY void
-kernel_pool_back_at(const struct kernel_pool_back *a, uint32_t i, int type)
+kernel_pool_back_at(const struct kernel_pool_back *a, uint32_t i, int type, uint32_t width)
 {
 	const struct kernel_window *w = &a->w;
-	uint32_t c = a->dx.c, m = i / c, ch = i % c, y = m / w->w % w->h, x = m % w->w;
+	uint32_t c = a->dx.c, m = i / (c / width), ch = i % (c / width) * width, y = m / w->w % w->h, x = m % w->w;
 	uint32_t base = m / (w->w * w->h) * w->oh, r0, r1, s0, s1;
-	float sum = 0;
+	float sum[KERNEL_WIDTH] = { 0 }, dy[KERNEL_WIDTH];
 
 	kernel_pool_covers(y, w->pad_h, w->r, w->stride_h, w->oh, &r0, &r1);
 	kernel_pool_covers(x, w->pad_w, w->s, w->stride_w, w->ow, &s0, &s1);
 	for (uint32_t row = r0; row < r1; row++)
 		for (uint32_t column = s0; column < s1; column++) {
 			uint32_t at = (base + row) * w->ow + column;
-			uint32_t place = (y + w->pad_h - row *
-			    w->stride_h) * w->s + x + w->pad_w - column * w->stride_w;
+			uint32_t place = (y + w->pad_h - row * w->stride_h) * w->s + x + w->pad_w -
+			    column * w->stride_w;
 
-			if (w->average)
-				sum += kernel_at(a->dy, at, ch, type) / kernel_pool_divisor(w, row, column);
-			else if (a->which[(size_t)at * c + ch] == place)
-				sum += kernel_at(a->dy, at, ch, type);
+			kernel_get_channels(a->dy, at, ch, type, width, dy);
+			KERNEL_UNROLL
+			for (uint32_t k = 0; k < width; k++) {
+				if (w->average)
+					sum[k] += dy[k] / kernel_pool_divisor(w, row, column);
+				else if (a->which[(size_t)at * c + ch + k] == place)
+					sum[k] += dy[k];
+			}
 		}
-	kernel_set(a->dx, m, ch, sum, type);
+	kernel_set_channels(a->dx, m, ch, type, width, sum);
 }
 
 #endif

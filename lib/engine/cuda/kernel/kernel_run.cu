@@ -8,23 +8,25 @@
 #include "engine/cuda/device/device_in.h"
 
 #define THREADS	256u
-#define BLOCKS	32u	/* most per multiprocessor; threads loop over further indices */
 
-static unsigned
-blocks_for(const struct device *d, uint32_t count)
-{
-	uint32_t want = (count + THREADS - 1) / THREADS, most = d->processors * BLOCKS;
-
-	return want < most ? want : most;
-}
-
-/* Returns the status of this launch.  cudaGetLastError() may report an earlier call of a library. */
+/*
+ * Starts as many blocks as the multiprocessors hold at once; their threads loop over further indices.
+ * Returns the status of this launch.  cudaGetLastError() may report an earlier call of a library.
+ */
 static int
 launch_kernel(struct device *d, const void *kernel, void **with, uint32_t count, const char *name)
 {
+	const uint32_t want = (count + THREADS - 1) / THREADS;
+	int each = 1;
+	uint32_t most;
+	int e;
+
 	if (count == 0)
 		return 0;
-	return device_check(d, cudaLaunchKernel(kernel, dim3(blocks_for(d, count)), dim3(THREADS), with, 0,
+	if ((e = device_check(d, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, THREADS, 0), name)) < 0)
+		return e;
+	most = d->processors * (uint32_t)each;
+	return device_check(d, cudaLaunchKernel(kernel, dim3(want < most ? want : most), dim3(THREADS), with, 0,
 	    d->stream[0]), name);
 }
 
@@ -46,4 +48,29 @@ launch_kernel(struct device *d, const void *kernel, void **with, uint32_t count,
 		return launch_kernel(d, by_type[type], with, count, #name); \
 	}
 
+#define KERNEL_DEFINE_WIDE(name) \
+	template <int TYPE, uint32_t WIDTH> __global__ void __launch_bounds__(THREADS) \
+	name##_kernel(const struct kernel_##name a, uint32_t count) \
+	{ \
+		for (uint32_t i = blockIdx.x * THREADS + threadIdx.x; i < count; i += gridDim.x * THREADS) \
+			kernel_##name##_at(&a, i, TYPE, WIDTH); \
+	} \
+	extern "C" int \
+	kernel_run_##name(struct device *d, const struct kernel_##name *a, int type) \
+	{ \
+		static const void *const narrow[KERNEL_TYPES] = { (const void *)name##_kernel<KERNEL_F32, 1>, \
+			(const void *)name##_kernel<KERNEL_BF16, 1>, (const void *)name##_kernel<KERNEL_F16, 1>, \
+			(const void *)name##_kernel<KERNEL_MIXED, 1> }; \
+		static const void *const wide[KERNEL_MIXED] = { (const void *)name##_kernel<KERNEL_F32, KERNEL_WIDTH>, \
+			(const void *)name##_kernel<KERNEL_BF16, KERNEL_WIDTH>, \
+			(const void *)name##_kernel<KERNEL_F16, KERNEL_WIDTH> }; \
+		const struct kernel_grid grid = kernel_##name##_grid(a); \
+		const bool is_wide = grid.width > 1 && type != KERNEL_MIXED; \
+		uint32_t count = is_wide ? grid.count : grid.count * grid.width; \
+		struct kernel_##name copy = *a; \
+		void *with[] = { &copy, &count }; \
+		return launch_kernel(d, is_wide ? wide[type] : narrow[type], with, count, #name); \
+	}
+
 KERNEL_LIST(KERNEL_DEFINE)
+KERNEL_WIDE_LIST(KERNEL_DEFINE_WIDE)

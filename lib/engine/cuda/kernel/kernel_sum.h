@@ -6,101 +6,140 @@
 
 #define KERNEL_PARTS	4u	/* inputs of one call */
 
-/* y = x + bias, plus addend unless its p is NULL, then ReLU.  bias NULL: 0.  y may be x. */
+/* y = x + bias, plus addend unless its p is NULL, then ReLU; m pixels.  bias NULL: 0.  y may be x. */
 struct kernel_bias {
 	struct kernel_view x, y, addend;
+	uint32_t m;
 	const float *bias;
 	int	 relu;
 };
 
-KERNEL_BODY void
-kernel_bias_at(const struct kernel_bias *a, uint32_t i, int type)
+KERNEL_BODY struct kernel_grid
+kernel_bias_grid(const struct kernel_bias *a)
 {
-	uint32_t m = i / a->y.c, ch = i % a->y.c;
-	float v = kernel_at(a->x, m, ch, type) + (a->bias != NULL ? a->bias[ch] : 0);
+	return kernel_tiles(a->m, a->y.c, kernel_is_wide(a->x) && kernel_is_wide(a->y) && kernel_is_wide(a->addend));
+}
 
+KERNEL_BODY void
+kernel_bias_at(const struct kernel_bias *a, uint32_t i, int type, uint32_t width)
+{
+	const struct kernel_tile t = kernel_tile_at(a->m, a->y.c, width, i);
+	float x[KERNEL_PIXELS][KERNEL_WIDTH], addend[KERNEL_PIXELS][KERNEL_WIDTH], bias[KERNEL_WIDTH];
+
+	kernel_load(a->x, t, type, width, x);
 	if (a->addend.p != NULL)
-		v += kernel_at(a->addend, m, ch, type);
-	kernel_set(a->y, m, ch, a->relu && v <= 0 ? 0 : v, type);
+		kernel_load(a->addend, t, type, width, addend);
+	kernel_get_each(a->bias, t.ch, width, bias);
+	KERNEL_UNROLL
+	for (uint32_t p = 0; p < KERNEL_PIXELS; p++) {
+		KERNEL_UNROLL
+		for (uint32_t k = 0; k < width; k++) {
+			float v = x[p][k] + bias[k];
+
+			if (a->addend.p != NULL)
+				v += addend[p][k];
+			x[p][k] = a->relu && v <= 0 ? 0 : v;
+		}
+	}
+	kernel_store(a->y, t, type, width, x);
 }
 
-/* dx = dy where y > 0, else 0. */
-struct kernel_relu_back {
-	struct kernel_view y, dy, dx;
-};
-
-KERNEL_BODY void
-kernel_relu_back_at(const struct kernel_relu_back *a, uint32_t i, int type)
-{
-	uint32_t m = i / a->dx.c, ch = i % a->dx.c;
-
-	kernel_set(a->dx, m, ch, kernel_at(a->y, m, ch, type) > 0 ? kernel_at(a->dy, m, ch, type) : 0, type);
-}
-
-/* Index: strip c + channel.  sums [strips, c] of pixels [strip rows, + rows) of m. */
+/* The sum of each channel of x, times *scale, into to [c]. */
 struct kernel_column_sums {
 	struct kernel_view x;
-	uint32_t m, rows;
-	float	*sums;
-};
-
-KERNEL_BODY void
-kernel_column_sums_at(const struct kernel_column_sums *a, uint32_t i, int type)
-{
-	uint32_t ch = i % a->x.c, from = i / a->x.c * a->rows, to = from + a->rows < a->m ? from + a->rows : a->m;
-	float sum = 0;
-
-	for (uint32_t k = from; k < to; k += KERNEL_ROW) {
-		uint32_t end = k + KERNEL_ROW < to ? k + KERNEL_ROW : to;
-		float s = 0;
-
-		for (uint32_t j = k; j < end; j++)
-			s += kernel_at(a->x, j, ch, type);
-		sum += s;
-	}
-	a->sums[i] = sum;
-}
-
-/* Index: merged strip c + column.  Sums KERNEL_MERGE strips, times *scale. */
-struct kernel_column_merge {
-	const float *sums;	/* [strips, c] */
+	struct kernel_tree tree;
 	float	*to;
-	uint32_t c, strips;
-	const float *scale;	/* NULL: 1 */
+	const float *scale;		/* NULL: 1 */
 };
 
-KERNEL_BODY void
-kernel_column_merge_at(const struct kernel_column_merge *a, uint32_t i, KERNEL_ANY_TYPE)
+KERNEL_BODY struct kernel_grid
+kernel_column_sums_grid(const struct kernel_column_sums *a)
 {
-	uint32_t ch = i % a->c, from = i / a->c * KERNEL_MERGE;
-	uint32_t to = from + KERNEL_MERGE < a->strips ? from + KERNEL_MERGE : a->strips;
-	double sum = 0;
-
-	for (uint32_t s = from; s < to; s++)
-		sum += a->sums[(size_t)s * a->c + ch];
-	a->to[i] = (float)sum * (a->scale != NULL ? *a->scale : 1);
+	return kernel_grid(a->tree.strips, a->x.c, kernel_is_wide(a->x));
 }
 
-/* y = the sum of the first n of x, or their product if times, then ReLU.  One input: a copy. */
+KERNEL_BODY void
+kernel_column_sums_at(const struct kernel_column_sums *a, uint32_t i, int type, uint32_t width)
+{
+	const uint32_t groups = a->x.c / width, strip = i / groups, ch = i % groups * width;
+	const uint32_t end = kernel_strip_end(&a->tree, strip);
+	float x[KERNEL_PIXELS][KERNEL_WIDTH], all[KERNEL_SUMS][KERNEL_WIDTH] = { { 0 } };
+
+	for (uint32_t row = strip * a->tree.rows; row < end; row += KERNEL_ROW) {
+		float sum[KERNEL_WIDTH] = { 0 };
+
+		for (uint32_t j = row; j < end && j < row + KERNEL_ROW; j += KERNEL_PIXELS) {
+			const struct kernel_tile t = { j, 1, end, ch };
+
+			kernel_load(a->x, t, type, width, x);
+			KERNEL_UNROLL
+			for (uint32_t p = 0; p < KERNEL_PIXELS; p++) {
+				KERNEL_UNROLL
+				for (uint32_t k = 0; k < width; k++)
+					sum[k] += j + p < end ? x[p][k] : 0;
+			}
+		}
+		KERNEL_UNROLL
+		for (uint32_t k = 0; k < width; k++)
+			all[0][k] += sum[k];
+	}
+	if (!kernel_merge(&a->tree, strip, ch, 1, 0, width, all))
+		return;
+	KERNEL_UNROLL
+	for (uint32_t k = 0; k < width; k++)
+		a->to[ch + k] = all[0][k] * (a->scale != NULL ? *a->scale : 1);
+}
+
+/*
+ * y = the sum of the first n of x, or their product if times, then ReLU, and 0 where passed, unless
+ * its p is NULL, is not above 0: a ReLU's output, whose derivative this multiplies by. m pixels. One
+ * input: a copy.
+ */
 struct kernel_combine {
-	struct kernel_view x[KERNEL_PARTS], y;
-	uint32_t n;
+	struct kernel_view x[KERNEL_PARTS], y, passed;
+	uint32_t n, m;
 	int	 times, relu;
 };
 
-KERNEL_BODY void
-kernel_combine_at(const struct kernel_combine *a, uint32_t i, int type)
+KERNEL_BODY struct kernel_grid
+kernel_combine_grid(const struct kernel_combine *a)
 {
-	uint32_t m = i / a->y.c, ch = i % a->y.c;
-	float all = kernel_at(a->x[0], m, ch, type);
+	int wide = kernel_is_wide(a->y) && kernel_is_wide(a->passed);
 
-	for (uint32_t k = 1; k < KERNEL_PARTS; k++)
-		if (k < a->n) {
-			float x = kernel_at(a->x[k], m, ch, type);
+	for (uint32_t j = 0; j < a->n; j++)
+		wide = wide && kernel_is_wide(a->x[j]);
+	return kernel_tiles(a->m, a->y.c, wide);
+}
 
-			all = a->times ? all * x : all + x;
+KERNEL_BODY void
+kernel_combine_at(const struct kernel_combine *a, uint32_t i, int type, uint32_t width)
+{
+	const struct kernel_tile t = kernel_tile_at(a->m, a->y.c, width, i);
+	float all[KERNEL_PIXELS][KERNEL_WIDTH], x[KERNEL_PIXELS][KERNEL_WIDTH], passed[KERNEL_PIXELS][KERNEL_WIDTH];
+
+	kernel_load(a->x[0], t, type, width, all);
+	if (a->passed.p != NULL)
+		kernel_load(a->passed, t, type, width, passed);
+	KERNEL_UNROLL
+	for (uint32_t j = 1; j < KERNEL_PARTS; j++) {
+		if (j >= a->n)
+			continue;
+		kernel_load(a->x[j], t, type, width, x);
+		KERNEL_UNROLL
+		for (uint32_t p = 0; p < KERNEL_PIXELS; p++) {
+			KERNEL_UNROLL
+			for (uint32_t k = 0; k < width; k++)
+				all[p][k] = a->times ? all[p][k] * x[p][k] : all[p][k] + x[p][k];
 		}
-	kernel_set(a->y, m, ch, a->relu && all <= 0 ? 0 : all, type);
+	}
+	KERNEL_UNROLL
+	for (uint32_t p = 0; p < KERNEL_PIXELS; p++) {
+		KERNEL_UNROLL
+		for (uint32_t k = 0; k < width; k++)
+			if ((a->relu && all[p][k] <= 0) || (a->passed.p != NULL && !(passed[p][k] > 0)))
+				all[p][k] = 0;
+	}
+	kernel_store(a->y, t, type, width, all);
 }
 
 #endif

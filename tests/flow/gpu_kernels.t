@@ -1,0 +1,47 @@
+# gpu_kernels.t - the kernels that a step of the GPU's engine takes, and that their width does not change a bit.
+. "$TOP/tests/tap.sh"
+PATH=$BUILD/share/demo:$PATH
+cd "$T" || exit 1
+
+if [ ! -e "$BUILD/tests/emu/tally-cuda.so" ]; then
+	skip "the kernels of a step" "this build has no cuda engine"
+	done_testing
+fi
+export TALLY_MODULES=$BUILD/tests/emu
+pictures images 40 1 && im2rec images >a.rec || exit 1
+
+# The kernels of the third step, sorted: NAME COUNT.  Captured work counts each time that it runs.
+count_kernels() { # OPTION...
+	for steps in 2 3; do
+		rm -f log
+		TALLY_EMU_LOG=$T/log pworker --data a.rec --seed 5 --batch 8 --steps $steps --engine cuda "$@" >/dev/null || return
+		mv log log.$steps
+	done
+	awk 'FNR == 1 { file++ } { n[$1] += file == 1 ? -1 : 1 } END { for (k in n) if (n[k] && k != "wait") print k, n[k] }' \
+		log.2 log.3 | sort
+}
+of() { awk -v k="$1" '$1 == k { print $2 }' counts; }
+
+# ResNet-20: 20 batch norms that are learned, 9 joints, 22 weights.
+ok "a step of a ResNet is counted" eval 'count_kernels --net resnet --net-opt layers=20 --shape 3x28x28 >counts'
+bn=$(of bn)
+is "$(of moments) $(of bn_sums) $(of bn_back)" "$bn $bn $((bn - 1))" \
+	"a batch norm takes two kernels forward and two backward, and one if its input wants no gradient"
+is "$(of opt)" 1 "one kernel updates all weights"
+is "$(of moves)" 1 "one kernel converts all weights for the next step"
+is "$(of statistics)" 1 "one kernel folds the statistics of all batch norms"
+is "$(of combine)" 9 "a joint adds its gradients and multiplies by the ReLU's derivative in one kernel"
+
+tensors() { tail -c +$((9 + $(od -An -tu8 -N8 "$1"))) "$1"; }
+same() { # NET-OPTION...
+	ok "$1 trains" eval "pworker --data a.rec --seed 5 --shape 3x28x28 --engine cuda --save wide --net $* >/dev/null"
+	ok "$1 trains with one channel an index" eval "TALLY_EMU_WIDTH=1 pworker --data a.rec --seed 5 --shape 3x28x28 \
+		--engine cuda --save narrow --net $* >/dev/null"
+	ok "$1 has the same bits with eight channels an index" cmp <(tensors wide-0000-00000?.safetensors) \
+		<(tensors narrow-0000-00000?.safetensors)
+	rm -f wide* narrow*
+}
+same resnet --net-opt layers=8 --batch 4 --steps 2
+same resnet --net-opt layers=8 --batch 4 --steps 2 --dtype bf16
+same inception --batch 2 --steps 2 --dtype f16
+done_testing

@@ -64,7 +64,7 @@ start() {
 	local pid=$!
 	exec {in}>"$dir/$name.in" {out}<"$dir/$name.out"
 	if ! read -r word more <&"$out" || [ "$word" != ready ]; then
-		echo "$name: left out: $(tail -n 1 "$dir/$name.err")" >&2
+		echo "$name: left out: $(grep . "$dir/$name.err" | tail -n 1)" >&2
 		exec {in}>&- {out}<&-
 		wait "$pid" || true
 		return 0

@@ -369,6 +369,7 @@ worker_release(struct pworker *p)
 	buf_free(&p->learn.mults);
 	buf_free(&p->freeze);
 	free(p->batch);
+	free(p->cuts);
 	free(p->found);
 	free(p->list);
 	rename_free(p->start_rename);

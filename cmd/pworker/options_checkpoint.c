@@ -3,7 +3,12 @@
 #include "front.h"
 
 #include "base/err.h"
-#include "train/checkpoint_find.h"
+#include "train/cut.h"
+#include "train/kept.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const char help[] =
     "usage: pworker ... [options for checkpoints and initial weights]\n"
@@ -11,6 +16,8 @@ static const char help[] =
     "  --keep N                remove all but the newest N\n"
     "  --best                  keep the best by validation, too: PREFIX-best.safetensors\n"
     "  --patience N            end after N epochs without a better validation\n"
+    "  --cut K                 make a cut every K steps, from which a lost job goes on (0: none)\n"
+    "  --cut-dir DIR           write cuts to DIR, not beside PREFIX\n"
     "  --resume FILE.safetensors  continue from a checkpoint   --resume-last  from the newest of --save\n"
     "  --start FILE            take the weights whose names and shapes fit, from a file of any net\n"
     "  --start-rename REGEX=TEXT  rename them first; again for more\n";
@@ -34,6 +41,8 @@ add_start_rename(struct pworker *p, const char *option, char *rule)
 
 static const struct worker_option checkpoint_options[] = {
 	{ "best", WORKER_FLAG, WORKER_MEMBER(train.best), .needs = NEED_TRAINING },
+	{ "cut", WORKER_WHOLE, WORKER_MEMBER(train.cut), 0, UINT32_MAX, .needs = NEED_TRAINING | NEED_FILE },
+	{ "cut-dir", WORKER_TEXT, WORKER_MEMBER(cut_dir), .needs = NEED_TRAINING | NEED_FILE },
 	{ "help-keep", WORKER_ACTION, .apply = print_keep_help },
 	{ "keep", WORKER_WHOLE, WORKER_MEMBER(train.keep), 1, UINT32_MAX, .needs = NEED_TRAINING },
 	{ "patience", WORKER_WHOLE, WORKER_MEMBER(train.patience), 1, UINT32_MAX, .needs = NEED_TRAINING },
@@ -45,6 +54,26 @@ static const struct worker_option checkpoint_options[] = {
 	{ 0 }
 };
 
+/* The prefix of cuts.  Without one none are made. */
+static void
+settle_cuts(struct pworker *p)
+{
+	struct train_opt *t = &p->train;
+	bool none = worker_given(p, "cut") && t->cut == 0;
+	const char *base = t->save != NULL ? strrchr(t->save, '/') : NULL;
+
+	if (none && p->cut_dir != NULL)
+		front_wrong("--cut-dir: has no effect with --cut 0");
+	if ((t->cut > 0 || p->cut_dir != NULL) && t->ps.slack != STALE_SYNC)
+		front_wrong("--%s: needs a synchronous job", t->cut > 0 ? "cut" : "cut-dir");
+	if (t->save == NULL || none || t->ps.slack != STALE_SYNC)
+		return;
+	if ((p->cut_dir == NULL ? asprintf(&p->cuts, "%s-cut", t->save) :
+	    asprintf(&p->cuts, "%s/%s-cut", p->cut_dir, base != NULL ? base + 1 : t->save)) < 0)
+		front_die("--cut", err_nomem());
+	t->cuts = p->cuts;
+}
+
 static void
 settle_checkpoint_options(struct pworker *p)
 {
@@ -52,6 +81,9 @@ settle_checkpoint_options(struct pworker *p)
 		front_wrong("--resume-last: needs --save");
 	if (p->train.keep > 0 && p->train.save == NULL)
 		front_wrong("--keep: needs --save");
+	if ((worker_given(p, "cut") || p->cut_dir != NULL) && p->train.save == NULL)
+		front_wrong("--%s: needs --save", worker_given(p, "cut") ? "cut" : "cut-dir");
+	settle_cuts(p);
 	if (p->train.best && (p->train.save == NULL || p->train.val == NULL))
 		front_wrong("--best: needs --save and --val");
 	if (p->train.patience > 0 && p->train.val == NULL)
@@ -60,18 +92,32 @@ settle_checkpoint_options(struct pworker *p)
 
 const struct worker_theme worker_checkpoint_theme = { checkpoint_options, settle_checkpoint_options };
 
-/* A run without a checkpoint starts as it does without the option. */
+static void
+report_refused_cut(void *silent, const char *why)
+{
+	if (!*(const bool *)silent)
+		front_say("%s; it is not used", why);
+}
+
+/*
+ * A run without a checkpoint starts as it does without the option.  A worker that was started again within a run goes
+ * on from its memory, and takes only preprocessing and classes from the checkpoint.
+ */
 void
 worker_find_last(struct pworker *p)
 {
+	struct train_opt *t = &p->train;
+	uint64_t step;
+	bool again = kept_began(t->kept, &step);
 	int e;
 
-	if (!p->resume_last || p->train.ps.rank != 0)
+	if (!p->resume_last || t->ps.rank != 0)
 		return;
-	if ((e = checkpoint_find(p->train.save, &p->found)) < 0)
+	if ((e = cut_find(t->save, t->cuts, train_run_id(t), report_refused_cut, &again, &p->found)) < 0)
 		front_die("--resume-last", e);
 	if (e > 0)
-		p->train.resume = p->found;
-	front_say("resumes from %s", p->train.resume != NULL ? p->train.resume :
-	    "the beginning: there is no checkpoint yet");
+		t->resume = p->found;
+	if (!again)
+		front_say("resumes from %s", t->resume != NULL ? t->resume :
+		    "the beginning: there is no checkpoint yet");
 }

@@ -79,6 +79,8 @@ struct pworker {
 	uint64_t	 profile;	/* steps to profile instead of training; 0: none */
 	bool		 print, resume_last, plain, lr_find;
 	struct worker_classes class;
+	const char	*cut_dir;	/* DIR, or NULL */
+	char		*cuts;		/* the prefix of cuts; owned */
 	char		*found;		/* the checkpoint that --resume-last found, or NULL; owned */
 	uint8_t		 given[WORKER_OPTIONS];	/* enum worker_given of each row of all tables */
 };

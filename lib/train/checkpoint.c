@@ -1,8 +1,10 @@
 /* checkpoint - the checkpoint writer: a thread of its own, so that no step waits for the disk. */
 #include "train/checkpoint.h"
+#include "base/clk.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "train/checkpoint_find.h"
+#include "train/cut.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +25,7 @@ struct checkpoint {
 	bool		 with_average;
 	struct tensors_meta *meta;	/* [nmeta], copies */
 	uint32_t	 nmeta;
+	bool		 cut;
 	uint64_t	 epoch, at;
 	char		 path[CHECKPOINT_PATH], best[CHECKPOINT_PATH];
 	/* Under the lock: */
@@ -30,6 +33,7 @@ struct checkpoint {
 	pthread_cond_t	 change;
 	bool		 save, link, end;	/* to do, in this order */
 	bool		 written;		/* not reported yet */
+	double		 seconds;		/* the last one took */
 	int		 e;			/* error that is not reported yet, and its line */
 	char		 why[ERR_LINE];
 	pthread_t	 thread;
@@ -105,8 +109,8 @@ fits_after_removal(const struct checkpoint *k, uint64_t bytes)
 }
 
 /*
- * On a full file system, first removes those that this one replaces anyway, the oldest first.  The last one goes only
- * if this one fits then.
+ * On a full file system, first removes those that this one replaces anyway: cuts, then the oldest checkpoints.  The
+ * last one goes only if this one fits then.
  */
 static int
 write_checkpoint(const struct checkpoint *k)
@@ -114,6 +118,10 @@ write_checkpoint(const struct checkpoint *k)
 	uint64_t from = trace_now(k->o.trace), bytes;
 	int e = save_weights(k);
 
+	if (e == ERR_LIMIT && k->o.cuts != NULL &&
+	    fits_after_removal(k, checkpoint_bytes(k->o.cuts, UINT64_MAX, UINT64_MAX)) &&
+	    cut_prune(k->o.cuts, 0, 0, 0) == 0)
+		e = save_weights(k);
 	for (uint32_t left = k->o.most; left-- > 0 && e == ERR_LIMIT;) {
 		bytes = checkpoint_bytes(k->o.prefix, k->epoch, k->at);
 		if ((left > 0 || fits_after_removal(k, bytes)) &&
@@ -124,10 +132,36 @@ write_checkpoint(const struct checkpoint *k)
 	return e == 0 && k->o.most > 0 ? checkpoint_prune(k->o.prefix, k->epoch, k->at, k->o.most) : e;
 }
 
+/* A cut that cannot be sealed is of no use. */
+static int
+save_cut(const struct checkpoint *k)
+{
+	const struct cut_manifest m = { .run = k->o.run, .epoch = k->epoch, .step = k->at };
+	int e = save_weights(k);
+
+	if (e == 0 && (e = cut_seal(k->path, &m)) < 0)
+		unlink(k->path);
+	return e;
+}
+
+/* On a full file system only the newest cut stays meanwhile. */
+static int
+write_cut(const struct checkpoint *k)
+{
+	uint64_t from = trace_now(k->o.trace);
+	int e = save_cut(k);
+
+	if (e == ERR_LIMIT && cut_prune(k->o.cuts, k->epoch, k->at, 1) == 0)
+		e = save_cut(k);
+	trace_span(k->o.trace, TRACE_CHECKPOINTS, from, "write cut");
+	return e == 0 ? cut_prune(k->o.cuts, k->epoch, k->at, CUT_KEPT) : e;
+}
+
 static void *
 run_checkpoint_writer(void *arg)
 {
 	struct checkpoint *k = arg;
+	double from;
 	int e;
 
 	pthread_mutex_lock(&k->lock);
@@ -139,13 +173,15 @@ run_checkpoint_writer(void *arg)
 		bool saving = k->save;
 
 		pthread_mutex_unlock(&k->lock);
-		e = saving ? write_checkpoint(k) : link_best(k);
+		from = clk_s();
+		e = !saving ? link_best(k) : k->cut ? write_cut(k) : write_checkpoint(k);
 		pthread_mutex_lock(&k->lock);
 		if (saving)
 			k->save = false;
 		else
 			k->link = false;
-		k->written |= saving && e == 0;
+		k->seconds = saving ? clk_s() - from : k->seconds;
+		k->written |= saving && !k->cut && e == 0;
 		if (e < 0) {
 			k->e = e;
 			k->link = false;	/* there is no file to link */
@@ -172,6 +208,9 @@ checkpoint_open(const struct checkpoint_opt *opt, struct checkpoint **to)
 	k->state = calloc(P * opt_states(opt->rule) + 1, sizeof(float));
 	k->average = opt->average ? calloc(P + A + 1, sizeof(float)) : NULL;
 	snprintf(k->best, CHECKPOINT_PATH, "%s-best.safetensors", opt->prefix);
+	checkpoint_clean(opt->prefix);
+	if (opt->cuts != NULL)
+		checkpoint_clean(opt->cuts);
 	pthread_mutex_init(&k->lock, NULL);
 	pthread_cond_init(&k->change, NULL);
 	if (k->w == NULL || k->aux == NULL || k->state == NULL || (k->average == NULL && opt->average)) {
@@ -244,9 +283,12 @@ checkpoint_room(struct checkpoint *k, float **w, float **aux, float **state, flo
 }
 
 int
-checkpoint_put(struct checkpoint *k, uint64_t epoch, uint64_t at, bool average, const struct tensors_meta *meta,
-    uint32_t n)
+checkpoint_put(struct checkpoint *k, enum checkpoint_kind kind, uint64_t epoch, uint64_t at, bool average,
+    const struct tensors_meta *meta, uint32_t n)
 {
+	const char *prefix = kind == CHECKPOINT_CUT ? k->o.cuts : k->o.prefix;
+
+	k->cut = kind == CHECKPOINT_CUT;
 	k->with_average = average;
 	drop_meta(k);
 	if ((k->meta = calloc(n, sizeof(*k->meta))) == NULL)
@@ -263,26 +305,28 @@ checkpoint_put(struct checkpoint *k, uint64_t epoch, uint64_t at, bool average, 
 		}
 	}
 	if (at == 0)
-		snprintf(k->path, CHECKPOINT_PATH, "%s-%04" PRIu64 ".safetensors", k->o.prefix, epoch);
+		snprintf(k->path, CHECKPOINT_PATH, "%s-%04" PRIu64 ".safetensors", prefix, epoch);
 	else
-		snprintf(k->path, CHECKPOINT_PATH, "%s-%04" PRIu64 "-%06" PRIu64 ".safetensors", k->o.prefix, epoch,
-		    at);
+		snprintf(k->path, CHECKPOINT_PATH, "%s-%04" PRIu64 "-%06" PRIu64 ".safetensors", prefix, epoch, at);
 	k->epoch = epoch;
 	k->at = at;
 	pthread_mutex_lock(&k->lock);
 	k->save = true;
+	k->link = kind == CHECKPOINT_BEST;	/* a later request could come after the writer has failed */
 	pthread_cond_broadcast(&k->change);
 	pthread_mutex_unlock(&k->lock);
 	return 0;
 }
 
-void
-checkpoint_best(struct checkpoint *k)
+double
+checkpoint_seconds(struct checkpoint *k)
 {
+	double s;
+
 	pthread_mutex_lock(&k->lock);
-	k->link = true;
-	pthread_cond_broadcast(&k->change);
+	s = k->seconds;
 	pthread_mutex_unlock(&k->lock);
+	return s;
 }
 
 int

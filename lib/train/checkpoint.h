@@ -4,7 +4,10 @@
  * The caller supplies a copy of the run's arrays.  A file appears under its name only when it is complete (base/io.h),
  * so that a kill at any moment leaves the checkpoint before it.  One is written at a time; the next one waits for it.
  * Older checkpoints are removed after a newer one is complete.  If there is no room for it, those that it replaces are
- * removed before: the oldest first, and the last one only if the new one fits then.  Threads: all calls from one.
+ * removed before: the oldest first, and the last one only if the new one fits then.
+ *
+ * A cut (train/cut.h) is a checkpoint between these, under another prefix, which is sealed when it is complete.
+ * Threads: all calls from one.
  */
 #ifndef TRAIN_CHECKPOINT_H
 #define TRAIN_CHECKPOINT_H
@@ -22,11 +25,19 @@ struct checkpoint_opt {
 	const float	*mean_image;	/* of the samples, lent, or NULL */
 	struct trace	*trace;		/* lent; NULL: none */
 	uint32_t	 most;		/* newest checkpoints that stay; 0: all */
+	const char	*cuts;		/* prefix of cuts, lent; NULL: there are none */
+	uint64_t	 run;		/* in the manifests of cuts */
+};
+
+enum checkpoint_kind {
+	CHECKPOINT_PLAIN,
+	CHECKPOINT_BEST,	/* it is PREFIX-best.safetensors too, once it is written */
+	CHECKPOINT_CUT
 };
 
 struct checkpoint;
 
-/* Returns 0, ERR_NOMEM or ERR_SYS. */
+/* Removes what a killed process left unfinished under the prefixes.  Returns 0, ERR_NOMEM or ERR_SYS. */
 int	 checkpoint_open(const struct checkpoint_opt *opt, struct checkpoint **k);
 /* Waits until all is written.  NULL does nothing. */
 void	 checkpoint_close(struct checkpoint *k);
@@ -40,15 +51,15 @@ void	 checkpoint_room(struct checkpoint *k, float **w, float **aux, float **stat
  * Starts to write the copy as PREFIX-EEEE.safetensors, or PREFIX-EEEE-SSSSSS.safetensors if at is not 0; average: with
  * the average.  Returns 0 or ERR_NOMEM.
  */
-int	 checkpoint_put(struct checkpoint *k, uint64_t epoch, uint64_t at, bool average,
+int	 checkpoint_put(struct checkpoint *k, enum checkpoint_kind kind, uint64_t epoch, uint64_t at, bool average,
     const struct tensors_meta *meta, uint32_t n);
-/* Names the last checkpoint PREFIX-best.safetensors too, once it is written. */
-void	 checkpoint_best(struct checkpoint *k);
-
 /*
- * Returns 1 if a checkpoint was completed since the last call, with its epoch, step and path; 0 if none was; or, once,
- * its error: ERR_SYS, ERR_NOMEM or ERR_LIMIT, whose line names the file.  wait: waits until all is written.
+ * Returns 1 if a checkpoint other than a cut was completed since the last call, with its epoch, step and path; 0 if
+ * none was; or, once, the error of the last one or a cut: ERR_SYS, ERR_NOMEM or ERR_LIMIT, whose line names the file.
+ * wait: waits until all is written.
  */
 int	 checkpoint_done(struct checkpoint *k, bool wait, uint64_t *epoch, uint64_t *at, char path[CHECKPOINT_PATH]);
+/* Seconds that the last one took to write; 0: none is written yet. */
+double	 checkpoint_seconds(struct checkpoint *k);
 
 #endif

@@ -1,4 +1,4 @@
-/* checkpoint_find - the checkpoint finder: the newest checkpoint of a run, by file name. */
+/* checkpoint_find - the checkpoint finder: the checkpoints of a run, by file name. */
 #include "train/checkpoint_find.h"
 
 #include "base/err.h"
@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,38 +59,6 @@ open_prefix_dir(const char *prefix, size_t *ndir, const char **stem, DIR **list)
 	return 1;
 }
 
-int
-checkpoint_find(const char *prefix, char **path)
-{
-	uint64_t epoch, step, best_epoch = 0, best_step = 0;
-	const struct dirent *d;
-	const char *stem;
-	bool any = false;
-	size_t ndir;
-	DIR *list;
-	int e;
-
-	*path = NULL;
-	if ((e = open_prefix_dir(prefix, &ndir, &stem, &list)) <= 0)
-		return e;
-	while ((d = readdir(list)) != NULL)
-		if (parse_checkpoint_name(d->d_name, stem, strlen(stem), &epoch, &step) &&
-		    (!any || epoch > best_epoch || (epoch == best_epoch && step > best_step))) {
-			any = true;
-			best_epoch = epoch;
-			best_step = step;
-			free(*path);
-			if (asprintf(path, "%.*s%s", (int)ndir, prefix, d->d_name) < 0)
-				*path = NULL;
-		}
-	closedir(list);
-	return any && *path == NULL ? err_nomem() : any;
-}
-
-struct checkpoint_name {
-	uint64_t epoch, step;
-};
-
 static int
 compare_newest_first(const void *a, const void *b)
 {
@@ -98,8 +67,8 @@ compare_newest_first(const void *a, const void *b)
 	return p->epoch != q->epoch ? (p->epoch < q->epoch ? 1 : -1) : (p->step < q->step) - (p->step > q->step);
 }
 
-static char *
-make_path(const char *prefix, const struct checkpoint_name *p)
+char *
+checkpoint_path(const char *prefix, const struct checkpoint_name *p)
 {
 	char *path;
 	int n = p->step > 0 ? asprintf(&path, "%s-%04" PRIu64 "-%06" PRIu64 ".safetensors", prefix, p->epoch, p->step) :
@@ -111,7 +80,7 @@ make_path(const char *prefix, const struct checkpoint_name *p)
 static int
 remove_checkpoint(const char *prefix, const struct checkpoint_name *p)
 {
-	char *path = make_path(prefix, p);
+	char *path = checkpoint_path(prefix, p);
 	int e = 0;
 
 	if (path == NULL)
@@ -122,9 +91,8 @@ remove_checkpoint(const char *prefix, const struct checkpoint_name *p)
 	return e;
 }
 
-/* Lists the checkpoints up to an epoch and step, the newest first, which the caller frees. */
-static int
-list_checkpoints(const char *prefix, uint64_t epoch, uint64_t step, struct checkpoint_name **names, size_t *count)
+int
+checkpoint_list(const char *prefix, uint64_t epoch, uint64_t step, struct checkpoint_name **names, size_t *count)
 {
 	struct checkpoint_name *p = NULL, *more, one;
 	const struct dirent *d;
@@ -160,7 +128,7 @@ checkpoint_prune(const char *prefix, uint64_t epoch, uint64_t step, uint32_t mos
 {
 	struct checkpoint_name *p;
 	size_t n;
-	int e = list_checkpoints(prefix, epoch, step, &p, &n);
+	int e = checkpoint_list(prefix, epoch, step, &p, &n);
 
 	for (size_t i = most; i < n && e == 0; i++)
 		e = remove_checkpoint(prefix, &p[i]);
@@ -176,10 +144,10 @@ checkpoint_bytes(const char *prefix, uint64_t epoch, uint64_t step)
 	struct stat st;
 	size_t n;
 
-	if (list_checkpoints(prefix, epoch, step, &p, &n) < 0)
+	if (checkpoint_list(prefix, epoch, step, &p, &n) < 0)
 		n = 0;
 	for (size_t i = 0; i < n; i++) {
-		char *path = make_path(prefix, &p[i]);
+		char *path = checkpoint_path(prefix, &p[i]);
 
 		if (path != NULL && stat(path, &st) == 0 && st.st_nlink == 1)
 			bytes += (uint64_t)st.st_blocks * 512;
@@ -187,4 +155,41 @@ checkpoint_bytes(const char *prefix, uint64_t epoch, uint64_t step)
 	}
 	free(p);
 	return bytes;
+}
+
+/* Whether a name is that of one of these, of the best, or of a manifest, and after it ".XXXXXX.tmp" or ".PID.tmp". */
+static bool
+is_unfinished(const char *name, const char *stem)
+{
+	static const char tail[] = ".safetensors", manifest[] = ".manifest", best[] = "-best.safetensors";
+	size_t nstem = strlen(stem), n;
+	const char *at = strncmp(name, stem, nstem) == 0 ? strstr(name + nstem, tail) : NULL, *rest;
+	char file[NAME_MAX + 1];
+	uint64_t epoch, step;
+
+	if (at == NULL)
+		return false;
+	rest = at + sizeof(tail) - 1;
+	snprintf(file, sizeof(file), "%.*s", (int)(rest - name), name);
+	if (strncmp(rest, manifest, sizeof(manifest) - 1) == 0)
+		rest += sizeof(manifest) - 1;
+	n = *rest == '.' ? strspn(rest + 1, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") : 0;
+	return n > 0 && strcmp(rest + 1 + n, ".tmp") == 0 &&
+	    (parse_checkpoint_name(file, stem, nstem, &epoch, &step) || strcmp(file + nstem, best) == 0);
+}
+
+void
+checkpoint_clean(const char *prefix)
+{
+	const struct dirent *d;
+	const char *stem;
+	size_t ndir;
+	DIR *list;
+
+	if (open_prefix_dir(prefix, &ndir, &stem, &list) <= 0)
+		return;
+	while ((d = readdir(list)) != NULL)
+		if (is_unfinished(d->d_name, stem))
+			unlinkat(dirfd(list), d->d_name, 0);
+	closedir(list);
 }

@@ -28,6 +28,7 @@ struct kept_place {
 	double	 loss, correct, top5, samples;	/* running sums of the epoch */
 	double	 best;				/* worker 0: best accuracy of a validation */
 	uint64_t best_epoch;			/* from 1; 0: none */
+	uint64_t next_cut;			/* step of the next cut (train/cut.h); 0: none */
 };
 
 struct kept_page;

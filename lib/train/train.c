@@ -184,6 +184,9 @@ run_steps(struct train *t, uint64_t epoch)
 		ev = (struct train_event){ .kind = TRAIN_STEP, .epoch = epoch, .batch = t->step % t->steps,
 		    .rate = train_lr(t, t->step) };
 		train_saved(t, false);
+		/* After the last step of an epoch its own sums come first. */
+		if (t->step < (epoch + 1) * t->steps && (e = train_cut(t)) < 0)
+			return e;
 		if ((e = train_step(t, &s)) <= 0)
 			return e;
 		t->epoch.loss += s.loss;
@@ -204,8 +207,19 @@ save_stopped_run(struct train *t)
 	int e = sum_over_workers(t, TRAIN_STOPS, &t->epoch);
 
 	if (e == 0 && t->keep != NULL)
-		e = train_save(t);
+		e = train_save(t, CHECKPOINT_PLAIN, &t->epoch);
 	return e < 0 ? e : ERR_STOP;
+}
+
+/* The epoch is complete. */
+static int
+save_epoch(struct train *t)
+{
+	int e = t->keep == NULL ? 0 :
+	    train_save(t, t->is_best && t->o->best ? CHECKPOINT_BEST : CHECKPOINT_PLAIN, &t->epoch);
+
+	t->is_best = false;
+	return e;
 }
 
 /* Reports the memory of cached images after the first epoch, when all have been read. */
@@ -260,11 +274,11 @@ run_epoch(struct train *t, uint64_t n)
 	 * The checkpoint precedes the validation, during which a second signal may end the process.  A checkpoint that
 	 * stores the best epoch must follow it.
 	 */
-	if (!rated && t->keep != NULL && (e = train_save(t)) < 0)
+	if (!rated && (e = save_epoch(t)) < 0)
 		return e;
 	if (t->val != NULL && (over = validate_epoch(t, n)) < 0 && over != ERR_STOP)
 		return over;
-	if (rated && t->keep != NULL && (e = train_save(t)) < 0)
+	if (rated && (e = save_epoch(t)) < 0)
 		return e;
 	return over < 0 || worker_last(t->wk) || (!t->sync && *t->o->stop != 0) ? ERR_STOP : 0;
 }
@@ -299,6 +313,7 @@ train_run(const struct train_opt *opt)
 			int bye;
 
 			train_saved(&t, true);
+			train_end_cuts(&t);
 			kept_part(t.kept);
 			bye = worker_bye(t.wk);
 			set_elapsed(&t, &m, &end);

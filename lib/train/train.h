@@ -2,8 +2,8 @@
  * train - the training loop of one worker: records in, gradients out, weights in.
  *
  * lib/train turns records, a net, an engine and a worker (ps/worker/worker.h) into a training run.  Read it in this
- * order: train (epochs) with train_step, train_open and train_save; checkpoint and checkpoint_find; tta, eval and
- * stats.
+ * order: train (epochs) with train_step, train_open, train_save and train_cut; checkpoint, checkpoint_find and cut;
+ * tta, eval and stats.
  *
  * A step reads a batch, runs forward (each layer first waits for its weights) and backward (each gradient is sent as
  * soon as it is final).  A validation and a checkpoint follow each epoch.  The library prints nothing: opt.event gets
@@ -101,6 +101,9 @@ struct train_opt {
 	const char	*class_names;		/* lines, stored with checkpoints, or NULL */
 	const char	*save;			/* PREFIX of checkpoints, which rank 0 writes, or NULL */
 	uint32_t	 keep;			/* newest checkpoints that stay; 0: all */
+	/* prefix of the cuts (train/cut.h) of a synchronous run, which rank 0 makes, or NULL; needs save */
+	const char	*cuts;
+	uint64_t	 cut;			/* steps from one cut to the next; 0: so that they cost little */
 	/* the best by validation is PREFIX-best.safetensors too; needs save and val */
 	bool		 best;
 	/* leave out a batch whose loss or gradient is NaN or infinite; else the run fails */
@@ -127,6 +130,12 @@ struct train_memory {
 	uint64_t checkpoint;	/* the copy that is written while the training goes on */
 	uint64_t samples;	/* prepared ahead, for training and validation */
 };
+
+/*
+ * Identifies a run for its cuts, from what a position within an epoch depends on: the net, the optimizer, the seed, the
+ * micro-batches of a step and the number of records.
+ */
+uint64_t train_run_id(const struct train_opt *o);
 
 /* Computes the memory of a run from its options, and returns the sum. */
 uint64_t train_memory(const struct train_opt *opt, struct train_memory *m);

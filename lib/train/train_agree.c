@@ -1,4 +1,7 @@
-/* train_agree - compares options and records of all workers of a synchronous job before the first step. */
+/*
+ * train_agree - compares options and records of all workers of a synchronous job before the first step, and tells them
+ * at which step worker 0 makes the first cut.
+ */
 #include "train/train_in.h"
 #include "base/err.h"
 #include "base/hash.h"
@@ -80,7 +83,7 @@ train_agree(struct train *t)
 		{ "--scale, --resize or other options for images", images },
 	};
 	enum { N = sizeof(mine) / sizeof(*mine) };
-	double v[2 * N];	/* halves of numbers: a double holds sums of 32 bits without rounding */
+	double v[2 * N + 1];	/* halves of numbers: a double holds sums of 32 bits without rounding */
 
 	if (e < 0 || failed < 0 || !t->sync)
 		return e < 0 ? e : failed;
@@ -88,8 +91,10 @@ train_agree(struct train *t)
 		v[2 * i] = (double)(mine[i].v & UINT32_MAX);
 		v[2 * i + 1] = (double)(mine[i].v >> 32);
 	}
-	if ((e = train_sum(t, TRAIN_AGREES, v, 2 * N)) < 0)
+	v[2 * N] = (double)train_first_cut(t);
+	if ((e = train_sum(t, TRAIN_AGREES, v, 2 * N + 1)) < 0)
 		return e;
+	t->cuts.next = v[2 * N] > 0 ? t->step + (uint64_t)v[2 * N] : 0;
 	for (int i = 0; i < N; i++)
 		if (v[2 * i] != (double)(mine[i].v & UINT32_MAX) * o->ps.nworkers ||
 		    v[2 * i + 1] != (double)(mine[i].v >> 32) * o->ps.nworkers)

@@ -13,6 +13,14 @@ struct train_sums {
 	double loss, correct, top5, samples;
 };
 
+/* When cuts are made: train_cut.c. */
+struct train_cuts {
+	uint64_t next;		/* the step before which the workers are at a cut; 0: there is none */
+	double	 from_s;	/* worker 0: when it began to measure steps, and at which */
+	uint64_t from;
+	double	 collect_s;	/* worker 0: the time that the last cut took from the step; 0: not known yet */
+};
+
 struct train {
 	const struct train_opt *o;
 	const struct graph *graph;
@@ -47,6 +55,9 @@ struct train {
 	uint64_t	 layer_from;	/* 0: none */
 	double		 best;		/* worker 0: best accuracy of a validation */
 	bool		 is_best;	/* the next checkpoint is the best */
+	bool		 unsaved;	/* the last checkpoint could not be written */
+	bool		 writes_cut;	/* what was saved last is a cut */
+	struct train_cuts cuts;
 	uint64_t	 best_epoch;	/* from 1; 0: none yet */
 	struct train_sums epoch;	/* of this worker in this epoch so far */
 	struct kept	*kept;		/* what it leaves to its successor, or NULL */
@@ -56,7 +67,7 @@ struct train {
 
 /* The sums over workers, in the order of a step in which several fall. */
 enum train_phase { TRAIN_AGREES, TRAIN_MAY_GO_ON, TRAIN_HAS_RECORDS, TRAIN_ENDS_EPOCH, TRAIN_VALIDATES, TRAIN_RATES,
-	TRAIN_STOPS };
+	TRAIN_CUTS, TRAIN_STOPS };
 
 /* Rounds a loss to multiples of 2^-20: sums up to 2^33 are exact and do not depend on their order. */
 static inline double
@@ -73,7 +84,7 @@ int	train_open(struct train *t);
 void	train_close(struct train *t);
 /*
  * Checks that all workers of a synchronous job have the same options and records.  Otherwise they could wait for each
- * other for ever, or read the wrong records.
+ * other for ever, or read the wrong records.  Sets cuts.next, which worker 0 decides.
  */
 int	train_agree(struct train *t);
 /* The learning rate of a step. */
@@ -86,8 +97,11 @@ int	train_start(struct train *t, uint64_t epoch);
 int	train_load_all(struct train *t);
 /* Sets w, aux, average, state [P, states], *first and *step from the checkpoint, or initializes them. */
 int	train_first(struct train *t, float *state, struct worker_first *first, uint64_t *step);
-/* Starts to write a checkpoint.  Returns 0 or the error of collecting it; train_saved() reports that of writing it. */
-int	train_save(struct train *t);
+/*
+ * Starts to write a checkpoint with the running sums of the epoch.  Returns 0 or the error of collecting it;
+ * train_saved() reports that of writing it.
+ */
+int	train_save(struct train *t, enum checkpoint_kind kind, const struct train_sums *sums);
 /* Reports a checkpoint written since, or why it was not; wait: waits for the last one. */
 void	train_saved(struct train *t, bool wait);
 /*
@@ -111,6 +125,15 @@ int	train_rate(struct train *t, uint64_t epoch, double accuracy);
 /* Before the first step, in all workers: returns ERR_STOP if patience had run out in the run that is resumed. */
 int	train_spent(struct train *t);
 void	train_tell(struct train *t, struct train_event *ev);	/* reports an event */
+
+/* train_cut.c: steps from this one to the first cut, which worker 0 decides for all; 0: it makes none. */
+uint64_t train_first_cut(const struct train *t);
+/* In worker 0, before the first step: removes cuts that the run does not go on from. */
+int	train_drop_cuts(struct train *t);
+/* Before a step: makes a cut if it is due. */
+int	train_cut(struct train *t);
+/* After the last checkpoint of a run is written: removes the cuts. */
+void	train_end_cuts(struct train *t);
 
 /* train_return.c: the sum over all workers, or its answer to a predecessor.  n <= KEPT_NUMBERS. */
 int	train_sum(struct train *t, enum train_phase phase, double *v, uint32_t n);

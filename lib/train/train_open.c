@@ -143,7 +143,8 @@ join_job(struct train *t)
 	if (e < 0 || (e = train_join(t)) < 0)
 		return e;
 	/* The others have compared options with the predecessor's, which were the same. */
-	return t->step == t->first ? train_agree(t) : 0;
+	e = t->step == t->first ? train_agree(t) : 0;
+	return e == 0 && !t->returned ? train_drop_cuts(t) : e;
 }
 
 /* Checks that checkpoints can be written. */
@@ -169,11 +170,12 @@ open_checkpoints(struct train *t)
 
 	if (t->o->save == NULL || t->o->ps.rank != 0)
 		return 0;
-	if (!kept_began(t->kept, &step) && (e = check_save(t->o->save)) < 0)
+	if (!kept_began(t->kept, &step) && ((e = check_save(t->o->save)) < 0 ||
+	    (t->o->cuts != NULL && (e = check_save(t->o->cuts)) < 0)))
 		return e;
 	return checkpoint_open(&(struct checkpoint_opt){ .prefix = t->o->save, .graph = t->graph,
 	    .rule = t->o->ps.hyper.rule, .average = t->average != NULL, .mean_image = t->o->data.aug.mean,
-	    .trace = t->trace, .most = t->o->keep }, &t->keep);
+	    .trace = t->trace, .most = t->o->keep, .cuts = t->o->cuts, .run = train_run_id(t->o) }, &t->keep);
 }
 
 /* Opens the device and the plan before anything else allocates, so that a plan that does not fit fails at once. */

@@ -25,7 +25,8 @@ train_had_sum(const struct train *t, enum train_phase phase)
 static struct kept_place
 get_place(const struct train *t, const struct train_sums *sums)
 {
-	return (struct kept_place){ sums->loss, sums->correct, sums->top5, sums->samples, t->best, t->best_epoch };
+	return (struct kept_place){ sums->loss, sums->correct, sums->top5, sums->samples, t->best, t->best_epoch,
+	    t->cuts.next };
 }
 
 int
@@ -44,6 +45,7 @@ train_join(struct train *t)
 	t->epoch = (struct train_sums){ p.loss, p.correct, p.top5, p.samples };
 	t->best = p.best;
 	t->best_epoch = p.best_epoch;
+	t->cuts.next = p.next_cut;
 	/* Gradients were sent: the end of the epoch before is done, and its validation may have been the best. */
 	if (t->step > t->first && t->step % t->steps == 0 && kept_find(t->kept, t->step + 1, &next)) {
 		t->epoch = (struct train_sums){ 0 };
@@ -62,8 +64,12 @@ train_keep_step(struct train *t, const struct train_sums *sums)
 
 	if (t->kept == NULL)
 		return;
-	/* The servers go on after this step, so that a successor could not write the last checkpoint again. */
-	train_saved(t, true);
+	/*
+	 * The servers go on after this step, so that a successor could not write the last checkpoint again.  It need
+	 * not write a cut again.
+	 */
+	if (!t->writes_cut)
+		train_saved(t, true);
 	kept_put(t->kept, t->step + 1, &p);
 }
 

@@ -47,6 +47,7 @@ tell_unsaved(struct train *t)
 	char why[ERR_LINE];
 
 	snprintf(why, sizeof(why), "%s", err_line());
+	t->unsaved = true;
 	kept_warn(t->kept, KEPT_UNSAVED);
 	train_tell(t, &(struct train_event){ .kind = TRAIN_UNSAVED, .text = why });
 }
@@ -59,14 +60,16 @@ train_saved(struct train *t, bool wait)
 	int e = t->keep != NULL ? checkpoint_done(t->keep, wait, &ev.epoch, &ev.batch, path) : 0;
 
 	ev.text = path;
-	if (e > 0)
+	if (e > 0) {
+		t->unsaved = false;
 		train_tell(t, &ev);
-	else if (e < 0)
+	} else if (e < 0) {
 		tell_unsaved(t);
+	}
 }
 
 int
-train_save(struct train *t)
+train_save(struct train *t, enum checkpoint_kind kind, const struct train_sums *sums)
 {
 	uint64_t from = trace_now(t->trace);
 	char value[METAS][VALUE];
@@ -99,10 +102,10 @@ train_save(struct train *t)
 	snprintf(value[M_BATCH_AT], VALUE, "%" PRIu64, at);
 	snprintf(value[M_SEED], VALUE, "%" PRIu64, t->o->seed);
 	snprintf(value[M_MICRO_BATCHES], VALUE, "%" PRIu32, count_micro_batches(t));
-	snprintf(value[M_LOSS], VALUE, "%.17g", t->epoch.loss);
-	snprintf(value[M_CORRECT], VALUE, "%.17g", t->epoch.correct);
-	snprintf(value[M_TOP5], VALUE, "%.17g", t->epoch.top5);
-	snprintf(value[M_SAMPLES], VALUE, "%.17g", t->epoch.samples);
+	snprintf(value[M_LOSS], VALUE, "%.17g", sums->loss);
+	snprintf(value[M_CORRECT], VALUE, "%.17g", sums->correct);
+	snprintf(value[M_TOP5], VALUE, "%.17g", sums->top5);
+	snprintf(value[M_SAMPLES], VALUE, "%.17g", sums->samples);
 	snprintf(value[M_BEST], VALUE, "%.17g", t->best);
 	snprintf(value[M_BEST_EPOCH], VALUE, "%" PRIu64, t->best_epoch);
 	snprintf(value[M_AVERAGE], VALUE, "%s", average_name(t->o->ps.hyper.average.kind));
@@ -116,14 +119,12 @@ train_save(struct train *t)
 	if (t->o->class_names != NULL)
 		meta[n++] = (struct tensors_meta){ (char *)(uintptr_t)WEIGHTS_CLASS_NAMES,
 		    (char *)(uintptr_t)t->o->class_names };
-	if (checkpoint_put(t->keep, epoch, at, t->averaged > 0, meta, n) < 0)
+	if (checkpoint_put(t->keep, kind, epoch, at, t->averaged > 0, meta, n) < 0)
 		tell_unsaved(t);
-	else if (t->is_best && t->o->best)
-		checkpoint_best(t->keep);
-	t->is_best = false;
+	t->writes_cut = kind == CHECKPOINT_CUT;
 	buf_free(&batch);
 	buf_free(&text);
-	trace_span(t->trace, TRACE_STEPS, from, "checkpoint");
+	trace_span(t->trace, TRACE_STEPS, from, kind == CHECKPOINT_CUT ? "cut" : "checkpoint");
 	return 0;
 }
 

@@ -17,6 +17,9 @@ is "$(epochs)" 2 "it trains all epochs"
 is "$(grep -c '^pworker: no checkpoint: disk/f-000[12].safetensors: write: File too large$' "$T/err")" 2 \
 	"it tries each checkpoint, and reports why there is none"
 is "$(ls disk)" "" "ulimit -f leaves no unfinished file"
+status 1 "a run goes on without the best checkpoint" \
+	bash -c "ulimit -f 1000; exec $train --epochs 2 --lr 0 --val train.rec --best --save disk/f"
+is "$(grep -c '^pworker: no checkpoint: ' "$T/err")" 2 "it reports each checkpoint once, also that of the best epoch"
 
 # on_disk KIB COMMAND...: with a file system of this size in disk; then prints what is on it.
 on_disk() {
@@ -33,6 +36,11 @@ if on_disk 100 true >"$T/why" 2>&1; then
 	is "$(cat left)" b-0004.safetensors "--keep 1 keeps the newest one"
 	status 0 "--keep 2 needs no room for three" on_disk 5300 $train --epochs 4 --save disk/b --keep 2
 	is "$(paste -sd' ' left)" "b-0003.safetensors b-0004.safetensors" "--keep 2 keeps the two newest"
+	status 0 "what a killed run left unfinished takes no room" on_disk 2900 \
+		sh -c "head -c 2482256 /dev/zero >disk/b-0002.safetensors.aB3dE6.tmp && exec $train --epochs 4 --save disk/b --keep 1"
+	is "$(cat left)" b-0004.safetensors "it is removed"
+	status 0 "a checkpoint takes the room of cuts" on_disk 7800 $train --epochs 4 --save disk/b --keep 1 --cut 1
+	is "$(cat left)" b-0004.safetensors "the checkpoint stays"
 	status 1 "--keep 1 does not remove a checkpoint whose room is not enough" \
 		on_disk 2900 sh -c "$train --epochs 1 --save disk/d --keep 1 &&
 		exec $train --optimizer adam --epochs 2 --start disk/d-0001.safetensors --save disk/d --keep 1"

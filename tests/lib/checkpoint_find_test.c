@@ -33,11 +33,35 @@ fill(const char *name)
 static void
 finds(const char *prefix, const char *want)
 {
+	struct checkpoint_name *names;
 	char *path;
+	size_t n;
 
-	is(checkpoint_find(prefix, &path), want != NULL, "%s: %s", prefix, want != NULL ? "found" : "none");
+	is(checkpoint_list(prefix, UINT64_MAX, UINT64_MAX, &names, &n), 0, "%s: checkpoints are listed", prefix);
+	path = n > 0 ? checkpoint_path(prefix, &names[0]) : NULL;
+	free(names);
 	is_str(path != NULL ? path : "", want != NULL ? want : "", "%s: the newest is found", prefix);
 	free(path);
+}
+
+/* Only what the run of the prefix left unfinished is removed. */
+static void
+unfinished(void)
+{
+	static const char *const gone[] = { "u-0001.safetensors.aB3dE6.tmp", "u-0001-000002.safetensors.aB3dE6.tmp",
+	    "u-best.safetensors.1234.tmp", "u-0001-000002.safetensors.manifest.aB3dE6.tmp" };
+	static const char *const stays[] = { "u-x-0001.safetensors.aB3dE6.tmp", "u-0001.safetensors", "u-0001.safetensors.tmp",
+	    "u2-0001.safetensors.aB3dE6.tmp", "u-notes.safetensors.aB3dE6.tmp", "u-0001.safetensors.aB3dE6.tmp.txt" };
+
+	for (size_t i = 0; i < sizeof(gone) / sizeof(*gone); i++)
+		touch(gone[i]);
+	for (size_t i = 0; i < sizeof(stays) / sizeof(*stays); i++)
+		touch(stays[i]);
+	checkpoint_clean("u");
+	for (size_t i = 0; i < sizeof(gone) / sizeof(*gone); i++)
+		ok(access(gone[i], F_OK) < 0, "%s is removed", gone[i]);
+	for (size_t i = 0; i < sizeof(stays) / sizeof(*stays); i++)
+		ok(access(stays[i], F_OK) == 0, "%s stays", stays[i]);
 }
 
 int
@@ -87,6 +111,7 @@ main(void)
 	is(checkpoint_prune("r", 2, 0, 1), 0, "all but the newest up to an epoch are removed");
 	finds("r", "r-0003.safetensors");
 	ok(access("r-0001.safetensors", F_OK) < 0 && access("r-0002.safetensors", F_OK) == 0, "the later one stays");
+	unfinished();
 	snprintf(at, sizeof(at), "rm -rf %s", dir);
 	return system(at) != 0 || done();
 }

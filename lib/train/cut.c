@@ -1,0 +1,204 @@
+/* cut - cuts of a run: checkpoints within an epoch, from which a job that lost all its processes goes on. */
+#include "train/cut.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "train/checkpoint_find.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#define VERSION	1
+#define SUFFIX	".manifest"
+#define BLOCK	(1u << 20)	/* bytes that are read at once */
+
+/* A number as 16 hexadecimal digits: JSON's integers have 63 bits in jansson. */
+static int
+parse_hex(const char *text, uint64_t *v)
+{
+	if (strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16)
+		return err_fail(ERR_FORMAT, "a malformed number in the manifest");
+	*v = strtoull(text, NULL, 16);
+	return 0;
+}
+
+int
+cut_parse(const void *text, size_t n, struct cut_manifest *m)
+{
+	json_error_t error;
+	json_t *json = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
+	json_int_t epoch, step, bytes;
+	const char *run, *sum;
+	int version, e;
+
+	if (json == NULL || json_unpack(json, "{s:i, s:s, s:I, s:I, s:I, s:s!}", "tally_cut", &version, "run", &run,
+	    "epoch", &epoch, "step", &step, "bytes", &bytes, "xxh3", &sum) < 0 || epoch < 0 || step < 0 || bytes < 0)
+		e = err_fail(ERR_FORMAT, "the manifest is malformed");
+	else if (version != VERSION)
+		e = err_fail(ERR_FORMAT, "the manifest has version %d, not %d", version, VERSION);
+	else if ((e = parse_hex(run, &m->run)) == 0 && (e = parse_hex(sum, &m->sum)) == 0) {
+		m->epoch = (uint64_t)epoch;
+		m->step = (uint64_t)step;
+		m->bytes = (uint64_t)bytes;
+	}
+	json_decref(json);
+	return e;
+}
+
+/* Reads a whole file for its size and checksum. */
+static int
+sum_file(const char *path, uint64_t *bytes, uint64_t *sum)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), e = 0;
+	uint8_t *block = malloc(BLOCK);
+	XXH3_state_t *x = XXH3_createState();
+	size_t n = 1;
+
+	*bytes = 0;
+	if (fd < 0)
+		e = err_sys("open");
+	else if (block == NULL || x == NULL)
+		e = err_nomem();
+	else
+		XXH3_64bits_reset(x);
+	while (e == 0 && n > 0)
+		if ((e = io_read(fd, block, BLOCK, &n)) == 0) {
+			XXH3_64bits_update(x, block, n);
+			*bytes += n;
+		}
+	if (e == 0)
+		*sum = XXH3_64bits_digest(x);
+	if (fd >= 0)
+		close(fd);
+	XXH3_freeState(x);
+	free(block);
+	return e;
+}
+
+int
+cut_seal(const char *path, const struct cut_manifest *m)
+{
+	char to[PATH_MAX], text[CUT_MANIFEST];
+	uint64_t bytes, sum;
+	int e, n;
+
+	if (snprintf(to, sizeof(to), "%s" SUFFIX, path) >= (int)sizeof(to))
+		return err_fail(ERR_SYS, "%s: the path is too long", path);
+	if ((e = sum_file(path, &bytes, &sum)) < 0) {
+		err_within("%s", path);
+		return e;
+	}
+	n = snprintf(text, sizeof(text), "{\"tally_cut\": %d, \"run\": \"%016" PRIx64 "\", \"epoch\": %" PRIu64
+	    ", \"step\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"xxh3\": \"%016" PRIx64 "\"}\n", VERSION, m->run,
+	    m->epoch, m->step, bytes, sum);
+	e = io_replace(to, text, (size_t)n);
+	return e == ERR_SYS && (errno == ENOSPC || errno == EDQUOT) ? ERR_LIMIT : e;
+}
+
+/* Whether the cut may be used: 0, or an error whose line says why not. */
+static int
+check_cut(const char *path, uint64_t run, const struct checkpoint_name *at)
+{
+	struct cut_manifest m;
+	struct buf text = { 0 };
+	char manifest[PATH_MAX];
+	uint64_t bytes, sum;
+	int e;
+
+	if (snprintf(manifest, sizeof(manifest), "%s" SUFFIX, path) >= (int)sizeof(manifest))
+		return err_fail(ERR_ARG, "the path is too long");
+	if (access(manifest, F_OK) < 0)
+		return err_fail(ERR_FORMAT, "was not completed");
+	if ((e = io_slurp(manifest, CUT_MANIFEST, &text)) == 0)
+		e = cut_parse(text.p, text.n, &m);
+	buf_free(&text);
+	if (e < 0)
+		return e;
+	if (m.run != run)
+		return err_fail(ERR_ARG, "is of a run with another net, optimizer, seed, batch or number of records");
+	if (m.epoch != at->epoch || m.step != at->step)
+		return err_fail(ERR_FORMAT, "has the manifest of another");
+	if ((e = sum_file(path, &bytes, &sum)) < 0)
+		return e;
+	return bytes == m.bytes && sum == m.sum ? 0 : err_fail(ERR_FORMAT, "is damaged: it does not fit its manifest");
+}
+
+static bool
+is_later(const struct checkpoint_name *a, const struct checkpoint_name *b)
+{
+	return a->epoch != b->epoch ? a->epoch > b->epoch : a->step > b->step;
+}
+
+int
+cut_find(const char *prefix, const char *cuts, uint64_t run, void (*refused)(void *arg, const char *why), void *arg,
+    char **path)
+{
+	struct checkpoint_name *save = NULL, *cut = NULL;
+	size_t nsave = 0, ncut = 0;
+	char why[ERR_LINE];
+	int e = checkpoint_list(prefix, UINT64_MAX, UINT64_MAX, &save, &nsave);
+
+	*path = NULL;
+	if (e == 0 && cuts != NULL)
+		e = checkpoint_list(cuts, UINT64_MAX, UINT64_MAX, &cut, &ncut);
+	for (size_t i = 0; e == 0 && i < ncut && (nsave == 0 || is_later(&cut[i], &save[0])); i++) {
+		if ((*path = checkpoint_path(cuts, &cut[i])) == NULL) {
+			e = err_nomem();
+		} else if (check_cut(*path, run, &cut[i]) == 0) {
+			e = 1;
+		} else {
+			snprintf(why, sizeof(why), "%s: %s", *path, err_line());
+			if (refused != NULL)
+				refused(arg, why);
+			free(*path);
+			*path = NULL;
+		}
+	}
+	if (e == 0 && nsave > 0)
+		e = (*path = checkpoint_path(prefix, &save[0])) != NULL ? 1 : err_nomem();
+	free(save);
+	free(cut);
+	return e;
+}
+
+/* Without its manifest first, so that what is left after a crash is not used. */
+static int
+remove_cut(const char *prefix, const struct checkpoint_name *name)
+{
+	char *path = checkpoint_path(prefix, name), manifest[PATH_MAX];
+	int e = 0;
+
+	if (path == NULL)
+		return err_nomem();
+	snprintf(manifest, sizeof(manifest), "%s" SUFFIX, path);
+	if (unlink(manifest) < 0 && errno != ENOENT)
+		e = err_sys("%s", manifest);
+	if (e == 0 && unlink(path) < 0 && errno != ENOENT)
+		e = err_sys("%s", path);
+	free(path);
+	return e;
+}
+
+int
+cut_prune(const char *prefix, uint64_t epoch, uint64_t step, uint32_t most)
+{
+	const struct checkpoint_name now = { epoch, step };
+	struct checkpoint_name *p;
+	uint32_t kept = 0;
+	size_t n;
+	int e = checkpoint_list(prefix, UINT64_MAX, UINT64_MAX, &p, &n);
+
+	for (size_t i = 0; i < n && e == 0; i++)
+		if (is_later(&p[i], &now) || kept++ >= most)
+			e = remove_cut(prefix, &p[i]);
+	free(p);
+	return e;
+}

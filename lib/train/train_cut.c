@@ -1,0 +1,110 @@
+/* train_cut - when a synchronous run makes cuts, and what is in them: serves train. */
+#include "train/train_in.h"
+#include "base/clk.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "record/recs.h"
+#include "train/cut.h"
+
+#include <string.h>
+
+#define LOOK	8	/* steps that are measured before the first cut is planned */
+#define LEAST_S	30.0	/* between two cuts */
+#define SHARE	100	/* a cut may cost one step in so many */
+
+uint64_t
+train_run_id(const struct train_opt *o)
+{
+	const uint64_t of[] = { graph_hash(o->ps.graph), o->ps.hyper.rule, o->ps.hyper.average.kind, o->seed,
+	    (uint64_t)o->accumulate * o->ps.nworkers, o->batches == NULL ? o->data.batch : 0,
+	    o->data.recs != NULL ? o->data.recs->count : 0 };
+	uint64_t hash = hash_update(HASH_START, of, sizeof(of));
+
+	return o->batches == NULL ? hash : hash_update(hash, o->batches, o->ps.nworkers * sizeof(*o->batches));
+}
+
+uint64_t
+train_first_cut(const struct train *t)
+{
+	if (t->keep == NULL || t->o->cuts == NULL || !t->sync || t->stream)
+		return 0;
+	return t->o->cut > 0 ? t->o->cut - t->step % t->o->cut : LOOK;
+}
+
+int
+train_drop_cuts(struct train *t)
+{
+	const char *cuts = t->o->cuts, *base = cuts != NULL ? strrchr(cuts, '/') : NULL;
+	bool from_cut;
+
+	if (t->keep == NULL || cuts == NULL)
+		return 0;
+	from_cut = t->o->resume != NULL && strstr(t->o->resume, base != NULL ? base + 1 : cuts) != NULL;
+	return cut_prune(cuts, t->step / t->steps, t->step % t->steps, from_cut ? CUT_KEPT : 0);
+}
+
+void
+train_end_cuts(struct train *t)
+{
+	if (t->keep != NULL && t->o->cuts != NULL && !t->unsaved)
+		cut_prune(t->o->cuts, 0, 0, 0);	/* what stays is older than the last checkpoint */
+}
+
+/*
+ * Steps to the next cut.  Before a cut was measured its cost has a bound: a step takes at least as long as the transfer
+ * of all weights, and a cut transfers state and average once.
+ */
+static uint64_t
+plan_next_cut(const struct train *t)
+{
+	const struct train_cuts *c = &t->cuts;
+	double step_s, interval_s;
+	uint64_t n = t->step - c->from;
+
+	if (t->o->cut > 0)
+		return t->o->cut;
+	if (n == 0)
+		return LOOK;
+	step_s = (clk_s() - c->from_s) / (double)n;
+	interval_s = SHARE * (c->collect_s > 0 ? c->collect_s + checkpoint_seconds(t->keep) :
+	    (opt_states(t->o->ps.hyper.rule) + 1 + (t->average != NULL)) * step_s);
+	return 1 + (uint64_t)(fmax(interval_s, LEAST_S) / fmax(step_s, 1e-6));
+}
+
+/* All workers are at the cut, before the step's first gradient.  Worker 0 saves, and plans the next one for all. */
+int
+train_cut(struct train *t)
+{
+	struct train_cuts *c = &t->cuts;
+	double v[5] = { t->epoch.loss, t->epoch.correct, t->epoch.top5, t->epoch.samples }, from;
+	bool plans = t->o->ps.rank == 0, looks = t->o->cut == 0 && t->step == t->first + LOOK;
+	struct train_sums sums;
+	struct kept_place next;
+	int e;
+
+	if (c->from_s <= 0) {
+		c->from_s = clk_s();
+		c->from = t->step;
+	}
+	if (c->next == 0 || t->step < c->next)
+		return 0;
+	/* The predecessor sent gradients of this step, so it was past the cut. */
+	if (kept_find(t->kept, t->step + 1, &next)) {
+		c->next = next.next_cut;
+		return 0;
+	}
+	v[4] = plans ? (double)plan_next_cut(t) : 0;
+	if ((e = train_sum(t, TRAIN_CUTS, v, 5)) < 0)
+		return e;
+	sums = (struct train_sums){ v[0], v[1], v[2], v[3] };
+	c->next = t->step + (uint64_t)v[4];
+	/* Between two epochs there is a checkpoint. */
+	if (!plans || looks || t->step % t->steps == 0)
+		return 0;
+	from = clk_s();
+	e = train_save(t, CHECKPOINT_CUT, &sums);
+	c->collect_s = clk_s() - from;
+	c->from_s = clk_s();
+	c->from = t->step;
+	return e;
+}

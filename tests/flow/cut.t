@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# cut.t - a job whose processes are all killed goes on from its last cut, and ends with the same bits.
+# KILLS=100 kills as often.
+. "$TOP/tests/tap.sh"
+. "$TOP/tests/standin.sh"
+. "$TOP/tests/flow/data.sh"
+. "$TOP/tests/flow/killed.sh"
+
+KILLS=${KILLS:-2}
+export OMP_NUM_THREADS=1
+trap 'really_living | xargs -r kill -9; rm -rf "$T"' EXIT
+cd "$T" || exit 1
+
+cuts() { find . -name '*-cut-*' | wc -l; }
+sealed() { find . -name "$1-cut-*.manifest" | wc -l; }
+same_bits() { for f in whole.*.safetensors; do cmp "$f" "${f/whole/cut}" || return 1; done; }
+# The figures of each epoch and validation; in the log of a job that went on they are those of the last row.
+figures() {
+	awk -F '\t' '$5 ~ /^(epoch|validation)$/ { row[$5 " " $6] = $8 " " $9 " " $10 } END { for (k in row) print k, row[k] }' "$1" | sort
+}
+# all_die N: when N more cuts are sealed, and some time after, all processes of the job die at once.
+all_die() {
+	local last=$(($1 + $(newest)))
+	while [ "$(newest)" -lt "$last" ]; do
+		kill -0 "$pid" 2>/dev/null || return
+		read -rt 0.02 <> <(:) || :
+	done
+	read -rt 0.0$((RANDOM % 90 + 10)) <> <(:) || :
+	# shellcheck disable=SC2046
+	kill -9 "$pid" $(really_living)
+	wait "$pid" 2>/dev/null
+	really_none_left
+}
+# The step of the newest cut that is sealed.
+newest() { find . -name 'cut.*.manifest' | sed -E 's/.*-0*([0-9]+)-0*([0-9]+)\.safetensors.*/\1 \2/' |
+	awk -v steps="$steps" '$1 * steps + $2 > n { n = $1 * steps + $2 } END { print n + 0 }'; }
+
+# check NAME STEPS ARGUMENT...: with STEPS steps an epoch.
+check() {
+	local name=$1 i
+	steps=$2
+	shift 2
+	start "whole.$name" -- "$@"
+	ok "$name: an undisturbed job ends well" ends 0
+	is "$(cuts)" 0 "$name: it leaves no cut"
+	start "cut.$name" -- "$@"
+	for ((i = 0; i < KILLS; i++)); do
+		ok "$name: a job is killed after cut $i" all_die 1
+		ok "$name: it has a sealed cut" test "$(sealed "cut.$name")" -gt 0
+		cat "cut.$name.log" >>"cut.$name.all"
+		start "cut.$name" -- "$@" --resume-last
+		like "$T/err" "^worker 0: pworker: resumes from .*cut.$name-cut-[0-9]*-[0-9]*.safetensors$" "$name: it goes on from a cut"
+	done
+	ok "$name: it ends well" ends 0
+	cat "cut.$name.log" >>"cut.$name.all"
+	ok "$name: all weights have the bits of the undisturbed job" same_bits
+	is "$(figures "cut.$name.all")" "$(figures "whole.$name.log")" "$name: epochs and validations have its figures"
+	is "$(cuts)" 0 "$name: no cut is left"
+	rm -f ./*.safetensors
+}
+
+if have mnist; then
+	set -- --net lenet --data "$MNIST_TEST" --scale 0.00390625 --lr 0.05
+	check sgd 40 "$@" --val "$MNIST_TEST" --batch 125 --epochs "$KILLS" --cut 3 --best
+	KILLS=1 check adam 40 "$@" --batch 125 --epochs 1 --cut 2 --optimizer adam --ema 0.99
+
+	# Servers that die with the memory of all of them: dlaunch starts the job again, from the cut.
+	start again.whole -- "$@" --batch 125 --steps 20
+	ends 0
+	start again --restart 1 --respawn 0 -- "$@" --batch 125 --steps 20 --cut 1
+	until [ "$(sealed again)" -gt 0 ] || ! kill -0 "$pid"; do read -rt 0.02 <> <(:) || :; done
+	# shellcheck disable=SC2046
+	kill -9 $(real_process --server 0) $(real_process --server 1)
+	ok "a job whose servers all die is started again" ends 0
+	like "$T/err" '^worker 0: pworker: resumes from .*/again-cut-0000-[0-9]*.safetensors$' "it goes on from a cut"
+	ok "its weights have the bits of the undisturbed job" cmp again.whole-0000-000020.safetensors again-0000-000020.safetensors
+
+	# Cuts of another directory, of which the newest is not as it was written.
+	mkdir cuts
+	set -- pworker "$@" --batch 500 --seed 7 --save one
+	ok "an undisturbed run of one process" "$@" --steps 39
+	mv one-0001-000019.safetensors whole
+	rm -f one-*
+	"$@" --epochs 1000 --cut 3 --cut-dir cuts >/dev/null 2>&1 & pid=$!
+	until [ "$(find cuts -name '*.manifest' | wc -l)" -ge 2 ]; do kill -0 $pid || break; read -rt 0.02 <> <(:) || :; done
+	kill -9 $pid
+	wait $pid 2>/dev/null
+	old=$(ls cuts/*.manifest | sed -n 1p) new=$(ls cuts/*.manifest | sed -n 2p)
+	old=${old%.manifest} new=${new%.manifest}
+	printf xxxx | dd of="$new" bs=1 seek=2000 conv=notrunc 2>/dev/null
+	status 0 "a run goes on from the older cut if the newest is damaged" "$@" --steps 39 --cut-dir cuts --resume-last
+	like "$T/err" "^pworker: $new: is damaged: it does not fit its manifest; it is not used$" "it reports the damaged cut"
+	like "$T/err" "^pworker: resumes from $old$" "it reports the older one"
+	ok "its weights have the bits of an undisturbed run" cmp whole one-0001-000019.safetensors
+	is "$(ls cuts)" "" "it leaves no cut"
+else
+	skip "lenet: killed jobs" "$WHY"
+fi
+if have cifar; then
+	KILLS=1 check inception 1250 --net inception --data "$CIFAR_TEST" --rand-crop --rand-mirror --batch 4 --steps 12 --cut 3
+else
+	skip "inception: killed jobs" "$WHY"
+fi
+done_testing

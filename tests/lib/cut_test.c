@@ -1,0 +1,131 @@
+/* cut_test - does cut keep its header's word? */
+#include "tap.h"
+
+#include "base/err.h"
+#include "train/cut.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define RUN 7
+
+static char why[2 * ERR_LINE];
+
+static void
+put_file(const char *name, const char *text)
+{
+	int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		abort();
+	close(fd);
+}
+
+static void
+make_cut(const char *name, uint64_t run, uint64_t epoch, uint64_t step)
+{
+	put_file(name, name);
+	is(cut_seal(name, &(struct cut_manifest){ .run = run, .epoch = epoch, .step = step }), 0, "%s is sealed", name);
+}
+
+static void
+note_refused(void *arg, const char *text)
+{
+	(*(int *)arg)++;
+	snprintf(why, sizeof(why), "%s", text);
+}
+
+static void
+finds(const char *want, int refusals, const char *reason, const char *name)
+{
+	char *path;
+	int n = 0;
+
+	*why = 0;
+	is(cut_find("w", "d/w-cut", RUN, note_refused, &n, &path), want != NULL, "%s: %s is found", name,
+	    want != NULL ? "one" : "none");
+	is_str(path != NULL ? path : "", want != NULL ? want : "", "%s: it is the right one", name);
+	is(n, refusals, "%s: so many are refused", name);
+	is_str(why, reason, "%s: the last refused says why", name);
+	free(path);
+}
+
+static void
+parses(const char *text, int want, const char *name)
+{
+	struct cut_manifest m;
+
+	is(cut_parse(text, strlen(text), &m), want, "a manifest %s", name);
+}
+
+static void
+parse_manifests(void)
+{
+	static const char good[] = "{\"tally_cut\": 1, \"run\": \"00000000000000ff\", \"epoch\": 3, \"step\": 4, \"bytes\": 5, "
+	    "\"xxh3\": \"fedcba9876543210\"}";
+	struct cut_manifest m;
+
+	is(cut_parse(good, sizeof(good) - 1, &m), 0, "a manifest is read");
+	ok(m.run == 255 && m.epoch == 3 && m.step == 4 && m.bytes == 5 && m.sum == 0xfedcba9876543210, "all of it");
+	parses("", ERR_FORMAT, "without text is refused");
+	parses("[]", ERR_FORMAT, "that is no object is refused");
+	parses("{\"tally_cut\": 2, \"run\": \"00000000000000ff\", \"epoch\": 3, \"step\": 4, \"bytes\": 5, "
+	    "\"xxh3\": \"fedcba9876543210\"}", ERR_FORMAT, "of another version is refused");
+	parses("{\"tally_cut\": 1, \"run\": \"ff\", \"epoch\": 3, \"step\": 4, \"bytes\": 5, "
+	    "\"xxh3\": \"fedcba9876543210\"}", ERR_FORMAT, "with a short number is refused");
+	parses("{\"tally_cut\": 1, \"run\": \"00000000000000ff\", \"epoch\": -3, \"step\": 4, \"bytes\": 5, "
+	    "\"xxh3\": \"fedcba9876543210\"}", ERR_FORMAT, "with a negative epoch is refused");
+	parses("{\"tally_cut\": 1, \"run\": \"00000000000000ff\", \"epoch\": 3, \"step\": 4, \"bytes\": 5, "
+	    "\"xxh3\": \"fedcba9876543210\", \"more\": 1}", ERR_FORMAT, "with more than that is refused");
+	parses("{\"tally_cut\": 1, \"run\": \"00000000000000ff\", \"epoch\": 3, \"step\": 4, \"bytes\": 5}", ERR_FORMAT,
+	    "without a checksum is refused");
+}
+
+int
+main(void)
+{
+	static char dir[] = "/tmp/tally.XXXXXX";
+	char rm[64];
+
+	if (mkdtemp(dir) == NULL || chdir(dir) < 0 || mkdir("d", 0700) < 0)
+		return 1;
+	parse_manifests();
+	finds(NULL, 0, "", "nothing is there");
+	put_file("w-0002.safetensors", "");
+	make_cut("d/w-cut-0001-000008.safetensors", RUN, 1, 8);
+	finds("w-0002.safetensors", 0, "", "a checkpoint after the cut");
+	make_cut("d/w-cut-0002-000004.safetensors", RUN, 2, 4);
+	make_cut("d/w-cut-0002-000008.safetensors", RUN, 2, 8);
+	finds("d/w-cut-0002-000008.safetensors", 0, "", "two cuts after the checkpoint");
+	put_file("d/w-cut-0002-000009.safetensors", "half");
+	finds("d/w-cut-0002-000008.safetensors", 1, "d/w-cut-0002-000009.safetensors: was not completed",
+	    "a cut without a manifest");
+	make_cut("d/w-cut-0002-000009.safetensors", RUN + 1, 2, 9);
+	finds("d/w-cut-0002-000008.safetensors", 1, "d/w-cut-0002-000009.safetensors: is of a run with another net, "
+	    "optimizer, seed, batch or number of records", "a cut of another run");
+	make_cut("d/w-cut-0002-000009.safetensors", RUN, 2, 8);
+	finds("d/w-cut-0002-000008.safetensors", 1, "d/w-cut-0002-000009.safetensors: has the manifest of another",
+	    "a cut under a wrong name");
+	put_file("d/w-cut-0002-000008.safetensors", "d/w-cut-0002-000004.safetensorX");
+	finds("d/w-cut-0002-000004.safetensors", 2, "d/w-cut-0002-000008.safetensors: is damaged: it does not fit its "
+	    "manifest", "a damaged cut");
+	put_file("d/w-cut-0002-000004.safetensors.manifest", "{");
+	finds("w-0002.safetensors", 3, "d/w-cut-0002-000004.safetensors: the manifest is malformed", "no cut is good");
+
+	make_cut("d/w-cut-0003-000001.safetensors", RUN, 3, 1);
+	is(cut_prune("d/w-cut", 2, 8, 2), 0, "cuts are removed");
+	ok(access("d/w-cut-0003-000001.safetensors", F_OK) < 0 && access("d/w-cut-0002-000009.safetensors", F_OK) < 0 &&
+	    access("d/w-cut-0003-000001.safetensors.manifest", F_OK) < 0, "later ones are gone");
+	ok(access("d/w-cut-0002-000008.safetensors", F_OK) == 0 && access("d/w-cut-0002-000004.safetensors", F_OK) == 0 &&
+	    access("d/w-cut-0002-000004.safetensors.manifest", F_OK) == 0, "the two newest stay");
+	ok(access("d/w-cut-0001-000008.safetensors", F_OK) < 0, "older ones are gone");
+	is(cut_prune("d/w-cut", 0, 0, 0), 0, "all cuts are removed");
+	is(rmdir("d"), 0, "with their manifests");
+	is(cut_prune("d/w-cut", 0, 0, 0), 0, "without a directory there is nothing to remove");
+	is(cut_seal("gone/w-cut-0001-000001.safetensors", &(struct cut_manifest){ 0 }), ERR_SYS,
+	    "a cut that is not there is not sealed");
+	snprintf(rm, sizeof(rm), "rm -rf %s", dir);
+	return system(rm) != 0 || done();
+}

@@ -23,16 +23,23 @@
 
 static volatile sig_atomic_t stop;
 static double stop_s;	/* time of the first signal */
+static struct worker *volatile connected;
 
+/*
+ * The second request ends the process at once.  It runs in a thread that does nothing else, so that it may take locks.
+ */
 static void
 on_signal(int sig)
 {
 	double now = clk_s();
 
-	if (stop <= 0)
+	if (stop <= 0) {
 		stop_s = now;
-	else if (now - stop_s > ONCE_S)
-		_exit(128 + sig);	/* the second request ends the process at once */
+	} else if (now - stop_s > ONCE_S) {
+		if (connected != NULL)
+			worker_quit(connected);
+		_exit(128 + sig);
+	}
 	stop = sig;
 }
 
@@ -156,6 +163,7 @@ run_training(struct pworker *p, double began_s)
 	if ((e = io_random(&t->ps.incarnation, sizeof(t->ps.incarnation))) < 0)
 		front_die(NULL, e);
 	t->stop = &stop;
+	t->worker = &connected;
 	t->event = on_event;
 	t->arg = &l;
 	if (p->trace != NULL)
@@ -178,15 +186,19 @@ run_training(struct pworker *p, double began_s)
 
 /*
  * Opens what outlives this process.  Returns false if no successor could do the same again: workers that are not
- * synchronous share no steps, and a pipe cannot be read twice.  The memory stays empty then, and dlaunch starts none.
+ * synchronous share no steps, and a pipe cannot be read twice.  The memory says so then, and dlaunch starts none.
  */
 static bool
 open_state(const struct pworker *p, struct memory *m)
 {
 	int e;
 
-	if (p->state == NULL || p->train.ps.slack != STALE_SYNC || recs_stream_is(p->train.data.path))
+	if (p->state == NULL)
 		return false;
+	if (p->train.ps.slack != STALE_SYNC || recs_stream_is(p->train.data.path)) {
+		memory_decline(p->state);
+		return false;
+	}
 	if ((e = memory_open(p->state, m)) < 0)
 		front_die(NULL, e);
 	if ((e = kept_reserve(m)) < 0)
@@ -235,13 +247,14 @@ worker_run(struct pworker *p, double began_s)
 	worker_check_data(p, g, &look);
 	t->data.class_weight = weights = worker_open_class_weights(p, g->classes);
 	e = run_training(p, kept_since(&kept, began_s));
-	if (keeps)
-		memory_remove(&memory, p->state);
 	recs_close(t->data.recs);
 	recs_close(t->val_recs);
 	free(mean);
 	free(weights);
 	rendezvous_leave(others);
 	graph_free(g);
+	/* Last: without its memory a process that is killed and started again could not tell that the run is over. */
+	if (keeps)
+		memory_remove(&memory, p->state);
 	return e == ERR_STOP && stop > 0 ? 128 + stop : front_status();
 }

@@ -55,6 +55,10 @@ void	 memory_close(struct memory *m);
 void	 memory_remove(struct memory *m, const char *path);
 /* Whether the memory of a file or memfd is in use: it has a size, and its first word is not 0. */
 bool	 memory_used(int fd);
+/* Says in a memfd that it will not be used: the process needs no successor.  Other files stay as they are. */
+void	 memory_decline(const char *path);
+/* Whether a memory has neither been used nor declined yet. */
+bool	 memory_untouched(int fd);
 
 /* Reserves n bytes of a layout: returns base + *at, or NULL if base is NULL, and advances *at by whole lines. */
 void	*memory_place(void *base, size_t *at, size_t n);

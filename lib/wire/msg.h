@@ -59,7 +59,7 @@ enum msg_type {
 /* Flags. */
 #define MSG_STATE_OF	1u	/* the slice's optimizer state rather than its weights */
 #define MSG_EMPTY	2u	/* WELCOME: no weights yet.  PUSH: no samples in this step, no payload.  SHM: no */
-#define MSG_LAST	4u	/* WEIGHTS: the job ends after this step */
+#define MSG_LAST	4u	/* WEIGHTS: the job ends after this step.  HELLO: the worker only says goodbye */
 #define MSG_AVERAGE_OF	8u	/* the slice's average, over `samples` weights */
 /* WELCOME: the server is restarted if it dies, with all that it has answered.  HELLO: the worker is */
 #define MSG_KEPT	32u

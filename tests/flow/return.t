@@ -104,8 +104,21 @@ if have mnist; then
 	kill -9 "$(processes pworker | head -n 1)"
 	ok "--respawn 0: a killed worker ends the job with its status" ends 137
 	start async -- "$@" --async
+	# Both have said that they need no successor.
+	line_of "$T/err" '^worker 0: Epoch' 1 && line_of "$T/err" '^worker 1: Epoch' 1
 	kill -9 "$(processes pworker | head -n 1)"
 	ok "--async: a killed worker ends the job with its status" ends 137
+	# A worker that is killed before it does anything, once.
+	mkdir "$T/early"
+	cat >"$T/early/pworker" <<-'EOF'
+		#!/bin/bash
+		! mkdir "$STAND/early" 2>/dev/null || kill -9 $$
+		exec "$BUILD/pworker" "$@"
+	EOF
+	chmod +x "$T/early/pworker"
+	status 0 "a worker that is killed at its start is started again" \
+		dlaunch -n 2 -s 2 --env STAND --env BUILD --env TALLY_SHARE "$T/early/pworker" "$@" --steps 2
+	like "$T/err" '^worker .: dlaunch: signal 9 ended this worker; it was started again' "dlaunch reports it"
 	start one --respawn 1 -- "$@"
 	line_of "$T/err" 'Train-accuracy' 1
 	kill -9 "$(processes pworker | head -n 1)"

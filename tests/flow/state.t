@@ -37,7 +37,7 @@ steps_done() { awk -F '\t' '$5 == "step" { n = $7 } END { print n + 0 }' "$T/0.l
 same_bits() { for f in "$T"/whole-*.safetensors; do cmp "$f" "${f/whole/cut}" || return 1; done; }
 
 # job NAME KILLS ARGUMENTS...: 2 servers and 2 workers, of which one or two are killed at random times.  None is killed
-# near the end: a process that has removed its state, and is started again, would wait for a job that is over.
+# near the end: a process that has removed its state, and is started again, would look for a job that is over.
 job() {
 	local name=$1 kills=$2 i w pid
 	shift 2
@@ -49,7 +49,7 @@ job() {
 	at=$(cat "$T/at0"),$(cat "$T/at1")
 	for w in 0 1; do
 		work "$w" "$@" --servers "$at" --save "$T/$name" & eval "worker$w=$!"
-	done
+done
 	killed=0
 	while [ $killed -lt "$kills" ] && kill -0 "$worker0" 2>/dev/null; do
 		read -rt 0.$((RANDOM % 400 + 100)) <> <(:)
@@ -74,4 +74,27 @@ for rule in sgd adam lars; do
 	ok "$rule: nothing is left of the state" test ! -e "$T/state0" -a ! -e "$T/state1" -a ! -e "$T/work0" -a ! -e "$T/work1"
 	rm -f "$T"/*.safetensors
 done
+# A worker whose step cannot end, as the other one is stopped, is asked to end at once.
+rm -f "$T/at0"
+touch "$T"/twice{0,1}.log
+pserver --listen 127.0.0.1:0 --workers 2 --key-file "$T/key" --ready-fd 3 3>"$T/at0" >"$T/twice.log" 2>"$T/twice.err" & server=$!
+until [ -s "$T/at0" ]; do read -rt 0.05 <> <(:); done
+for w in 0 1; do
+	pworker --net lenet --data "$MNIST_TEST" --scale 0.00390625 --batch 32 --epochs 1000 --servers "$(cat "$T/at0")" \
+		--worker $w/2 --key-file "$T/key" --state "$T/twice$w" >"$T/twice$w.log" 2>"$T/err" & eval "worker$w=$!"
+done
+until grep -q '	step	' "$T/twice0.log" && grep -q '	step	' "$T/twice1.log"; do
+	kill -0 $worker0 || break
+	read -rt 0.05 <> <(:)
+done
+kill -STOP "$worker1"
+while grep -qs '^State:.[^Z]' "/proc/$worker0/status"; do kill -TERM "$worker0"; read -rt 0.1 <> <(:); done
+wait "$worker0"
+is $? 143 "a second SIGTERM ends a worker at once"
+wait "$server"
+is $? 75 "its servers end"
+like "$T/twice.err" '^pserver: worker 0 is lost: it was asked to end at once$' "the server says why"
+ok "it does not wait for a return" test "$(grep -c 'is away' "$T/twice.err")" -eq 0
+kill -9 "$worker1"
+wait "$worker1" 2>"$T/err"
 done_testing

@@ -32,6 +32,7 @@ actor_start(struct actor *a)
 	a->left = NULL;
 	if (a->world->slack == STALE_SYNC && kept_open(&a->kept, &a->memory, 1 + a->o.rank) < 0)
 		abort();
+	a->o.parting = kept_parting(&a->kept);
 	worker_state_free(a->worker);
 	memset(a->broken, 0, sizeof(a->broken));
 	memset(a->hailing, 0, sizeof(a->hailing));

@@ -50,8 +50,10 @@ test_kept(void)
 	ok(m.stored == NULL && m.arg == NULL, "nobody follows its changes");
 	ok(m.base == NULL, "an empty file has no size yet");
 	ok(!memory_used(fd) && !memory_used(-1), "a file without size is not in use");
+	ok(memory_untouched(fd) && !memory_untouched(-1), "nobody has used or declined it");
 	is(memory_resize(&m, 8192), 0, "it gets a size");
 	ok(!memory_used(fd), "a memory of zeros is not in use");
+	ok(!memory_untouched(fd), "it is not untouched");
 	ok(fstat(fd, &st) == 0 && st.st_size == 8192 && st.st_blocks * 512 >= 8192, "all its bytes are allocated");
 	ok(ftruncate(fd, 4096) < 0 && ftruncate(fd, 16384) < 0, "nobody can change the size");
 	strcpy(m.base, "kept");
@@ -64,6 +66,13 @@ test_kept(void)
 	memory_remove(&m, path);
 	ok(memory_used(fd), "a memfd is left to its owner");
 	close(fd);
+	fd = memfd_create("memory_test", MFD_CLOEXEC);
+	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
+	memory_decline(path);
+	ok(!memory_used(fd) && !memory_untouched(fd), "a memfd that is declined is neither used nor untouched");
+	close(fd);
+	memory_decline("memory_test.declined");
+	ok(access("memory_test.declined", F_OK) < 0, "declining makes no file");
 	is(memory_open("/nowhere/state", &m), ERR_SYS, "a file in no folder is refused: %s", err_line());
 	is(m.fd, -1, "a memory that is refused has no descriptor");
 }

@@ -38,6 +38,8 @@ net(void)
 	return g;
 }
 
+static uint16_t hello_flags;
+
 static int
 hello(struct server_state *s, uint32_t w, uint64_t incarnation, const char *tally, uint32_t slack)
 {
@@ -45,7 +47,7 @@ hello(struct server_state *s, uint32_t w, uint64_t incarnation, const char *tall
 	struct hello h = { .version = MSG_VERSION, .nworkers = 2, .nservers = 1, .slack = slack, .slice = 32,
 	    .hash = graph_hash(g) };
 	struct buf b = { 0 };
-	struct msg m = { .type = MSG_HELLO, .worker = w, .incarnation = incarnation };
+	struct msg m = { .type = MSG_HELLO, .flags = hello_flags, .worker = w, .incarnation = incarnation };
 	int e;
 
 	snprintf(h.tally, sizeof(h.tally), "%s", tally);
@@ -266,12 +268,23 @@ test_leave(void)
 	ok(!server_state_over(s), "one is still here");
 	server_state_lost(s, 0);
 	ok(server_state_over(s), "lost is gone too");
-	hello(s, 1, 2, TALLY_VERSION, STALE_SYNC);
-	ok(n == 1 && out[0].type == MSG_WELCOME && !server_state_over(s), "a worker that left may come back");
-	m = push(1, 1, 0, a);
+	is(hello(s, 1, 2, TALLY_VERSION, STALE_SYNC), ERR_ARG, "a worker that left does not come back");
+	ok(n == 0 && server_state_over(s), "nobody waits for it");
+	is(hello(s, 0, 2, TALLY_VERSION, STALE_SYNC), 0, "a worker that was lost may come back");
+	ok(n == 1 && out[0].type == MSG_WELCOME && !server_state_over(s), "it is welcome");
+	m = push(0, 1, 0, a);
 	m.incarnation = 2;
 	is(tell(s, m), 0, "a worker that came back pushes to the open step");
 	ok(n == 1 && out[0].step == 2, "a worker that came back closes the step alone");
+	hello_flags = MSG_LAST;
+	is(hello(s, 1, 2, TALLY_VERSION, STALE_SYNC), 0, "a worker that left may say goodbye again");
+	hello_flags = 0;
+	is(tell(s, (struct msg){ .type = MSG_BYE, .incarnation = 2, .worker = 1 }), 0, "it does");
+	ok(n == 1 && out[0].type == MSG_BYE, "it is answered again");
+	server_state_free(s);
+	s = begun(STALE_ASYNC);
+	tell(s, (struct msg){ .type = MSG_BYE, .incarnation = 1, .worker = 1 });
+	is(hello(s, 1, 2, TALLY_VERSION, STALE_ASYNC), 0, "a worker that left an asynchronous job may come back");
 	server_state_free(s);
 
 	s = begun(STALE_ASYNC);

@@ -239,6 +239,82 @@ test_order(void)
 	graph_free(g);
 }
 
+enum { SLICES = 8 };
+
+/* A server that gives no weights before the worker has said that it waits. */
+struct asked {
+	struct conn	*conn;
+	int		 fd;		/* the listening socket */
+	struct msg	 first[SLICES];	/* [n] INIT */
+	unsigned	 n;
+	unsigned	 waits, ended;	/* messages that it waits for this server, and that it waits for none */
+};
+
+static void
+answer_late(struct asked *h, const struct msg *m)
+{
+	static const float zeros[64];
+
+	if (m->type == MSG_HELLO)
+		conn_send(h->conn, &(struct msg){ .type = MSG_WELCOME, .flags = MSG_EMPTY });
+	else if (m->type == MSG_INIT && h->n < SLICES)
+		h->first[h->n++] = *m;
+	else if (m->type == MSG_BYE)
+		conn_send(h->conn, m);
+	if (m->type != MSG_WAIT)
+		return;
+	h->ended += m->slice == MSG_NOBODY;
+	for (unsigned i = 0; h->waits == 0 && i < h->n; i++)
+		conn_send(h->conn, &(struct msg){ .type = MSG_WEIGHTS, .slice = h->first[i].slice, .payload = zeros,
+		    .len = h->first[i].len });
+	h->waits += m->slice == 0;
+}
+
+static void *
+serve_late(void *arg)
+{
+	struct asked *h = arg;
+	struct pollfd p = { .fd = h->fd, .events = POLLIN };
+	struct msg m;
+
+	poll(&p, 1, -1);
+	if (conn_take(accept4(h->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), key, &h->conn) < 0 ||
+	    !finish_handshake(h->conn))
+		return NULL;
+	while (conn_run(h->conn) == 0) {
+		p = (struct pollfd){ .fd = conn_fd(h->conn), .events = conn_events(h->conn) };
+		if (conn_next(h->conn, &m) == 1)
+			answer_late(h, &m);
+		else
+			poll(&p, 1, -1);
+	}
+	conn_close(h->conn);
+	return NULL;
+}
+
+static void
+test_wait(struct worker_opt o)
+{
+	char where[ADDR_TEXT], *servers[] = { where };
+	struct asked h = { .n = 0 };
+	struct worker *wk;
+	pthread_t thread;
+	uint64_t step = 0;
+
+	is(addr_listen("127.0.0.1:0", &h.fd, where), 0, "a late server listens");
+	pthread_create(&thread, NULL, serve_late, &h);
+	o.server = servers;
+	o.patience_s = 0.05;
+	is(worker_open(&o, &wk), 0, "a worker says hello");
+	is(worker_begin(wk, NULL, &step), 0, "it gets the weights");
+	is(worker_bye(wk), 0, "it says goodbye");
+	worker_close(wk);
+	pthread_join(thread, NULL);
+	close(h.fd);
+	ok(h.waits > 0, "it has said that it waits for the server");
+	ok(h.ended > 0, "it has said that it no longer does");
+}
+
 int
 main(void)
 {
@@ -263,6 +339,7 @@ main(void)
 	pthread_join(thread, NULL);
 	close(fd);
 	test_goodbye(o);
+	test_wait(o);
 	test_order();
 	graph_free(g);
 	return done();

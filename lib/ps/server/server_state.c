@@ -123,6 +123,10 @@ handle_hello(struct server_state *s, const struct msg *m)
 		return err_fail(ERR_ARG, "a later process has this rank");
 	if ((e = check_job(s, m)) < 0)
 		return e;
+	/* The steps since its goodbye were made without it. */
+	if (p->at == SHARD_LEFT && s->hello.slack == STALE_SYNC && !(m->flags & MSG_LAST) &&
+	    (!p->known || m->incarnation != p->incarnation))
+		return err_fail(ERR_ARG, "has said goodbye already, and the job goes on without it");
 	if (!p->known || m->incarnation != p->incarnation || p->at == SHARD_LOST) {
 		*p = (struct peer){ .incarnation = m->incarnation, .known = true,
 		    .before = m->incarnation != p->incarnation ? p->incarnation : p->before };

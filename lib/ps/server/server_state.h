@@ -8,7 +8,8 @@
  *		replaces the one before, whose messages are dropped from then on.  The caller must pass the hello of
  *		the newer one last.  It cannot compare clocks: a restarted worker may run on another host.  Only the
  *		replaced incarnation is remembered: of older ones a message fails with ERR_FORMAT, but a hello is
- *		accepted.
+ *		accepted.  In a synchronous job a worker that has said goodbye does not return, except to say it
+ *		again (MSG_LAST).
  *	INIT	first weights of a slice, from rank 0; pulls wait for them
  *	PULL	answered by WEIGHTS or STATE.  In a synchronous job it gets the weights after the named step, if that
  *		is the current step or the one before, so that a restarted worker can repeat its step.  In any other

@@ -386,6 +386,13 @@ worker_epoch(struct worker *wk, uint64_t n)
 	return unlock_state(wk, 0);
 }
 
+void
+worker_quit(struct worker *wk)
+{
+	if (wk->net != NULL && wk->o.kept)
+		worker_net_quit(wk->net);
+}
+
 int
 worker_bye(struct worker *wk)
 {

@@ -119,6 +119,11 @@ int	 worker_show(struct worker *wk, bool average);
 int	 worker_stop(struct worker *wk);
 /* Announces epoch n, from 0, to the servers, for their logs. */
 int	 worker_epoch(struct worker *wk, uint64_t n);
+/*
+ * Before the process exits early, from a thread of its own: tells the servers, which would wait for a worker that is
+ * started again (kept).  The other calls do not return afterwards.
+ */
+void	 worker_quit(struct worker *wk);
 /* Sends a goodbye to the servers and waits for the answers. */
 int	 worker_bye(struct worker *wk);
 

@@ -14,6 +14,7 @@
 
 #define ANSWER		(1 / 3.0)	/* part of the patience in which a server can say for whom a worker waits */
 #define AGAIN		3		/* patience until the same wait is reported again */
+#define QUIT_S		1.0	/* in which the servers are told that this worker gives up */
 #define PER_SLICE	5u		/* most messages about a slice that wait: three first ones, a pull, a push */
 
 static int
@@ -198,6 +199,8 @@ run_network_thread(void *arg)
 		e = poll_links(n);
 		pthread_mutex_lock(&n->lock);
 		end = n->end;
+		if (e == 0 && n->quits)
+			e = err_fail(ERR_STOP, "it was asked to end at once");
 		pthread_mutex_unlock(&n->lock);
 	}
 	if (e < 0)
@@ -227,6 +230,19 @@ worker_net_connect(struct worker_net *n)
 	return 0;
 }
 
+void
+worker_net_quit(struct worker_net *n)
+{
+	const double until = clk_s() + QUIT_S;
+	const struct timespec t = { .tv_sec = (time_t)until, .tv_nsec = (long)((until - floor(until)) * 1e9) };
+
+	pthread_mutex_lock(&n->lock);
+	n->quits = true;
+	wake_network_thread(n);
+	while (n->running && n->err == 0 && pthread_cond_timedwait(&n->arrived, &n->lock, &t) != ETIMEDOUT)
+		continue;
+}
+
 static int
 get_network_error(const struct worker_net *n)
 {
@@ -253,8 +269,8 @@ worker_net_unlock(struct worker_net *n)
 }
 
 /*
- * Tells all servers for which one this worker waits.  That one answers, if it is not late itself; it is asked once.
- * The others tell it to workers that wait for this one.
+ * Tells all servers for which one this worker waits, or MSG_NOBODY.  That one answers, if it is not late itself; it is
+ * asked once.  The others tell it to workers that wait for this one.
  */
 static void
 tell_servers(struct worker_net *n, uint32_t server)
@@ -262,13 +278,15 @@ tell_servers(struct worker_net *n, uint32_t server)
 	const struct msg m = { .type = MSG_WAIT, .incarnation = n->o->incarnation, .worker = n->o->rank,
 	    .slice = server };
 
-	n->link[server].late = MSG_NOBODY;
+	n->waits = server != MSG_NOBODY;
+	if (n->waits)
+		n->link[server].late = MSG_NOBODY;
 	for (uint32_t s = 0; s < n->o->nservers; s++) {
 		struct link *l = &n->link[s];
 
-		if (l->lost || l->asked || (s != server && l->queue.n > 0))
+		if (l->lost || (l->asked && server != MSG_NOBODY) || (s != server && l->queue.n > 0))
 			continue;
-		l->asked = s == server;
+		l->asked |= s == server;
 		worker_net_send(n, s, &m);
 	}
 }
@@ -302,6 +320,9 @@ worker_net_wait(struct worker_net *n, uint32_t server)
 			pthread_mutex_lock(&n->lock);
 		}
 	}
+	/* Otherwise those that wait for this worker would be told of a server that has answered. */
+	if (n->waits && n->events != seen)
+		tell_servers(n, MSG_NOBODY);
 	return get_network_error(n);
 }
 

@@ -22,6 +22,8 @@ void	 worker_net_free(struct worker_net *n);	/* ends the thread and closes the c
  */
 int	 worker_net_connect(struct worker_net *n);
 
+/* Tells the servers that this worker gives up, as far as that takes no long time, and returns with the lock. */
+void	 worker_net_quit(struct worker_net *n);
 /* Takes the lock and returns 0, or returns the error that ended the connections, without the lock. */
 int	 worker_net_lock(struct worker_net *n);
 void	 worker_net_unlock(struct worker_net *n);

@@ -43,8 +43,10 @@ struct worker_net {
 	pthread_cond_t	 arrived;
 	pthread_t	 thread;
 	bool		 running, end;
+	bool		 quits;		/* it is to tell the servers that this worker gives up, and to end */
 	uint64_t	 events;	/* messages received, so that no wake is missed */
 	uint64_t	 told;		/* 1 + events when it last reported a wait */
+	bool		 waits;		/* the servers have been told for which one it waits */
 	int		 err;		/* the error that ended the thread, or 0; and its line */
 	char		 line[ERR_LINE];
 };

@@ -137,7 +137,8 @@ worker_state_hello(struct worker_state *b, uint32_t server)
 	snprintf(job.mults, sizeof(job.mults), "%s", b->w->mults != NULL ? b->w->mults : "");
 	e = hello_text(&job, b->graph, &text);
 	if (e == 0)
-		worker_state_emit(b, server, (struct msg){ .type = MSG_HELLO, .flags = b->w->kept ? MSG_KEPT : 0,
+		worker_state_emit(b, server, (struct msg){ .type = MSG_HELLO,
+		    .flags = (b->w->kept ? MSG_KEPT : 0) | (b->parting ? MSG_LAST : 0),
 		    .len = (uint32_t)text.n, .payload = text.p });
 	buf_free(&text);
 	return e;

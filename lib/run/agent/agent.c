@@ -180,7 +180,7 @@ restart_process(struct agent *a, uint32_t i, int status)
 	char text[ERR_LINE + 128];
 	int e;
 
-	if (!has_died(status) || a->chan == NULL || a->signals > 0 || !proc_has_successor(p))
+	if (!has_died(status) || a->chan == NULL || a->signals > 0 || !proc_has_successor(p, &a->job))
 		return false;
 	if ((e = proc_start_again(p, &a->job, &at)) == 0)
 		agent_send(a, CTL_STARTED, (uint32_t[]){ i, (uint32_t)p->command }, 2, NULL);

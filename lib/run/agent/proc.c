@@ -204,9 +204,12 @@ proc_start(struct proc *p, const struct job *j, const struct role_place *place)
 }
 
 bool
-proc_has_successor(const struct proc *p)
+proc_has_successor(const struct proc *p, const struct job *j)
 {
-	return p->listen_fd >= 0 || memory_used(p->memory_fd);
+	const char *slash = strrchr(j->argv[0], '/'), *command = slash != NULL ? slash + 1 : j->argv[0];
+
+	return p->listen_fd >= 0 || memory_used(p->memory_fd) ||
+	    (strcmp(command, "pworker") == 0 && memory_untouched(p->memory_fd));
 }
 
 int

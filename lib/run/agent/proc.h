@@ -55,10 +55,10 @@ int	 proc_starts_first(const struct job *j, const struct proc *p);
  */
 int	 proc_start(struct proc *p, const struct job *j, const struct role_place *at);
 /*
- * Whether a process that a signal ended can be started again: it has used its memory.  A worker does not if its job or
- * data do not allow a successor.  Another command never does.
+ * Whether a process that a signal ended can be started again: it has used its memory.  A worker declines it if its job
+ * or data do not allow a successor, and pworker(1) may die before it does either.  Another command uses none.
  */
-bool	 proc_has_successor(const struct proc *p);
+bool	 proc_has_successor(const struct proc *p, const struct job *j);
 /* Starts it again.  Returns 0, ERR_LIMIT (the job does not allow it again within an hour) or as proc_start. */
 int	 proc_start_again(struct proc *p, const struct job *j, const struct role_place *at);
 void	 proc_poll(const struct proc *p, int with_lines, struct pollfd fd[PROC_FDS]);

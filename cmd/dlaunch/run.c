@@ -69,6 +69,13 @@ struct start {
 	int		 started;	/* descriptor for dlaunch_started(); -1: none */
 };
 
+/* The name of the hosts' text in messages. */
+static const char *
+name_hosts(const struct dlaunch *c)
+{
+	return c->hosts_file != NULL ? c->hosts_file : c->rsh != NULL ? "SLURM_JOB_NODELIST" : "";
+}
+
 /*
  * Reads the hosts: those of a job that is taken over, else of the hosts file, else those that the remote
  * shell knows, else this machine.
@@ -77,7 +84,7 @@ static void
 read_hosts(const struct dlaunch *c, struct start *s)
 {
 	static const char here[] = "localhost addr=127.0.0.1";
-	const char *name = c->hosts_file != NULL ? c->hosts_file : c->rsh != NULL ? "SLURM_JOB_NODELIST" : "";
+	const char *name = name_hosts(c);
 	struct buf *text = &s->hosts_text;
 	int e;
 
@@ -274,6 +281,41 @@ make_roster(const struct dlaunch *c, const struct start *s, struct roster *roste
 		front_die(NULL, e);
 }
 
+/*
+ * Leaves out hosts that were lost, unless none would stay: spares, or the other hosts, take their places.  Returns
+ * whether it has left out any.
+ */
+static bool
+drop_lost_hosts(const struct dlaunch *c, struct start *s, const struct roster *roster)
+{
+	bool *gone = calloc(s->hosts.n, sizeof(*gone));
+	uint32_t left = s->hosts.n;
+	struct buf text = { 0 };
+	int e = gone != NULL ? 0 : err_nomem();
+
+	for (uint32_t i = 0; e == 0 && i < roster->n; i++) {
+		const struct member *m = &roster->m[i];
+
+		left -= m->state == ROSTER_LOST && !gone[m->host];
+		gone[m->host] |= m->state == ROSTER_LOST;
+	}
+	if (e == 0 && left > 0 && left < s->hosts.n &&
+	    (e = hosts_without(&s->hosts, gone, s->hosts_text.p, s->hosts_text.n, &text)) == 0) {
+		for (uint32_t h = 0; h < s->hosts.n; h++)
+			if (gone[h])
+				front_say("host %s: is left out from now on", s->hosts.host[h].login);
+		hosts_free(&s->hosts);
+		buf_free(&s->hosts_text);
+		s->hosts_text = text;
+		if ((e = hosts_parse(name_hosts(c), text.p, text.n, &s->hosts)) == 0 && c->detach)
+			e = jobdir_put(s->job, "hosts", text.p, text.n);
+	}
+	free(gone);
+	if (e < 0)
+		front_die(NULL, e);
+	return text.n > 0;
+}
+
 /* Runs attempts until one ends well or a further one would not help. */
 static int
 run_attempts(const struct dlaunch *c, struct start *s, struct roster *roster)
@@ -282,10 +324,14 @@ run_attempts(const struct dlaunch *c, struct start *s, struct roster *roster)
 	int status = run_attempt(c, s, roster, first, c->record);
 
 	for (uint32_t i = first + 1; i <= c->restarts && status != 0 && dlaunch_may_restart(roster); i++) {
+		bool others = drop_lost_hosts(c, s, roster);
+
 		dlaunch_pause(i, c->restarts, s->signals);
 		roster_free(roster);
 		make_roster(c, s, roster);
-		status = run_attempt(c, s, roster, i, NULL);
+		/* A spare host may not have the files yet. */
+		if (!others || c->sync == NULL || (status = sync_hosts(c, s, roster)) == 0)
+			status = run_attempt(c, s, roster, i, NULL);
 	}
 	return status;
 }

@@ -109,6 +109,32 @@ test_place(void)
 	hosts_free(&h);
 }
 
+static void
+test_without(void)
+{
+	static const char text[] = "# ours\na\n\nb slots=2\n c # the last";
+	static const struct {
+		bool gone[3];
+		const char *left;
+	} one[] = {
+		{ { false, false, false }, text },
+		{ { false, true, false }, "# ours\na\n\n c # the last" },
+		{ { true, false, true }, "# ours\n\nb slots=2\n" },
+	};
+	struct hosts h;
+
+	parse(&h, text);
+	for (size_t i = 0; i < sizeof(one) / sizeof(*one); i++) {
+		struct buf b = { 0 };
+
+		is(hosts_without(&h, one[i].gone, text, sizeof(text) - 1, &b), 0, "hosts are left out");
+		is(buf_terminate(&b), 0, "of a text");
+		is_str((char *)b.p, one[i].left, "the lines of the others stay");
+		buf_free(&b);
+	}
+	hosts_free(&h);
+}
+
 int
 main(void)
 {
@@ -116,5 +142,6 @@ main(void)
 	test_bad();
 	test_bounds();
 	test_place();
+	test_without();
 	return done();
 }

@@ -19,6 +19,9 @@
 #ifndef RUN_LAUNCHER_HOSTS_H
 #define RUN_LAUNCHER_HOSTS_H
 
+#include "base/buf.h"
+
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -50,6 +53,8 @@ int	 hosts_parse(const char *file, const void *text, size_t n, struct hosts *h);
 /* The same for a file, or for the standard input if path is "-"; ERR_SYS too. */
 int	 hosts_read(const char *path, struct hosts *h);
 void	 hosts_free(struct hosts *h);
+/* Appends the text [n] that h was read from without the lines of the hosts that are gone.  Returns 0 or ERR_NOMEM. */
+int	 hosts_without(const struct hosts *h, const bool *gone, const void *text, size_t n, struct buf *to);
 
 /* The index of the host that runs process i. */
 uint32_t hosts_place(const struct hosts *h, uint32_t i);

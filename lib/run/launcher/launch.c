@@ -147,6 +147,9 @@ check_start(struct launch *l)
 		start_workers(l);
 	if (!l->started && !l->roster->termed && waiting && now - l->started_at > l->opt->start_s) {
 		launch_report(l, "waited %.0f s for %s", now - l->started_at, whom);
+		for (uint32_t h = 0; h < l->roster->hosts; h++)
+			if (l->remote[h].state == REMOTE_CALLED)
+				launch_mark_lost(l, h);
 		launch_fail(l, ROSTER_AGAIN);
 	}
 	if (waiting && now > l->report_at) {

@@ -135,6 +135,14 @@ launch_fail(struct launch *l, int code)
 }
 
 void
+launch_mark_lost(struct launch *l, uint32_t h)
+{
+	for (uint32_t i = 0; i < l->roster->n; i++)
+		if (l->roster->m[i].host == h && l->roster->m[i].state < ROSTER_ENDED)
+			l->roster->m[i].state = ROSTER_LOST;
+}
+
+void
 launch_lose(struct launch *l, struct remote *r, const char *why, int code)
 {
 	uint32_t h = (uint32_t)(r - l->remote);
@@ -151,9 +159,7 @@ launch_lose(struct launch *l, struct remote *r, const char *why, int code)
 	}
 	r->state = REMOTE_GONE;
 	l->changed = true;
-	for (uint32_t i = 0; i < l->roster->n; i++)
-		if (l->roster->m[i].host == h && l->roster->m[i].state < ROSTER_ENDED)
-			l->roster->m[i].state = ROSTER_LOST;
+	launch_mark_lost(l, h);
 	roster_fail(l->roster, code);
 	if (!l->opt->wait || !l->started)
 		launch_end(l);

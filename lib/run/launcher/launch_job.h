@@ -52,6 +52,8 @@ void	 launch_stop(struct launch *l);
 void	 launch_lose_output(struct launch *l, const char *what);
 /* Ends the job early and sets its exit status (roster_fail). */
 void	 launch_fail(struct launch *l, int code);
+/* Marks the processes of a host that have not ended as lost. */
+void	 launch_mark_lost(struct launch *l, uint32_t h);
 /* Gives up a host and its processes, which its agent ends when it notices. */
 void	 launch_lose(struct launch *l, struct remote *r, const char *why, int code);
 

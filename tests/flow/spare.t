@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# spare.t - a host that is lost is left out: spares or the other hosts take its place, and the job goes on from its last cut.
+. "$TOP/tests/tap.sh"
+. "$TOP/tests/standin.sh"
+. "$TOP/tests/flow/data.sh"
+
+export OMP_NUM_THREADS=1
+away() {
+	really_living | xargs -r kill -9
+	living | xargs -r kill -9
+	# shellcheck disable=SC2046
+	kill -9 $(cat "$T"/agent.* 2>/dev/null) 2>/dev/null
+	rm -rf "$T"
+}
+trap away EXIT
+
+# Stands for a remote shell to hosts that are all this machine: notes the agent's process and runs the agent.
+cat >"$T/shell" <<'EOF'
+#!/bin/bash
+echo $$ >"${0%/*}/agent.$1"
+[ ! -e "${0%/*}/down.$1" ] || exit 255
+shift
+exec "$@"
+EOF
+chmod +x "$T/shell"
+agent() { cat "$T/agent.$1"; }
+
+# hosts NAME...: a hosts file, with room for a server and a worker on each.
+hosts() { printf '%s slots=2 addr=127.0.0.1\n' "$@" >"$T/hosts"; rm -f "$T"/agent.* "$T"/down.*; }
+# start NAME OPTION... -- ARGUMENT...: a job of 2 workers and 2 servers in the background; $pid is dlaunch.
+start() {
+	local name=$1 options=()
+	shift
+	while [ "$1" != -- ]; do options+=("$1"); shift; done
+	shift
+	: >"$T/err"
+	dlaunch -H "$T/hosts" --rsh "$T/shell {host}" -n 2 -s 2 --restart 3 --env STAND --env TALLY_SHARE "${options[@]}" \
+		pworker "$@" --seed 7 --save "$T/$name" >"$T/$name.log" 2>"$T/err" & pid=$!
+}
+ends() {
+	wait "$pid"
+	local got=$?
+	[ $got -eq "$1" ] || { echo "exit status $got, want $1"; tail -n 40 "$T/err"; return 1; }
+}
+# has_cut NAME: waits until the job has made a cut.
+has_cut() {
+	until ls "$T/$1"-cut-*.manifest >"$T/.cuts" 2>/dev/null; do
+		kill -0 "$pid" || return
+		read -rt 0.02 <> <(:) || :
+	done
+}
+goes_on() { # NAME
+	like "$T/err" "^worker 0: pworker: resumes from .*/$1-cut-[0-9]*-[0-9]*\.safetensors$" "$1: the job goes on from a cut"
+	ok "$1: its weights have the bits of the undisturbed job" cmp "$T"/whole-*.safetensors "$T/$1"-0*.safetensors
+	ok "$1: no cut is left" test -z "$(find "$T" -name "$1-cut-*")"
+	ok "$1: nothing is left" really_none_left
+}
+
+have mnist || { skip "lost hosts" "$WHY"; done_testing; }
+set -- --net lenet --data "$MNIST_TEST" --scale 0.00390625 --lr 0.05 --batch 125 --epochs 1 --cut 2
+hosts one two
+start whole -- "$@"
+ok "an undisturbed job ends well" ends 0
+
+hosts one two three
+start spare -- "$@"
+has_cut spare
+kill -9 "$(agent two)"
+ok "spare: a job whose host is lost ends well" ends 0
+like "$T/err" '^dlaunch: host two: went away' "spare: the lost host is named"
+like "$T/err" '^dlaunch: host two: is left out from now on$' "spare: it is left out"
+ok "spare: the spare host took its place" test -e "$T/agent.three"
+goes_on spare
+
+# The host of worker 0 and server 0; no spare, so that all run on the other host.
+hosts one two
+start other -- "$@"
+has_cut other
+kill -9 "$(agent one)"
+rm -f "$T/agent.one"
+ok "other: a job without a spare host goes on on the others" ends 0
+like "$T/err" '^dlaunch: host one: is left out from now on$' "other: the lost host is left out"
+ok "other: it is not called again" test ! -e "$T/agent.one"
+goes_on other
+
+# A host that is silent, as after a cut cable.
+hosts one two three
+start silent --silence 1 -- "$@"
+has_cut silent
+kill -STOP "$(agent two)"
+ok "silent: a job whose host is silent ends well" ends 0
+like "$T/err" '^dlaunch: host two: silent for' "silent: the silent host is named"
+goes_on silent
+
+# A host that does not answer any more when the job is started again.
+hosts one two three
+start down -- "$@"
+has_cut down
+touch "$T/down.two" "$T/down.three"
+kill -9 "$(agent two)"
+ok "down: a job of whose spares none answers goes on on the first host" ends 0
+like "$T/err" '^dlaunch: host three: is left out from now on$' "down: the spare that does not answer is left out too"
+goes_on down
+
+# Only one host: there is nothing else than to try it again.
+hosts one
+start only -- "$@"
+has_cut only
+kill -9 "$(agent one)"
+ok "only: a job with one host is started there again" ends 0
+ok "only: it is not left out" test "$(grep -c 'is left out' "$T/err")" -eq 0
+goes_on only
+
+# Each attempt has a key of its own, so that nobody of an earlier one can take part.
+hosts one two
+mkdir "$T/dies"
+cat >"$T/dies/pworker" <<'EOF'
+#!/bin/bash
+while [ "$1" != --key-file ]; do shift; done
+read -r key <"$2"
+echo "$key" >>"$STAND/keys"
+exit 75
+EOF
+chmod +x "$T/dies/pworker"
+status 75 "a job whose workers lose their peers is started again" dlaunch -H "$T/hosts" --rsh "$T/shell {host}" -n 1 -s 1 \
+	--restart 1 --env STAND --server-command "$T/bin/pserver" "$T/dies/pworker" --save x
+is "$(sort -u "$STAND/keys" | wc -l)" 2 "each attempt has another key"
+done_testing

@@ -388,13 +388,15 @@ pump_messages(struct conn *c)
 	int e = 0;
 
 	bad = 0;
-	while (e == 0 && (next < PUMPED || sent < PUMPED || conn_queued(c) > 0)) {
-		struct pollfd p = { .fd = conn_fd(c), .events = conn_events(c) };
+	for (;;) {
+		struct pollfd p;
 
 		for (; sent < PUMPED && conn_room(c); sent++)
 			send_number(c, sent, (uint32_t)(sent * sent * 37 % 400000));
-		if (sent == PUMPED || !conn_room(c))
-			poll(&p, 1, -1);
+		if (e < 0 || (next == PUMPED && sent == PUMPED && conn_queued(c) == 0))
+			break;
+		p = (struct pollfd){ .fd = conn_fd(c), .events = conn_events(c) };
+		poll(&p, 1, -1);
 		if ((e = conn_run(c)) == 0)
 			take_numbers(c, &next);
 	}

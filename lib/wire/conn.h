@@ -96,9 +96,10 @@ void	 conn_set_place(struct conn *c, conn_place_fn *place, void *arg);
  * Before the first conn_run(): moves the messages through shared memory (wire/shm.h) if the peer calls this too and is
  * a process of the same host, network namespace and user.  Else the socket carries them.  An accepting end sends
  * nothing before its peer's first message, which is for the connecting end to send.  The socket stays open: its end is
- * that of the peer.  conn_fd() changes when the memory comes into use.
+ * that of the peer.  conn_fd() changes when the memory comes into use.  The accepting end makes the memory: two rings
+ * of at most `ring` bytes each, or of the least that is possible (wire/shm.h).
  */
-void	 conn_use_shm(struct conn *c);
+void	 conn_use_shm(struct conn *c, size_t ring);
 /*
  * Reads TALLY_TRANSPORT: *tcp is whether it asks for TCP alone.  Returns 0, or ERR_ARG if its value is neither "tcp"
  * nor "auto"; the line names both.

@@ -28,6 +28,7 @@ struct conn {
 	enum conn_shm	 shm_state;
 	struct queue	 control;	/* messages about shared memory, which precede `out` */
 	bool		 held;		/* `out` waits until it is known how it is sent */
+	size_t		 shm_ring;	/* bytes of a ring that this end would make */
 	int		 shm_listener;	/* of an offer; -1: none */
 	uint8_t		 shm_offer[SHM_OFFER];
 	struct shm	*shm_next;	/* agreed, and not yet in use */

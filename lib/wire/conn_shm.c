@@ -22,8 +22,9 @@ conn_transport(bool *tcp)
 }
 
 void
-conn_use_shm(struct conn *c)
+conn_use_shm(struct conn *c, size_t ring)
 {
+	c->shm_ring = ring;
 	c->shm_state = CONN_SHM_MAY;	/* that of an accepting end already */
 	c->held = true;
 }
@@ -130,7 +131,7 @@ conn_shm_offer(struct conn *c)
 static int
 handle_offer(struct conn *c, const struct msg *m)
 {
-	if (c->held && shm_call(m->payload, &c->shm_next) == 0 && shm_watch(c->shm_next, c->fd) == 0) {
+	if (c->held && shm_call(m->payload, c->shm_ring, &c->shm_next) == 0 && shm_watch(c->shm_next, c->fd) == 0) {
 		c->shm_state = CONN_SHM_ACCEPTED;
 		return send_control(c, true, NULL, 0);
 	}

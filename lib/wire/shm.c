@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define PART	(64u << 10)	/* bytes after which the other side is told, so that both copy at the same time */
-#define LEAST	(2 * PART)	/* most bytes that a reader waits for at once */
+#define LEAST	(4 * PART)	/* most bytes that a reader waits for at once */
 
 enum { OF_CALLER, OF_PEER };	/* what epoll reports */
 
@@ -25,7 +25,7 @@ shm_free(struct shm *s)
 	if (s->sock >= 0)
 		close(s->sock);
 	if (s->memory != NULL)
-		munmap(s->memory, sizeof(*s->memory));
+		munmap(s->memory, SHM_HEAD + 2 * s->ring);
 	free(s);
 }
 
@@ -119,9 +119,9 @@ tell_peer(const struct shm *s, _Atomic uint64_t *count, uint64_t now, const _Ato
 
 /* Sets *n to the bytes between two counts, of which the peer's may be anything. */
 static int
-count_bytes(uint64_t written, uint64_t read, size_t *n)
+count_bytes(const struct shm *s, uint64_t written, uint64_t read, size_t *n)
 {
-	if (written - read > SHM_RING)
+	if (written - read > s->ring)
 		return err_fail(ERR_FORMAT, "wrote invalid counts to the shared memory");
 	*n = (size_t)(written - read);
 	return 0;
@@ -129,9 +129,9 @@ count_bytes(uint64_t written, uint64_t read, size_t *n)
 
 /* Bytes that a copy at this count may have, of n. */
 static size_t
-limit_part(uint64_t count, size_t n)
+limit_part(const struct shm *s, uint64_t count, size_t n)
 {
-	size_t most = SHM_RING - count % SHM_RING;
+	size_t most = s->ring - count % s->ring;
 
 	most = most < PART ? most : PART;
 	return n < most ? n : most;
@@ -141,13 +141,14 @@ limit_part(uint64_t count, size_t n)
 static int
 await_bytes(struct shm *s, size_t least, size_t *there)
 {
-	int e = count_bytes(atomic_load(&s->in->written), s->read, there);
+	int e = count_bytes(s, atomic_load(&s->in->written), s->read, there);
 
 	s->waits = false;
 	if (e < 0 || *there > 0)
 		return e;
-	atomic_store(&s->in->bytes_at, s->read + (least < LEAST ? least : LEAST));
-	e = count_bytes(atomic_load(&s->in->written), s->read, there);
+	least = least < LEAST ? least : LEAST;
+	atomic_store(&s->in->bytes_at, s->read + (least < s->ring / 2 ? least : s->ring / 2));
+	e = count_bytes(s, atomic_load(&s->in->written), s->read, there);
 	s->waits = *there == 0;
 	return e;
 }
@@ -164,8 +165,8 @@ shm_read(struct shm *s, void *p, size_t n, size_t least, size_t *got)
 	n = n < there ? n : there;
 	n = n < s->allow ? n : s->allow;
 	for (; *got < n; *got += k) {
-		k = limit_part(s->read, n - *got);
-		memcpy((uint8_t *)p + *got, s->in_bytes + s->read % SHM_RING, k);
+		k = limit_part(s, s->read, n - *got);
+		memcpy((uint8_t *)p + *got, s->in_bytes + s->read % s->ring, k);
 		s->read += k;
 		tell_peer(s, &s->in->read, s->read, &s->in->room_at, &s->room_told);
 	}
@@ -184,13 +185,13 @@ static int
 await_room(struct shm *s, size_t *room)
 {
 	size_t used;
-	int e = count_bytes(s->written, atomic_load(&s->out->read), &used);
+	int e = count_bytes(s, s->written, atomic_load(&s->out->read), &used);
 
-	if (e == 0 && used == SHM_RING) {
-		atomic_store(&s->out->room_at, s->written - SHM_RING / 2);
-		e = count_bytes(s->written, atomic_load(&s->out->read), &used);
+	if (e == 0 && used == s->ring) {
+		atomic_store(&s->out->room_at, s->written - s->ring / 2);
+		e = count_bytes(s, s->written, atomic_load(&s->out->read), &used);
 	}
-	*room = SHM_RING - used;
+	*room = s->ring - used;
 	return e;
 }
 
@@ -205,8 +206,8 @@ shm_send(struct shm *s, struct queue *q)
 		if (room == 0 && ((e = await_room(s, &room)) < 0 || room == 0))
 			break;
 		k = queue_front(q, &p);
-		k = limit_part(s->written, k < room ? k : room);
-		memcpy(s->out_bytes + s->written % SHM_RING, p, k);
+		k = limit_part(s, s->written, k < room ? k : room);
+		memcpy(s->out_bytes + s->written % s->ring, p, k);
 		queue_drop(q, k);
 		s->written += k;
 		room -= k;

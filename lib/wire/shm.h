@@ -29,7 +29,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SHM_RING	(1u << 20)	/* bytes of a ring */
+#define SHM_RING_LEAST	(64u << 10)	/* bytes of a ring, a power of two */
+#define SHM_RING_MOST	(2u << 20)
 #define SHM_NAME	16u		/* random bytes of the socket's name */
 #define SHM_TOKEN	32u
 #define SHM_OFFER	(SHM_NAME + SHM_TOKEN)
@@ -38,8 +39,11 @@ struct shm;
 
 /* Makes an offer, and the socket where it is answered.  Returns 0 or ERR_SYS. */
 int	 shm_listen(uint8_t offer[SHM_OFFER], int *fd);
-/* Returns 0, ERR_SYS or ERR_NOMEM, also if the peer is another user's process. */
-int	 shm_call(const uint8_t offer[SHM_OFFER], struct shm **s);
+/*
+ * Makes a memory of two rings of that many bytes or fewer.  Returns 0, ERR_SYS or ERR_NOMEM, or ERR_AUTH if the peer is
+ * another user's process.
+ */
+int	 shm_call(const uint8_t offer[SHM_OFFER], size_t ring, struct shm **s);
 /* Returns 0, ERR_SYS or ERR_NOMEM, or ERR_AUTH if nothing valid has arrived. */
 int	 shm_answer(int fd, const uint8_t offer[SHM_OFFER], struct shm **s);
 void	 shm_free(struct shm *s);	/* what is written stays readable for the peer; NULL does nothing */

@@ -16,15 +16,19 @@ struct shm_ring {
 	_Atomic uint64_t bytes_at;	/* the reader waits until so many bytes are written; 0: not yet */
 };
 
+#define SHM_HEAD	4096	/* bytes before those of the rings, for whole pages */
+
 struct shm_memory {
 	struct shm_ring	 ring[2];	/* to the end that accepted the connection; to the end that connected */
-	_Alignas(4096) uint8_t bytes[2][SHM_RING];
 };
+
+_Static_assert(sizeof(struct shm_memory) <= SHM_HEAD, "the counts fit before the rings");
 
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "processes share counts without a lock");
 
 struct shm {
 	struct shm_memory *memory;
+	size_t	 ring;			/* bytes of a ring */
 	int	 sock;			/* to the peer, for signals */
 	int	 epoll;			/* watches sock and the caller's socket; -1: none yet */
 	struct shm_ring *in, *out;

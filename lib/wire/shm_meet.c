@@ -83,35 +83,40 @@ new_shm(int sock)
 }
 
 static int
-map_rings(struct shm *s, int fd, unsigned out)
+map_rings(struct shm *s, int fd, size_t ring, unsigned out)
 {
-	void *p = mmap(NULL, sizeof(*s->memory), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *p = mmap(NULL, SHM_HEAD + 2 * ring, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (p == MAP_FAILED)
 		return err_sys("mmap");
 	s->memory = p;
+	s->ring = ring;
 	s->out = &s->memory->ring[out];
-	s->out_bytes = s->memory->bytes[out];
+	s->out_bytes = (uint8_t *)p + SHM_HEAD + out * ring;
 	s->in = &s->memory->ring[!out];
-	s->in_bytes = s->memory->bytes[!out];
+	s->in_bytes = (uint8_t *)p + SHM_HEAD + !out * ring;
 	return 0;
 }
 
 /* Pages are allocated here, so that a lack of memory is an error and not SIGBUS later. */
 static int
-make_memory(struct shm *s, int *fd)
+make_memory(struct shm *s, size_t most, int *fd)
 {
+	size_t ring = SHM_RING_LEAST;
 	int e;
+
+	while (ring < SHM_RING_MOST && 2 * ring <= most)
+		ring *= 2;
 
 	if ((*fd = memfd_create("tally", MFD_CLOEXEC | MFD_ALLOW_SEALING)) < 0)
 		return err_sys("memfd_create");
-	if ((e = posix_fallocate(*fd, 0, sizeof(*s->memory))) != 0) {
+	if ((e = posix_fallocate(*fd, 0, (off_t)(SHM_HEAD + 2 * ring))) != 0) {
 		errno = e;
-		return err_sys("%zu bytes of shared memory", sizeof(*s->memory));
+		return err_sys("%zu bytes of shared memory", SHM_HEAD + 2 * ring);
 	}
 	if (fcntl(*fd, F_ADD_SEALS, SEALS) < 0)
 		return err_sys("seal");
-	return map_rings(s, *fd, 1);
+	return map_rings(s, *fd, ring, 1);
 }
 
 static int
@@ -127,7 +132,7 @@ pass_memory(int sock, const uint8_t *token, int fd)
 }
 
 int
-shm_call(const uint8_t offer[SHM_OFFER], struct shm **out)
+shm_call(const uint8_t offer[SHM_OFFER], size_t ring, struct shm **out)
 {
 	int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), fd = -1, e;
 	struct sockaddr_un a;
@@ -140,7 +145,7 @@ shm_call(const uint8_t offer[SHM_OFFER], struct shm **out)
 		return err_nomem();
 	if (connect(sock, (struct sockaddr *)&a, n) < 0)
 		e = err_sys("connect");
-	else if ((e = check_user(sock)) == 0 && (e = make_memory(s, &fd)) == 0)
+	else if ((e = check_user(sock)) == 0 && (e = make_memory(s, ring, &fd)) == 0)
 		e = pass_memory(sock, offer + SHM_NAME, fd);
 	if (fd >= 0)
 		close(fd);
@@ -172,27 +177,33 @@ receive_memory(int sock, const uint8_t *token, int *fd)
 	return err_fail(ERR_AUTH, "no memory with the token");
 }
 
-/* The peer may have kept the descriptor, but nobody can change the size of what is sealed. */
-static int
-check_memory(int fd)
+/* Returns the size of the rings, or 0.  The peer may have kept the descriptor, but nobody can change a sealed size. */
+static size_t
+find_ring_size(int fd)
 {
 	struct stat st;
 	int seals = fcntl(fd, F_GET_SEALS);
+	size_t ring = SHM_RING_MOST;
 
-	if (fstat(fd, &st) < 0 || seals < 0 || (seals & SEALS) != SEALS || st.st_size != sizeof(struct shm_memory))
-		return err_fail(ERR_AUTH, "no sealed memory of %zu bytes", sizeof(struct shm_memory));
-	return 0;
+	if (fstat(fd, &st) < 0 || seals < 0 || (seals & SEALS) != SEALS)
+		return 0;
+	while (ring >= SHM_RING_LEAST && st.st_size != (off_t)(SHM_HEAD + 2 * ring))
+		ring /= 2;
+	return ring >= SHM_RING_LEAST ? ring : 0;
 }
 
 static int
 take_memory(struct shm *s, const uint8_t *token)
 {
+	size_t ring;
 	int fd, e;
 
 	if ((e = check_user(s->sock)) < 0 || (e = receive_memory(s->sock, token, &fd)) < 0)
 		return e;
-	if ((e = check_memory(fd)) == 0)
-		e = map_rings(s, fd, 0);
+	if ((ring = find_ring_size(fd)) > 0)
+		e = map_rings(s, fd, ring, 0);
+	else
+		e = err_fail(ERR_AUTH, "no sealed memory of two rings");
 	close(fd);
 	return e;
 }

@@ -59,7 +59,7 @@ static void
 store_bytes(struct shm *s, const uint8_t *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		s->out_bytes[(s->written + i) % SHM_RING] = p[i];
+		s->out_bytes[(s->written + i) % SHM_RING_LEAST] = p[i];
 	s->written += n;
 	atomic_store(&s->out->written, s->written);
 }
@@ -82,7 +82,7 @@ change(struct shm *s, struct conn *c, unsigned what, const uint8_t *p, size_t n)
 	switch (what % 8) {
 	case 0: case 1:	store_bytes(s, p, n); break;
 	case 2:		atomic_store(&s->out->written, number(p, n)); break;
-	case 3:		atomic_store(&s->out->written, s->written += number(p, n) % (2 * SHM_RING)); break;
+	case 3:		atomic_store(&s->out->written, s->written += number(p, n) % (2 * SHM_RING_LEAST)); break;
 	case 4:		atomic_store(&s->in->read, number(p, n)); break;
 	case 5:		atomic_store(&s->out->room_at, number(p, n)), atomic_store(&s->in->bytes_at, number(p, n)); break;
 	case 6:		send(s->sock, p, n, MSG_DONTWAIT | MSG_NOSIGNAL); break;
@@ -127,7 +127,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 	if (n == 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd) < 0)
 		return 0;
 	if (conn_take(fd[0], NULL, &c) == 0) {
-		conn_use_shm(c);
+		conn_use_shm(c, 0);
 		if ((s = agree(c, fd[1])) != NULL)
 			play(s, c, p, n);
 		shm_free(s);

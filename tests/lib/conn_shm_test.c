@@ -15,6 +15,9 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
+#define RING (1u << 20)
+
+static size_t ring = RING;	/* of the memory that meet_over_shm() agrees on */
 static const uint8_t key[CONN_KEY] = "one key for the whole of a job.";
 
 static void
@@ -22,9 +25,9 @@ meet_over_shm(struct ends *e, const uint8_t *k, bool a, bool b)
 {
 	ends_meet(e, k, k);
 	if (a)
-		conn_use_shm(e->a);
+		conn_use_shm(e->a, 0);
 	if (b)
-		conn_use_shm(e->b);
+		conn_use_shm(e->b, ring);
 }
 
 static void
@@ -119,7 +122,7 @@ test_endings(void)
 	ends_close(&e);
 
 	open_shm(&e);
-	send_number(e.a, 1, 2 * SHM_RING);
+	send_number(e.a, 1, 2 * RING);
 	conn_close(e.a);
 	e.a = NULL;
 	ok(ends_run(&e, ends_over_b) && e.eb == ERR_PEER, "an end inside a message is an error");
@@ -207,16 +210,16 @@ test_garbage(void)
 	const uint64_t now = 10 + MSG_HEAD;	/* bytes that each end has written and read */
 	/* A peer that says it has read less than it did harms only itself. */
 	const struct { uint64_t count; bool written, read; } fits[] = {
-		{ now, true, true }, { 0, false, true }, { now - 1, false, true }, { now + SHM_RING + 1, false, false },
+		{ now, true, true }, { 0, false, true }, { now - 1, false, true }, { now + RING + 1, false, false },
 		{ now + 1, true, false }, { 1ull << 63, false, false },
 	};
-	struct shm_ring *ring;
+	struct shm_ring *r;
 	struct ends e;
 
 	for (size_t i = 0; i < sizeof(fits) / sizeof(fits[0]); i++) {
 		open_shm(&e);
-		ring = e.a->shm->out;
-		ring->written = ring->bytes_at = ring->room_at = fits[i].count;
+		r = e.a->shm->out;
+		r->written = r->bytes_at = r->room_at = fits[i].count;
 		for (int k = 0; k < 3; k++)
 			ends_step(e.b, &e.eb, e.lb);
 		is(e.eb, fits[i].written ? 0 : ERR_FORMAT, "a count of %llu bytes written: %s",
@@ -224,8 +227,8 @@ test_garbage(void)
 		ends_close(&e);
 
 		open_shm(&e);
-		ring = e.a->shm->in;
-		ring->read = ring->bytes_at = ring->room_at = fits[i].count;
+		r = e.a->shm->in;
+		r->read = r->bytes_at = r->room_at = fits[i].count;
 		send_number(e.b, 1, 3 << 20);
 		ends_step(e.b, &e.eb, e.lb);
 		is(e.eb, fits[i].read ? 0 : ERR_FORMAT, "a count of %llu bytes read: %s",
@@ -233,8 +236,8 @@ test_garbage(void)
 		ends_close(&e);
 	}
 	open_shm(&e);
-	memset(e.a->shm->out_bytes, 0xff, SHM_RING);
-	e.a->shm->out->written = now + SHM_RING;
+	memset(e.a->shm->out_bytes, 0xff, RING);
+	e.a->shm->out->written = now + RING;
 	send(e.a->shm->sock, "", 1, MSG_NOSIGNAL);
 	ok(ends_run(&e, ends_over_b) && e.eb == ERR_FORMAT, "a ring of bytes that are no messages: %s", e.lb);
 	ends_close(&e);
@@ -283,7 +286,7 @@ static void
 test_impostors(void)
 {
 	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-	const off_t size = sizeof(struct shm_memory);
+	const off_t size = SHM_HEAD + 2 * RING;
 	const struct { off_t size; int seals; const char *what; } file[] = {
 		{ size, 0, "a memory without seals" }, { size, F_SEAL_SHRINK, "a memory that can grow" },
 		{ size - 4096, seals, "a memory that is too short" }, { size, seals | F_SEAL_WRITE, "a memory to read alone" },
@@ -308,10 +311,11 @@ test_impostors(void)
 	sock[1] = call_offer(offer, wrong, sizeof(wrong), fd);
 	sock[2] = call_offer(offer, offer + SHM_NAME, SHM_TOKEN, -1);
 	sock[3] = call_offer(offer, offer + SHM_NAME, SHM_TOKEN - 1, fd);
-	ok(shm_call(offer, &b) == 0 && shm_answer(listener, offer, &a) == 0, "the peer is found after four impostors: %s",
+	ok(shm_call(offer, RING, &b) == 0 && shm_answer(listener, offer, &a) == 0, "the peer is found after four impostors: %s",
 	    err_line());
 	b->out->written = 77;
 	is(a->in->written, 77, "both have the same memory");
+	ok(a->ring == RING && b->ring == RING, "it has rings of the size that was requested");
 	shm_free(a);
 	shm_free(b);
 	for (int i = 0; i < 4; i++)
@@ -321,14 +325,14 @@ test_impostors(void)
 	is(shm_listen(offer, &listener), 0, "an offer is made");
 	for (int i = 0; i < 16; i++)
 		sock[i] = call_offer(offer, NULL, 0, -1);
-	is(shm_call(offer, &b), ERR_SYS, "nobody waits for a socket that is full of impostors: %s", err_line());
+	is(shm_call(offer, RING, &b), ERR_SYS, "nobody waits for a socket that is full of impostors: %s", err_line());
 	is(shm_answer(listener, offer, &a), ERR_AUTH, "none of them is the peer: %s", err_line());
 	for (int i = 0; i < 16; i++)
 		if (sock[i] >= 0)
 			close(sock[i]);
 	close(listener);
 	close(fd);
-	is(shm_call(offer, &b), ERR_SYS, "an offer without a socket, as of another host: %s", err_line());
+	is(shm_call(offer, RING, &b), ERR_SYS, "an offer without a socket, as of another host: %s", err_line());
 }
 
 /* The messages that agree on the memory, sent by a process that holds the key. */
@@ -358,7 +362,7 @@ test_out_of_place(void)
 		int fd = ends_stranger(&e, NULL);
 
 		if (order[i].use)
-			conn_use_shm(e.b);
+			conn_use_shm(e.b, RING);
 		send(fd, wire, at, 0);
 		for (int k = 0; k < 2; k++) {
 			const struct msg *s = k == 0 ? &order[i].first : &order[i].second;
@@ -404,16 +408,17 @@ pump_messages(struct conn *c)
 }
 
 static void
-test_processes(void)
+test_processes(size_t most)
 {
 	struct ends e;
 	int status;
 	pid_t pid;
 
+	ring = most;
 	open_shm(&e);
 	if ((pid = fork()) == 0)
 		_exit(pump_messages(e.a) == PUMPED ? 0 : 1);
-	is(pump_messages(e.b), PUMPED, "two processes exchange messages, and no signal is lost");
+	is(pump_messages(e.b), PUMPED, "rings of %zu bytes: two processes exchange messages, and no signal is lost", e.b->shm->ring);
 	ok(waitpid(pid, &status, 0) == pid && status == 0, "in both directions");
 	ends_close(&e);
 }
@@ -431,6 +436,8 @@ main(void)
 	test_garbage();
 	test_impostors();
 	test_out_of_place();
-	test_processes();
+	test_processes(0);
+	test_processes(RING);
+	test_processes(100 * RING);
 	return done();
 }

@@ -1,6 +1,7 @@
 /* conn_test - messages arrive whole and in order; each way in which a connection can end has its own error. */
 #include "base/rng.h"
 #include "tap.h"
+#include "wire/shm.h"
 #include "wire/tls.h"
 
 #include "ends.h"
@@ -19,8 +20,8 @@ meet_ends(struct ends *e, const uint8_t *k)
 {
 	ends_meet(e, k, k);
 	if (with_shm) {
-		conn_use_shm(e->a);
-		conn_use_shm(e->b);
+		conn_use_shm(e->a, 0);
+		conn_use_shm(e->b, SHM_RING_MOST);
 	}
 }
 

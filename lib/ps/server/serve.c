@@ -327,7 +327,7 @@ accept_client(struct serve *s)
 	if (conn_take(fd, s->o->key, &g.conn) < 0)
 		return;
 	if (!s->o->tcp)
-		conn_use_shm(g.conn);
+		conn_use_shm(g.conn, SERVE_SHARED / (2 * s->o->nworkers));
 	s->client[s->n++] = g;
 }
 

@@ -106,7 +106,7 @@ dial_server(struct worker_net *n, uint32_t s)
 		return e;
 	conn_set_place(l->conn, find_weights_place, l);
 	if (!n->o->tcp)
-		conn_use_shm(l->conn);
+		conn_use_shm(l->conn, 0);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #define SCANNED	16384u	/* most records whose labels are read */
 
@@ -27,10 +28,33 @@ worker_look(const struct recs *r, struct worker_look *l)
 		front_die(NULL, e);
 	for (uint64_t i = 0; i < looks; i++)
 		if (recimg_head(reader, i * (r->count / looks), &rec, &size) == 0) {
+			l->labels = rec.labels;
 			l->h[l->n] = size.h;
 			l->w[l->n++] = size.w;
 		}
 	recimg_free(reader);
+}
+
+/* Whether the option --loss of nets asks for a number for each output. */
+static bool
+asks_for_targets(const struct pworker *p)
+{
+	bool asks = false;
+
+	for (uint32_t i = 0; i < p->noption; i++)
+		if (strcmp(p->option[i].key, "loss") == 0)
+			asks = strcmp(p->option[i].value, "softmax") != 0;
+	return asks;
+}
+
+void
+worker_choose_outputs(struct pworker *p, const struct worker_look *l)
+{
+	const struct batch_opt *d = &p->train.data;
+	uint32_t end = d->weighted && d->weight_at > d->label_at && d->weight_at < l->labels ? d->weight_at : l->labels;
+
+	if (p->classes == 0 && end > d->label_at && asks_for_targets(p))
+		p->classes = end - d->label_at;
 }
 
 static bool
@@ -171,10 +195,26 @@ check_labels(const struct pworker *p, const struct recs *r, const uint32_t *clas
 	names_free(&names);
 }
 
+/* Refuses records that have fewer labels than the net has outputs. */
+static void
+check_targets(const struct pworker *p, const struct graph *g, const struct worker_look *l)
+{
+	uint32_t at = p->train.data.label_at;
+
+	if (l->n > 0 && (at >= l->labels || graph_targets(g) > l->labels - at))
+		front_wrong("%s: records have %u label%s, and the net compares %u outputs with labels%s; use --classes",
+		    p->train.data.path, l->labels, l->labels == 1 ? "" : "s", g->classes,
+		    at > 0 ? " from --label-at on" : "");
+}
+
 void
 worker_check_data(const struct pworker *p, const struct graph *g, const struct worker_look *l)
 {
 	check_sizes(p, g, l);
+	if (graph_targets(g) > 0) {
+		check_targets(p, g, l);
+		return;
+	}
 	check_labels(p, p->train.data.recs, p->train.data.class_of, g->classes);
 	check_labels(p, p->train.val_recs, p->train.val_class_of, g->classes);
 }

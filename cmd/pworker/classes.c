@@ -145,10 +145,13 @@ worker_open_classes(struct pworker *p, const char *weights, const struct graph *
 	/* Weights to start from may be those of other classes. */
 	if (file.n > g->classes || (starts && !are_known(&data, &file, &unknown)))
 		names_free(&file);
+	/* Several labels or values have as many names as outputs. */
+	if (graph_targets(g) > 0 && data.n != g->classes)
+		names_free(&data);
 	keep_names(k, file.n > 0 || data.n > g->classes ? &file : &data);
 	if (p->mode == WORKER_PREDICT)
 		k->foreign = data.n > 0 && k->names.n > 0 && !are_known(&data, &k->names, &unknown);
-	if (p->mode != WORKER_STATISTICS && !k->foreign) {
+	if (p->mode != WORKER_STATISTICS && !k->foreign && graph_targets(g) == 0) {
 		t->data.class_of = k->of = map_labels(t->data.path, &data, &k->names);
 		t->data.labels = k->of != NULL ? (uint32_t)data.n : 0;
 		t->val_class_of = k->val_of = map_labels(t->val, &val, &k->names);

@@ -14,8 +14,10 @@
 static void
 add_figures(struct progress_line *line, const struct worker_log *l, const struct train_event *ev)
 {
-	progress_add(line, "loss %.4f, accuracy %.4f", ev->loss, ev->accuracy);
-	if (l->train->ps.graph->classes >= TOP5_CLASSES)
+	progress_add(line, "loss %.4f", ev->loss);
+	if (ev->accuracy >= 0)
+		progress_add(line, ", accuracy %.4f", ev->accuracy);
+	if (ev->top5 >= 0 && l->train->ps.graph->classes >= TOP5_CLASSES)
 		progress_add(line, ", top-5 %.4f", ev->top5);
 }
 

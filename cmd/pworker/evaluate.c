@@ -1,6 +1,7 @@
 /* evaluate - evaluation of trained weights: loss and accuracy, predictions, or statistics of batch norm. */
 #include "pworker/pworker.h"
 #include "pworker/confusion.h"
+#include "pworker/outputs.h"
 #include "front.h"
 
 #include "base/err.h"
@@ -102,6 +103,7 @@ struct job {
 	uint32_t	*order;		/* [top] classes by probability */
 	const struct names *names;	/* of the classes */
 	struct confusion confusion;	/* its count is NULL without --confusion */
+	struct outputs	 outputs;	/* of a loss that compares outputs with numbers */
 	bool		 labels;	/* print labels too */
 	struct recmaker	*pics;		/* their names are the ids of the rows; NULL: records have numbers */
 	struct buf	 name;
@@ -125,12 +127,19 @@ warn_bad_batch(void *arg, uint32_t n, const char *why)
 }
 
 static int
-add_score(void *arg, uint64_t id, int32_t label, const float *p)
+add_score(void *arg, uint64_t id, int32_t label, const float *target, const float *p)
 {
 	struct job *j = arg;
 	size_t before;
 
 	(void)id;
+	if (target != NULL) {
+		bool finite = num_finite(p, j->classes);
+
+		j->n += finite;
+		j->not_finite += !finite;
+		return finite ? outputs_add(&j->outputs, target, p) : 0;
+	}
 	if (label < 0 || (uint32_t)label >= j->classes)
 		return 0;
 	before = score_rank(p, j->classes, (size_t)label);
@@ -195,17 +204,23 @@ print_label(const struct job *j, int32_t label)
 }
 
 static int
-print_prediction(void *arg, uint64_t id, int32_t label, const float *p)
+print_prediction(void *arg, uint64_t id, int32_t label, const float *target, const float *p)
 {
 	struct job *j = arg;
 	int e = format_id(j, id);
 
+	(void)target;
 	if (e < 0)
 		return e;
 	j->n++;
 	if (!num_finite(p, j->classes)) {
 		err_note(0, "%s: its probabilities are NaN", (const char *)j->name.p);
 		front_warn(NULL, ERR_ITEM);
+		return 0;
+	}
+	if (j->outputs.loss == GRAPH_LOSS_SQUARED) {
+		outputs_print_values(&j->outputs, (const char *)j->name.p, p);
+		front_flush();
 		return 0;
 	}
 	score_top(p, j->classes, j->order, j->top);
@@ -235,21 +250,31 @@ run_evaluation(struct eval_opt *o, struct job *j)
 static void
 print_score(struct eval_opt *o, bool confusion, const struct names *names)
 {
-	struct job j = { .classes = o->weights->graph->classes };
+	const struct graph *g = o->weights->graph;
+	struct job j = { .classes = g->classes, .outputs = { g->node[g->n - 1].loss, g->classes, names } };
 
-	if (confusion && confusion_open(&j.confusion, j.classes, names) < 0)
+	if (confusion && j.outputs.loss == GRAPH_LOSS_SQUARED)
+		front_wrong("--confusion: needs classes or labels; this net predicts values");
+	if (confusion && j.outputs.loss == GRAPH_LOSS_SOFTMAX && confusion_open(&j.confusion, j.classes, names) < 0)
 		front_die("--confusion", ERR_NOMEM);
 	o->sample = add_score;
 	run_evaluation(o, &j);
 	if (j.n == 0) {
-		err_note(0, "no record has a label below %u", j.classes);
+		if (graph_targets(g) == 0)
+			err_note(0, "no record has a label below %u", j.classes);
+		else
+			err_note(0, "no record has %u labels, and finite outputs to compare with them", j.classes);
 		front_die(NULL, ERR_FORMAT);
 	}
-	printf("samples\tloss\taccuracy\ttop5_accuracy\n%" PRIu64 "\t%.6f\t%.6f\t%.6f\n", j.n, j.loss / (double)j.n,
-	    (double)j.first / (double)j.n, (double)j.five / (double)j.n);
-	if (confusion)
+	if (graph_targets(g) > 0 && outputs_print(&j.outputs, confusion) < 0)
+		front_die("--eval", ERR_NOMEM);
+	else if (graph_targets(g) == 0)
+		printf("samples\tloss\taccuracy\ttop5_accuracy\n%" PRIu64 "\t%.6f\t%.6f\t%.6f\n", j.n,
+		    j.loss / (double)j.n, (double)j.first / (double)j.n, (double)j.five / (double)j.n);
+	if (j.confusion.count != NULL)
 		confusion_print(&j.confusion);
 	confusion_close(&j.confusion);
+	outputs_close(&j.outputs);
 	front_flush();
 	if (j.not_finite > 0) {
 		err_note(0, "%" PRIu64 " samples have NaN probabilities", j.not_finite);
@@ -257,19 +282,23 @@ print_score(struct eval_opt *o, bool confusion, const struct names *names)
 	}
 }
 
-/* Prints the `top` most probable classes of each image, a row each. */
+/* Prints the `top` most probable classes or labels of each image, or all its values, a row each. */
 static void
 print_predictions(struct eval_opt *o, uint32_t top, struct recmaker *pics, const struct worker_classes *k)
 {
+	const struct graph *g = o->weights->graph;
 	const struct names *names = &k->names;
-	struct job j = { .classes = o->weights->graph->classes, .pics = pics, .names = names };
+	struct job j = { .classes = g->classes, .pics = pics, .names = names,
+	    .outputs = { g->node[g->n - 1].loss, g->classes, names } };
 
 	j.top = top < j.classes ? top : j.classes;
 	if ((j.order = calloc(j.top, sizeof(*j.order))) == NULL)
 		front_die(NULL, err_nomem());
 	o->sample = print_prediction;
-	j.labels = pics != NULL ? names->n > 0 : !k->foreign;
-	printf("id\tclass\tprobability%s%s\n", names->n > 0 ? "\tname" : "", j.labels ? "\tlabel" : "");
+	j.labels = graph_targets(g) == 0 && (pics != NULL ? names->n > 0 : !k->foreign);
+	o->data.unlabelled = graph_targets(g) > 0;
+	printf("id\t%s%s%s\n", j.outputs.loss == GRAPH_LOSS_SQUARED ? "output\tvalue" : "class\tprobability",
+	    names->n > 0 ? "\tname" : "", j.labels ? "\tlabel" : "");
 	run_evaluation(o, &j);
 	if (j.n == 0 && front_status() == 0) {
 		err_note(0, "no image");
@@ -425,6 +454,8 @@ worker_evaluate(struct pworker *p)
 	o.data = t->data;
 	o.data.aug.mean = mean;
 	o.data.aug.seed = t->seed;
+	if (worker_given(p, "top") == WORKER_GIVEN && f.graph->node[f.graph->n - 1].loss == GRAPH_LOSS_SQUARED)
+		front_wrong("--top: needs probabilities; this net predicts values");
 	switch (p->mode) {
 	case WORKER_PREDICT:	print_predictions(&o, p->top > 0 ? p->top : 1, pics, &p->class); break;
 	case WORKER_STATISTICS:	write_statistics(p, &o, &f); break;

@@ -24,7 +24,7 @@ static const char help[] =
     "  --lr RATE (of the net), --momentum M (0.9), --wd DECAY (1e-5), --optimizer: --help-learn\n"
     "  --accumulate K (1)      micro-batches of a step      --freeze N|PATTERN  blocks or arrays\n"
     "  --init RULE (of the net), --seed N (0)               --mean FILE.bin  image, made if missing\n"
-    "  --shape CxHxW           of a sample                  --classes N\n"
+    "  --shape CxHxW           of a sample                  --classes N, --loss softmax|sigmoid|squared\n"
     "  --rand-crop, --rand-mirror, --scale S and all other options for images: --help-data\n"
     "  --save PREFIX           a checkpoint each epoch      --resume FILE.safetensors\n"
     "  --resume-last           from the newest; --start FILE, --best, --patience N, --keep N: --help-keep\n"

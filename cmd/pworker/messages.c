@@ -6,6 +6,7 @@
 #include "base/err.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,13 +46,26 @@ print_line(const char *fmt, ...)
 	fputc('\n', stderr);
 }
 
+/* The figure of a line, and its name in MXNet: the loss if outputs are values, which have no accuracy. */
+static double
+metric_of(const struct train_event *ev)
+{
+	return ev->accuracy < 0 ? ev->loss : ev->accuracy;
+}
+
+static const char *
+metric_name(const struct train_event *ev)
+{
+	return ev->accuracy < 0 ? "mse" : "accuracy";
+}
+
 /* After every `frequent` steps: MXNet's Speedometer, or the line of TensorFlow's MNIST example. */
 static void
 print_speed(struct worker_log *l, const struct train_event *ev)
 {
 	l->seconds += ev->seconds;
 	l->samples += (double)ev->samples;
-	l->correct += ev->samples > 0 ? ev->accuracy * (double)ev->samples : 0;
+	l->correct += ev->samples > 0 ? metric_of(ev) * (double)ev->samples : 0;
 	l->batches++;
 	l->trained++;
 	if (l->style == WORKER_CONSOLE)
@@ -60,11 +74,11 @@ print_speed(struct worker_log *l, const struct train_event *ev)
 		return;
 	if (l->style == WORKER_TENSORFLOW && ev->samples > 0)
 		print_line("After %" PRIu64 " training steps (%" PRIu64 " global steps), "
-		    "loss on training batch is %g, accuracy is %g. (%.3f sec/batch)", l->trained, ev->updates,
-		    ev->loss, ev->accuracy, l->seconds / (double)l->batches);
+		    "loss on training batch is %g, %s is %g. (%.3f sec/batch)", l->trained, ev->updates,
+		    ev->loss, metric_name(ev), metric_of(ev), l->seconds / (double)l->batches);
 	else if (l->samples > 0 && l->seconds > 0 && l->style == WORKER_MXNET)
-		print_line("Epoch[%" PRIu64 "] Batch [%" PRIu64 "]\tSpeed: %.2f samples/sec\tTrain-accuracy=%f",
-		    ev->epoch, ev->batch + 1, l->samples / l->seconds, l->correct / l->samples);
+		print_line("Epoch[%" PRIu64 "] Batch [%" PRIu64 "]\tSpeed: %.2f samples/sec\tTrain-%s=%f",
+		    ev->epoch, ev->batch + 1, l->samples / l->seconds, metric_name(ev), l->correct / l->samples);
 	else if (l->samples > 0 && l->seconds > 0)
 		print_line("Iter[%" PRIu64 "] Batch [%" PRIu64 "]\tSpeed: %.2f samples/sec", ev->epoch, ev->batch + 1,
 		    l->samples / l->seconds);
@@ -84,12 +98,12 @@ print_epoch(struct worker_log *l, const struct train_event *ev)
 	if (!worker_log_speaks(l))
 		return;
 	if (l->style == WORKER_TENSORFLOW && ev->kind == TRAIN_VALIDATION)
-		print_line("After %" PRIu64 " training steps, loss on validation is %g, accuracy is %g.",
-		    l->trained, ev->loss, ev->accuracy);
+		print_line("After %" PRIu64 " training steps, loss on validation is %g, %s is %g.",
+		    l->trained, ev->loss, metric_name(ev), metric_of(ev));
 	if (l->style == WORKER_TENSORFLOW)
 		return;
-	print_line("%s[%" PRIu64 "] %s-accuracy=%f", word, ev->epoch, ev->kind == TRAIN_EPOCH ? "Train" : "Validation",
-	    ev->accuracy);
+	print_line("%s[%" PRIu64 "] %s-%s=%f", word, ev->epoch, ev->kind == TRAIN_EPOCH ? "Train" : "Validation",
+	    metric_name(ev), metric_of(ev));
 	if (ev->kind == TRAIN_EPOCH)
 		print_line("%s[%" PRIu64 "] Time cost=%.3f", word, ev->epoch, ev->seconds);
 }
@@ -126,12 +140,13 @@ worker_log_say(struct worker_log *l, const struct train_event *ev)
 			front_say("all %" PRIu64 " arrays start from the file", ev->batch);
 		break;
 	case TRAIN_BEST:
-		front_say("epoch %" PRIu64 " is the best so far: validation accuracy %f", ev->epoch +
-		    (l->style == WORKER_CONSOLE), ev->accuracy);
+		front_say("epoch %" PRIu64 " is the best so far: validation %s %f", ev->epoch +
+		    (l->style == WORKER_CONSOLE), ev->accuracy < 0 ? "loss" : "accuracy", fabs(ev->accuracy));
 		break;
 	case TRAIN_EARLY:
-		front_say("ends: %" PRIu64 " epochs were no better than epoch %" PRIu64 ", validation accuracy %f",
-		    ev->samples, ev->epoch + (l->style == WORKER_CONSOLE), ev->accuracy);
+		front_say("ends: %" PRIu64 " epochs were no better than epoch %" PRIu64 ", validation %s %f",
+		    ev->samples, ev->epoch + (l->style == WORKER_CONSOLE), ev->accuracy < 0 ? "loss" : "accuracy",
+		    fabs(ev->accuracy));
 		break;
 	case TRAIN_CACHE:
 		front_say("%" PRIu64 " images in memory, %s", ev->samples, ev->text);

@@ -10,6 +10,7 @@ static const char help[] =
     "  --no-shuffle            keep the records' order     --shuffle-buffer N  shuffle within N records\n"
     "  --cache ram[:MB]|device keep decoded images          --prefetch MB (128)  read ahead\n"
     "  --label-at I (0)        index of the class label     --read-threads N\n"
+    "  --weight-at I           index of a label that multiplies the loss of its sample\n"
     "options that turn an image into a sample, in this order; LO,HI is a random range\n"
     "  --resize N              the shorter side             --rotate DEGREES,...  a random one\n"
     "  --max-rotate-angle DEGREES                           --max-shear-ratio S\n"
@@ -78,6 +79,13 @@ parse_angles(struct pworker *p, const char *option, char *text)
 	}
 }
 
+static void
+parse_weight_at(struct pworker *p, const char *option, char *text)
+{
+	p->train.data.weight_at = (uint32_t)front_num(option, text, 0, 65535);
+	p->train.data.weighted = true;
+}
+
 #define DATA(m)	WORKER_MEMBER(train.data.m)
 #define AUG(m)	WORKER_MEMBER(train.data.aug.m)
 
@@ -120,6 +128,7 @@ static const struct worker_option data_options[] = {
 	{ "scale", WORKER_REAL, AUG(scale), 1e-30, 1e30 },
 	{ "shuffle-buffer", WORKER_WHOLE, DATA(window), 1, UINT32_MAX, .needs = NEED_EPOCH | NEED_SHUFFLE },
 	{ "std-rgb", WORKER_CHANNELS, AUG(std_of), 1e-6, 1e6 },
+	{ "weight-at", WORKER_VALUE, .apply = parse_weight_at, .needs = NEED_TRAINING },
 	{ 0 }
 };
 

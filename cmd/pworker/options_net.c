@@ -26,6 +26,17 @@ add_net_option(struct pworker *p, const char *option, char *text)
 		front_wrong("%s: %s", option, err_line());
 }
 
+/* An option of every net, which is checked before its script runs. */
+static void
+add_loss(struct pworker *p, const char *option, char *text)
+{
+	if (strcmp(text, "softmax") != 0 && strcmp(text, "sigmoid") != 0 && strcmp(text, "squared") != 0)
+		front_wrong("%s: '%.64s' is none of softmax, sigmoid and squared", option, text);
+	if (p->noption == SCRIPT_OPTS)
+		front_wrong("%s: a net has at most %d options", option, SCRIPT_OPTS);
+	p->option[p->noption++] = (struct script_opt){ "loss", text };
+}
+
 static void
 parse_shape(struct pworker *p, const char *option, char *text)
 {
@@ -35,6 +46,7 @@ parse_shape(struct pworker *p, const char *option, char *text)
 static const struct worker_option net_options[] = {
 	{ "classes", WORKER_WHOLE, WORKER_MEMBER(classes), 1, 1 << 24, .needs = NEED_NET },
 	{ "freeze", WORKER_VALUE, .apply = add_freeze, .needs = NEED_TRAINING },
+	{ "loss", WORKER_VALUE, .apply = add_loss, .needs = NEED_NET },
 	{ "net", WORKER_TEXT, WORKER_MEMBER(net) },
 	{ "net-opt", WORKER_VALUE, .apply = add_net_option, .needs = NEED_NET },
 	{ "shape", WORKER_VALUE, .apply = parse_shape, .needs = NEED_NET },
@@ -125,15 +137,23 @@ propose_option(const struct pworker *p)
 	}
 }
 
-/* The rate is that of stochastic gradient descent; other optimizers have rates of their own. */
+/*
+ * The rate is that of stochastic gradient descent; other optimizers have rates of their own.  It is for a loss whose
+ * gradient is at most 1; that of an error of values is not bounded.
+ */
 static void
-use_defaults(struct pworker *p, const struct graph_defaults *d)
+use_defaults(struct pworker *p, const struct graph *g)
 {
+	const struct graph_defaults *d = &g->defaults;
+
 	if (d->init[0] != 0 && worker_given(p, "init") == WORKER_ABSENT)
 		p->train.init = d->init;
-	if (d->rate > 0 && worker_given(p, "lr") == WORKER_ABSENT &&
-	    (p->learn.rule == OPT_SGD || p->learn.rule == OPT_NESTEROV))
+	if (worker_given(p, "lr") != WORKER_ABSENT || (p->learn.rule != OPT_SGD && p->learn.rule != OPT_NESTEROV))
+		return;
+	if (d->rate > 0)
 		p->train.sched.base = d->rate;
+	if (g->node[g->n - 1].loss == GRAPH_LOSS_SQUARED)
+		p->train.sched.base /= 10;
 }
 
 struct graph *
@@ -147,6 +167,6 @@ worker_net(struct pworker *p)
 	if (e < 0)
 		front_die(NULL, e);
 	apply_freeze(p, g);
-	use_defaults(p, &g->defaults);
+	use_defaults(p, g);
 	return g;
 }

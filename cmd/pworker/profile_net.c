@@ -21,7 +21,7 @@ struct bench {
 	struct engine_plan *plan;
 	const struct graph *graph;
 	struct samples samples;
-	float *w, *aux, *x, *g, *stats;
+	float *w, *aux, *x, *g, *stats, *target;
 	int32_t *y;
 };
 
@@ -62,7 +62,9 @@ open_bench(struct bench *b, const struct train_opt *o)
 	for (uint32_t i = 0; i < o->data.batch; i++)
 		b->y[i] = (int32_t)rng_below(&r, b->graph->classes);
 	b->samples = (struct samples) { .n = o->data.batch, .c = data->c, .h = data->h, .w = data->w, .x = b->x,
-	    .y = b->y };
+	    .y = b->y, .targets = graph_targets(b->graph) };
+	b->target = allocate_zeroed((size_t)o->data.batch * b->samples.targets, sizeof(*b->target));
+	b->samples.target = b->samples.targets > 0 ? b->target : NULL;
 	if ((e = init_weights(b->graph, o->init, o->seed, b->w, b->aux)) < 0 ||
 	    (e = engine_plan(b->engine, b->dev, b->graph, o->data.batch, o->precision, 0, &b->plan)) < 0)
 		front_die("--profile", e);
@@ -83,6 +85,7 @@ close_bench(struct bench *b)
 	free(b->stats);
 	free(b->x);
 	free(b->y);
+	free(b->target);
 }
 
 /* Runs training steps, and returns their mean time. */

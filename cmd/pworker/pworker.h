@@ -180,8 +180,11 @@ struct recs *worker_open_records(const char *path, const uint8_t *key);
 #define WORKER_LOOKS	16
 struct worker_look {
 	uint32_t n, h[WORKER_LOOKS], w[WORKER_LOOKS];	/* sizes of images */
+	uint32_t labels;	/* of the last of these records */
 };
 void	 worker_look(const struct recs *r, struct worker_look *l);
+/* Sets the number of outputs without --classes, if they are compared with labels: as many as records have. */
+void	 worker_choose_outputs(struct pworker *p, const struct worker_look *l);
 /* Sets the shape of samples without --shape: smaller than the net's if all images are as small. */
 void	 worker_choose_shape(struct pworker *p, const struct worker_look *l);
 /* Sets --resize without options for sizes, if the images are smaller or much larger than samples. */

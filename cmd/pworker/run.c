@@ -236,6 +236,7 @@ worker_run(struct pworker *p, double began_s)
 		front_wrong("--lr-find: runs in one worker, not in %u", t->ps.nworkers);
 	open_records(p, key);
 	worker_look(t->data.recs, &look);
+	worker_choose_outputs(p, &look);
 	worker_choose_shape(p, &look);
 	t->ps.graph = g = worker_net(p);
 	if (keeps && (e = kept_open(&kept, &memory, hash_run(t))) < 0)
@@ -245,6 +246,8 @@ worker_run(struct pworker *p, double began_s)
 	t->data.aug.mean = mean = worker_open_preprocess(p, t->resume != NULL ? t->resume : t->start, g, &look);
 	worker_open_classes(p, t->resume != NULL ? t->resume : t->start, g);
 	worker_check_data(p, g, &look);
+	if (p->class_weights != NULL && graph_targets(g) > 0)
+		front_wrong("--class-weights: needs samples with one class, not --loss sigmoid or squared");
 	t->data.class_weight = weights = worker_open_class_weights(p, g->classes);
 	e = run_training(p, kept_since(&kept, began_s));
 	recs_close(t->data.recs);

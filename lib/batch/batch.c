@@ -81,7 +81,7 @@ read_ahead(struct batch_reader *r)
 
 /* Moves the good samples together, and the reasons of the bad ones. */
 static uint32_t
-close_gaps(struct batch_micro *p, size_t sample)
+close_gaps(struct batch_micro *p, size_t sample, size_t targets)
 {
 	uint8_t *at = p->sample;
 	uint32_t n = 0;
@@ -100,6 +100,8 @@ close_gaps(struct batch_micro *p, size_t sample)
 			p->mirror[n] = p->mirror[i];
 			p->cached[n] = p->cached[i];
 			p->y[n] = p->y[i];
+			if (targets > 0)
+				memcpy(p->target + n * targets, p->target + i * targets, targets * sizeof(float));
 			p->mix[n] = p->mix[i];
 			p->id[n] = p->id[i];
 		}
@@ -114,9 +116,9 @@ samples_of(const struct batch_reader *r, struct batch_micro *p)
 	const struct aug *a = &r->opt.aug;
 
 	return (struct samples){
-		.n = close_gaps(p, r->cached != NULL ? 0 : r->sample), .c = a->c, .h = a->h, .w = a->w,
-		.y = p->y,
-		.mix = aug_mixes(a) || r->opt.class_weight != NULL ? p->mix : NULL,
+		.n = close_gaps(p, r->cached != NULL ? 0 : r->sample, r->opt.targets), .c = a->c, .h = a->h, .w = a->w,
+		.y = p->y, .target = p->target, .targets = r->opt.targets,
+		.mix = aug_mixes(a) || r->opt.class_weight != NULL || r->opt.weighted ? p->mix : NULL,
 		.x = r->pixels ? NULL : p->sample,
 		.pixel = r->pixels && r->cached == NULL ? p->sample : NULL,
 		.cached = r->cached != NULL ? p->cached : NULL,
@@ -240,6 +242,9 @@ make_ring(struct batch_reader *r)
 		p->sample = (uint8_t *)p->room + (r->pixels ? ASIDE : 0);
 		p->mirror = calloc(r->opt.batch, sizeof(*p->mirror));
 		p->y = calloc(r->opt.batch, sizeof(*p->y));
+		if (r->opt.targets > 0 &&
+		    (p->target = calloc((size_t)r->opt.batch * r->opt.targets, sizeof(*p->target))) == NULL)
+			return err_nomem();
 		p->cached = calloc(r->opt.batch, sizeof(*p->cached));
 		p->id = calloc(r->opt.batch, sizeof(*p->id));
 		p->good = calloc(r->opt.batch, sizeof(*p->good));
@@ -289,13 +294,13 @@ open_records(struct batch_reader *r)
 		return err_fail(ERR_LIMIT, "%s: more than %u records", r->recs->path, UINT32_MAX);
 	r->whole = batch_cut_whole(o);
 	r->steps = (r->records + r->whole - 1) / r->whole;
-	if (o->cache > 0 && (e = batch_cache_new(&r->cache, r->recs->count, o->cache)) < 0)
+	if (o->cache > 0 && (e = batch_cache_new(&r->cache, r->recs->count, r->labels, o->cache)) < 0)
 		return e;
 	return batch_order_new(&r->order, r->records, o->shuffle, o->window);
 }
 
 /*
- * Checks the label of the first record, so that a wrong label_at fails at once and not after an
+ * Checks the labels of the first record, so that a wrong label_at fails at once and not after an
  * epoch without samples.
  */
 static int
@@ -304,20 +309,25 @@ check_label(struct batch_reader *r)
 	struct imrec rec = { 0 };
 	struct img size;
 	char name[RECS_NAME];
-	float label;
 	int e;
 
-	if (r->recs == NULL || r->opt.label_at == 0)
+	if (r->recs == NULL || (r->opt.label_at == 0 && r->labels == 1))
 		return 0;
 	if (r->recs->want != NULL)
 		r->recs->want(r->recs, 0);
 	if ((e = recimg_head(r->lane[0].decoder, 0, &rec, &size)) < 0)
 		return e == ERR_ITEM ? 0 : e;
-	if (batch_class(r, &rec, &label) == 0)
+	if (batch_labels(r, &rec, r->lane[0].label) == 0)
 		return 0;
 	r->recs->name(r->recs, 0, name, sizeof(name));
 	recimg_blame(&rec, name);
 	return ERR_ARG;
+}
+
+static int
+alloc_labels(const struct batch_reader *r, struct batch_lane *l)
+{
+	return (l->label = calloc(r->labels, sizeof(*l->label))) != NULL ? 0 : err_nomem();
 }
 
 static int
@@ -336,7 +346,7 @@ open_reader(struct batch_reader *r)
 		return err_nomem();
 	for (unsigned i = 0; i < o->threads; i++)
 		if ((e = recimg_new(&r->lane[i].decoder, r->recs, o->aug.c)) < 0 ||
-		    (e = aug_room_new(&r->lane[i].room)) < 0)
+		    (e = aug_room_new(&r->lane[i].room)) < 0 || (e = alloc_labels(r, &r->lane[i])) < 0)
 			return e;
 	if ((e = check_label(r)) < 0)
 		return e;
@@ -360,6 +370,7 @@ batch_open(const struct batch_opt *opt, struct batch_reader **out)
 	*o = *opt;
 	o->micros = o->micros > 0 ? o->micros : 1;
 	o->my_micros = o->my_micros > 0 ? o->my_micros : 1;
+	r->labels = (o->targets > 0 ? o->targets : 1) + o->weighted;
 	r->part = aug_mixes(&o->aug) ? BATCH_MIXED : BATCH_PART;
 	r->pixels = aug_plain_norm(&o->aug, &r->norm);
 	r->sample = (size_t)o->aug.c * o->aug.h * o->aug.w * (r->pixels ? 1 : sizeof(float));
@@ -382,6 +393,7 @@ free_lane(struct batch_lane *l)
 	aug_room_free(l->room);
 	buf_free(&l->part);
 	buf_free(&l->other);
+	free(l->label);
 	for (uint32_t i = 0; i < BATCH_PART; i++)
 		buf_free(&l->taken[i].room);
 }
@@ -392,6 +404,7 @@ free_micro(struct batch_micro *p)
 	free(p->room);
 	free(p->mirror);
 	free(p->y);
+	free(p->target);
 	free(p->cached);
 	free(p->mix);
 	free(p->id);

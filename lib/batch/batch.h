@@ -52,7 +52,12 @@ struct batch_opt {
 	size_t		 cache;		/* most bytes of decoded images kept between epochs; 0: none */
 	size_t		 prefetch;	/* bytes of samples made ahead, at least two micro-batches; 0: a default */
 	unsigned	 threads;	/* that decode; 0: a default */
-	uint32_t	 label_at;	/* index of the label that is the class, from 0 */
+	uint32_t	 label_at;	/* index of the label that is the class, or of the first target, from 0 */
+	uint32_t	 targets;	/* labels from label_at on that outputs are compared with; 0: a class */
+	bool		 unit_targets;	/* they must be from 0 to 1 */
+	bool		 unlabelled;	/* labels do not matter: all samples are of class 0 */
+	bool		 weighted;	/* label weight_at multiplies the sample's loss */
+	uint32_t	 weight_at;
 	uint32_t	 classes;	/* labels must be below it; 0: not checked */
 	const uint32_t	*class_of;	/* [labels] the class that each label stands for, lent; NULL: itself */
 	uint32_t	 labels;

@@ -7,13 +7,12 @@
 
 struct kept {
 	uint64_t	id;
-	float		label;
 	uint32_t	c, h, w;
-	uint8_t		p[];
+	float		label[];	/* then the pixels */
 };
 
 struct batch_cache {
-	size_t			 most;
+	size_t			 most, labels;
 	uint64_t		 records;
 	atomic_size_t		 used;
 	atomic_uint_least64_t	 images;
@@ -21,7 +20,7 @@ struct batch_cache {
 };
 
 int
-batch_cache_new(struct batch_cache **out, uint64_t records, size_t bytes)
+batch_cache_new(struct batch_cache **out, uint64_t records, uint32_t labels, size_t bytes)
 {
 	struct batch_cache *c;
 
@@ -30,6 +29,7 @@ batch_cache_new(struct batch_cache **out, uint64_t records, size_t bytes)
 	    (c = calloc(1, sizeof(*c) + (size_t)records * sizeof(c->of[0]))) == NULL)
 		return err_nomem();
 	c->records = records;
+	c->labels = labels;
 	c->most = bytes;
 	*out = c;
 	return 0;
@@ -45,14 +45,20 @@ batch_cache_free(struct batch_cache *c)
 	free(c);
 }
 
+static uint8_t *
+pixels_of(const struct batch_cache *c, struct kept *k)
+{
+	return (uint8_t *)(k->label + c->labels);
+}
+
 bool
 batch_cache_get(const struct batch_cache *c, uint64_t i, struct batch_item *item)
 {
-	const struct kept *k = atomic_load_explicit(&((struct batch_cache *)(uintptr_t)c)->of[i], memory_order_acquire);
+	struct kept *k = atomic_load_explicit(&((struct batch_cache *)(uintptr_t)c)->of[i], memory_order_acquire);
 
 	if (k == NULL)
 		return false;
-	*item = (struct batch_item){ k->id, k->label, { k->p, k->c, k->h, k->w } };
+	*item = (struct batch_item){ k->id, k->label, { pixels_of(c, k), k->c, k->h, k->w } };
 	return true;
 }
 
@@ -60,15 +66,20 @@ void
 batch_cache_put(struct batch_cache *c, uint64_t i, const struct batch_item *item)
 {
 	const struct img *pic = &item->pic;
-	size_t n = (size_t)pic->c * pic->h * pic->w, bytes = sizeof(struct kept) + n;
+	size_t n = (size_t)pic->c * pic->h * pic->w, labels = c->labels * sizeof(float);
+	size_t bytes = sizeof(struct kept) + labels + n;
 	struct kept *k, *none = NULL;
 
 	if (atomic_fetch_add(&c->used, bytes) + bytes > c->most || (k = malloc(bytes)) == NULL) {
 		atomic_fetch_sub(&c->used, bytes);
 		return;
 	}
-	*k = (struct kept){ item->id, item->label, pic->c, pic->h, pic->w };
-	memcpy(k->p, pic->p, n);
+	k->id = item->id;
+	k->c = pic->c;
+	k->h = pic->h;
+	k->w = pic->w;
+	memcpy(k->label, item->label, labels);
+	memcpy(pixels_of(c, k), pic->p, n);
 	if (atomic_compare_exchange_strong(&c->of[i], &none, k)) {
 		atomic_fetch_add(&c->images, 1);
 	} else {	/* another thread was faster */

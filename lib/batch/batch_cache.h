@@ -14,14 +14,14 @@
 /* A decoded record: what a sample is made of. */
 struct batch_item {
 	uint64_t	 id;
-	float		 label;
+	const float	*label;	/* [labels] as batch_labels() reads them */
 	struct img	 pic;	/* p is NULL until it is decoded */
 };
 
 struct batch_cache;
 
-/* Makes a cache for a number of records, of at most `bytes`.  Returns 0 or ERR_NOMEM. */
-int	 batch_cache_new(struct batch_cache **c, uint64_t records, size_t bytes);
+/* Makes a cache for records with that many labels, of at most `bytes`.  Returns 0 or ERR_NOMEM. */
+int	 batch_cache_new(struct batch_cache **c, uint64_t records, uint32_t labels, size_t bytes);
 void	 batch_cache_free(struct batch_cache *c);	/* NULL is fine */
 /* Whether record i is in the cache; *item is valid until batch_cache_free(). */
 bool	 batch_cache_get(const struct batch_cache *c, uint64_t i, struct batch_item *item);

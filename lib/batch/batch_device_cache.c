@@ -54,7 +54,9 @@ decode_cached_record(struct device_cache *h, struct batch_lane *l, uint64_t reco
 		cached->h = pic.h;
 		cached->w = pic.w;
 		cached->id = rec.id;
-		return batch_class(r, &rec, &cached->label) < 0 ? omit_record(r, record, &rec, cached) : 0;
+		cached->label = r->cached_label + record * r->labels;
+		return batch_labels(r, &rec, r->cached_label + record * r->labels) < 0 ?
+		    omit_record(r, record, &rec, cached) : 0;
 	}
 	if ((e = recimg_pixels(l->decoder, &rec, &pic)) < 0)
 		return e == ERR_ITEM ? omit_record(r, record, &rec, cached) : e;
@@ -132,7 +134,9 @@ batch_device_cache(struct batch_reader *r, uint8_t **pixels, size_t *bytes)
 		return err_fail(ERR_ARG, "%s: images of a pipe cannot be kept on a device", r->opt.path);
 	if (!r->pixels || !aug_cuts(&r->opt.aug))
 		return err_fail(ERR_ARG, "images can be kept on a device only if they are just cropped and mirrored");
-	if ((r->cached = calloc(r->records, sizeof(*r->cached))) == NULL)
+	r->cached = calloc(r->records, sizeof(*r->cached));
+	r->cached_label = calloc(r->records * r->labels, sizeof(*r->cached_label));
+	if (r->cached == NULL || r->cached_label == NULL)
 		return err_nomem();
 	pthread_mutex_init(&h.lock, NULL);
 	if ((e = decode_all_records(&h, true)) == 0) {
@@ -156,6 +160,7 @@ batch_device_cache_free(struct batch_reader *r)
 	for (uint64_t i = 0; r->cached != NULL && i < r->records; i++)
 		free(r->cached[i].why);
 	free(r->cached);
+	free(r->cached_label);
 }
 
 int

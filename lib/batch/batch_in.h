@@ -27,6 +27,7 @@ struct batch_micro {
 	void		*sample;	/* [n] pixels or floats */
 	uint8_t		*mirror;	/* [n] for pixels */
 	int32_t		*y;
+	float		*target;	/* [n,targets]; NULL: samples have classes */
 	struct samples_cached *cached;	/* [n] places in the device cache, instead of pixels */
 	struct samples_mix *mix;
 	uint64_t	*id;
@@ -44,7 +45,7 @@ struct batch_cached_image {
 	size_t		 at;		/* offset in bytes in the device cache */
 	uint32_t	 h, w;
 	uint64_t	 id;
-	float		 label;
+	const float	*label;		/* [labels] in cached_label */
 	char		*why;		/* the message for an omitted record, or NULL */
 };
 
@@ -54,6 +55,7 @@ struct batch_lane {
 	struct aug_room	*room;
 	struct buf	 part;		/* a decoded part of an image */
 	struct buf	 other;		/* the sample after the last, to mix with it */
+	float		*label;		/* [labels] of the record that is read */
 	struct recs_stream_record taken[BATCH_PART];
 };
 
@@ -63,6 +65,7 @@ struct batch_reader {
 	struct batch_order *order;
 	struct batch_cache *cache;	/* or NULL */
 	struct batch_cached_image *cached;	/* [records] if a device cache holds the images, else NULL */
+	float		*cached_label;	/* [records,labels] of these */
 	struct recs_stream *stream, *own_stream;	/* or NULL */
 	pthread_mutex_t	 turn_lock;	/* protects the stream and turn */
 	pthread_cond_t	 turn_came;
@@ -75,6 +78,7 @@ struct batch_reader {
 	bool		 pixels;	/* samples are pixels, else floats */
 	struct samples_norm norm;	/* the conversion of pixels to floats */
 	size_t		 sample;	/* bytes of a sample */
+	uint32_t	 labels;	/* that a record needs: class or targets, and its weight */
 	uint32_t	 part;		/* records of one unit of work of a thread */
 	uint64_t	 step;		/* step of the next micro-batch to plan */
 	uint32_t	 micro;		/* index of that micro-batch among this reader's */
@@ -85,8 +89,8 @@ struct batch_reader {
 	bool		 peeked;	/* batch_peek() made next */
 };
 
-/* Reads the label that is the class.  Returns 0, or ERR_ITEM if the record has no label label_at. */
-int	 batch_class(const struct batch_reader *r, const struct imrec *rec, float *label);
+/* Reads the class or the targets, then the weight, if any.  Returns 0, or ERR_ITEM if the record has too few labels. */
+int	 batch_labels(const struct batch_reader *r, const struct imrec *rec, float *label);
 
 /* batch_device_cache.c: the sample of a record as a part of an image in the device cache.  Returns 0 or ERR_ITEM. */
 int	 batch_device_cache_sample(const struct batch_reader *r, uint64_t record, struct batch_item *item,

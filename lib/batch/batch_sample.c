@@ -12,6 +12,8 @@ struct made {
 	struct samples_cached *cached;	/* destination of the place in a device cache */
 	uint64_t	 id;
 	int32_t		 y;
+	const float	*label;		/* [labels]; valid until the thread makes its next sample */
+	float		 weight;	/* of its loss */
 	struct aug_plan	 plan;
 };
 
@@ -29,6 +31,17 @@ note_sample_error(struct batch_micro *p, uint32_t i, int e)
 	pthread_mutex_unlock(&p->lock);
 }
 
+/* Numbers that outputs are compared with: any finite ones, or from 0 to 1. */
+static int
+check_targets(const struct batch_reader *r, const float *label)
+{
+	for (uint32_t k = 0; k < r->opt.targets; k++)
+		if (!isfinite(label[k]) || (r->opt.unit_targets && !(label[k] >= 0 && label[k] <= 1)))
+			return err_fail(ERR_ITEM, "its label %u is %g, not %s", r->opt.label_at + k, (double)label[k],
+			    r->opt.unit_targets ? "a number from 0 to 1" : "a finite number");
+	return 0;
+}
+
 static int
 class_of(const struct batch_reader *r, float label, int32_t *y)
 {
@@ -36,6 +49,9 @@ class_of(const struct batch_reader *r, float label, int32_t *y)
 	uint32_t most = named ? r->opt.labels : r->opt.classes;
 	float end = most > 0 ? (float)most : 0x1p24f;	/* f32 has gaps above 2^24 */
 
+	*y = 0;
+	if (r->opt.targets > 0 || r->opt.unlabelled)
+		return 0;
 	if (!(label >= 0 && label < end) || label != floorf(label))
 		return err_fail(ERR_ITEM, "its label %g is not a class from 0 to %g", (double)label,
 		    (double)end - 1);
@@ -44,22 +60,35 @@ class_of(const struct batch_reader *r, float label, int32_t *y)
 }
 
 int
-batch_class(const struct batch_reader *r, const struct imrec *rec, float *label)
+batch_labels(const struct batch_reader *r, const struct imrec *rec, float *label)
 {
-	if (r->opt.label_at >= rec->labels)
-		return err_fail(ERR_ITEM, "it has %u label%s, and none at %u", rec->labels, rec->labels == 1 ? "" : "s",
-		    r->opt.label_at);
-	*label = imrec_label(rec, r->opt.label_at);
-	return 0;
+	const struct batch_opt *o = &r->opt;
+	uint32_t n = o->targets > 0 ? o->targets : 1;
+	uint64_t last = (uint64_t)o->label_at + n - 1;
+
+	if (o->weighted && o->weight_at > last)
+		last = o->weight_at;
+	if (last >= rec->labels)
+		return err_fail(ERR_ITEM, "it has %u label%s, and none at %llu", rec->labels,
+		    rec->labels == 1 ? "" : "s", (unsigned long long)last);
+	for (uint32_t k = 0; k < n; k++)
+		label[k] = imrec_label(rec, o->label_at + k);
+	if (!o->weighted)
+		return 0;
+	label[n] = imrec_label(rec, o->weight_at);
+	return label[n] >= 0 && label[n] <= 1e6f ? 0 : err_fail(ERR_ITEM,
+	    "its weight %g, label %u, is not from 0 to 1000000", (double)label[n], o->weight_at);
 }
 
 /* Fills the item of a record, whose image's size is pic's. */
 static int
-fill_batch_item(const struct batch_reader *r, const struct imrec *rec, const struct img *pic, struct batch_item *item)
+fill_batch_item(const struct batch_reader *r, const struct batch_lane *l, const struct imrec *rec,
+    const struct img *pic, struct batch_item *item)
 {
 	item->id = rec->id;
 	item->pic = *pic;
-	return batch_class(r, rec, &item->label);
+	item->label = l->label;
+	return batch_labels(r, rec, l->label);
 }
 
 /* Puts the name of sample i's record in front of the message. */
@@ -119,14 +148,28 @@ decode_sample(const struct batch_reader *r, struct batch_lane *l, const struct i
 	return finish_sample(r, l, plan, pic, to);
 }
 
+/* Takes the id, and the class or the targets with the weight. */
+static int
+take_labels(const struct batch_reader *r, const struct batch_item *item, struct made *m)
+{
+	int e = class_of(r, item->label[0], &m->y);
+
+	m->id = item->id;
+	m->label = item->label;
+	if (e < 0 || (e = check_targets(r, item->label)) < 0)
+		return e;
+	m->weight = (r->opt.weighted ? item->label[r->labels - 1] : 1) *
+	    (r->opt.class_weight != NULL ? r->opt.class_weight[m->y] : 1);
+	return 0;
+}
+
 static int
 sample_of(const struct batch_reader *r, struct batch_lane *l, const struct imrec *rec, struct batch_item *item,
     struct made *m)
 {
 	int e;
 
-	m->id = item->id;
-	if ((e = class_of(r, item->label, &m->y)) < 0 ||
+	if ((e = take_labels(r, item, m)) < 0 ||
 	    (e = aug_choose(&r->opt.aug, r->epoch, item->id, &item->pic, &m->plan)) < 0)
 		return e;
 	return item->pic.p != NULL ? finish_sample(r, l, &m->plan, &item->pic, m->to) :
@@ -162,13 +205,13 @@ make_sample(struct batch_reader *r, struct batch_lane *l, const struct batch_mic
 	if (r->cached != NULL) {
 		rec.labels = 1;
 		if ((e = batch_device_cache_sample(r, p->record[i], &item, m->cached, &m->plan)) == 0)
-			e = class_of(r, item.label, &m->y);
-		m->id = rec.id = item.id;
+			e = take_labels(r, &item, m);
+		rec.id = item.id;
 	} else if (r->cache == NULL || !batch_cache_get(r->cache, p->record[i], &item)) {
 		if (r->stream == NULL && (e = recimg_head(l->decoder, p->record[i], &rec, &pic)) < 0)
 			return e;
 		if ((r->stream == NULL || (e = recimg_head_of(l->decoder, t->room.p, t->room.n, &rec, &pic)) == 0) &&
-		    (e = fill_batch_item(r, &rec, &pic, &item)) == 0 && r->cache != NULL)
+		    (e = fill_batch_item(r, l, &rec, &pic, &item)) == 0 && r->cache != NULL)
 			e = cache_sample(r, l, &rec, p->record[i], &item);
 	} else {
 		rec.labels = 1;
@@ -207,23 +250,22 @@ take_turn(struct batch_reader *r, struct batch_lane *l, struct batch_micro *p, u
 	return n;
 }
 
-static float
-weight_of(const struct batch_reader *r, int32_t y)
-{
-	return r->opt.class_weight != NULL ? r->opt.class_weight[y] : 1;
-}
-
-/* Mixes sample i, which is m, with another of class y.  The class with the larger share comes first. */
+/* Mixes sample i, which is m, with another, whose label still exists.  The class with the larger share comes first. */
 static void
-mix_sample(const struct batch_reader *r, struct batch_micro *p, uint32_t i, const struct made *m, const uint8_t *other,
-    int32_t y)
+mix_sample(const struct batch_reader *r, struct batch_micro *p, uint32_t i, const struct made *m,
+    const struct made *other)
 {
-	float share = m->plan.share, weight = (1 - share) * weight_of(r, m->y) + share * weight_of(r, y);
+	float share = m->plan.share, weight = (1 - share) * m->weight + share * other->weight;
 
-	aug_mix(&r->opt.aug, &m->plan, (const void *)other, (void *)m->to);
-	p->y[i] = share > 0.5f ? y : m->y;
+	aug_mix(&r->opt.aug, &m->plan, (const void *)other->to, (void *)m->to);
+	for (uint32_t k = 0; k < r->opt.targets; k++) {
+		float *t = &p->target[(size_t)i * r->opt.targets + k];
+
+		*t = (1 - share) * *t + share * other->label[k];
+	}
+	p->y[i] = share > 0.5f ? other->y : m->y;
 	p->mix[i] = share > 0.5f ? (struct samples_mix){ m->y, 1 - share, weight } :
-	    (struct samples_mix){ y, share, weight };
+	    (struct samples_mix){ other->y, share, weight };
 }
 
 /* Makes the sample after a part, which belongs to another part. */
@@ -258,19 +300,22 @@ make_part(struct batch_reader *r, struct batch_lane *l, struct batch_micro *p, u
 			p->id[i] = m.id;
 			p->y[i] = m.y;
 			p->mirror[i] = m.plan.mirror;
-			p->mix[i] = (struct samples_mix){ .other = m.y, .weight = weight_of(r, m.y) };
+			p->mix[i] = (struct samples_mix){ .other = m.y, .weight = m.weight };
+			if (r->opt.targets > 0)
+				memcpy(p->target + (size_t)i * r->opt.targets, m.label,
+				    r->opt.targets * sizeof(*m.label));
 		} else if (e < 0) {
 			note_sample_error(p, i, e);
 		}
 		if (mixes && before && p->good[i])
-			mix_sample(r, p, i - 1, &last, m.to, m.y);
+			mix_sample(r, p, i - 1, &last, &m);
 		before = p->good[i];
 		last = m;
 	}
 	if (!mixes || !before || end == p->n + p->more)
 		return;
 	if ((e = make_other(r, l, p, end, &m)) == 0)
-		mix_sample(r, p, end - 1, &last, m.to, m.y);
+		mix_sample(r, p, end - 1, &last, &m);
 	else if (e != ERR_ITEM)
 		note_sample_error(p, end - 1, e);
 }

@@ -1,4 +1,4 @@
-/* samples - the input of a net: images as floats, or as pixels with their normalization, and their classes. */
+/* samples - the input of a net: images as floats, or as pixels with their normalization, and their labels. */
 #include "batch/samples.h"
 #include "batch/planes.h"
 #include "base/err.h"
@@ -58,6 +58,8 @@ samples_part(const struct samples *s, uint32_t first, uint32_t n)
 
 	part.n = n;
 	part.y += first;
+	if (s->target != NULL)
+		part.target += (size_t)first * s->targets;
 	if (s->mix != NULL)
 		part.mix += first;
 	if (s->x != NULL)
@@ -80,10 +82,13 @@ check_class(uint32_t i, int32_t class, uint32_t classes)
 }
 
 int
-samples_check(const struct samples *s, uint32_t classes)
+samples_check(const struct samples *s, uint32_t classes, uint32_t targets)
 {
 	int e = 0;
 
+	if ((s->target != NULL ? s->targets : 0) != targets)
+		return err_fail(ERR_FORMAT, "the batch has %u numbers to compare outputs with, not %u",
+		    s->target != NULL ? s->targets : 0, targets);
 	for (uint32_t i = 0; i < s->n && e == 0; i++)
 		if ((e = check_class(i, s->y[i], classes)) == 0 && s->mix != NULL)
 			e = check_class(i, s->mix[i].other, classes);

@@ -1,5 +1,5 @@
 /*
- * samples - the input of a net: images as floats, or as pixels with their normalization, and their classes.
+ * samples - the input of a net: images as floats, or as pixels with their normalization, and their labels.
  *
  * Pixels take a quarter of the bytes of floats.  So they move to the device, which converts them:
  *
@@ -43,6 +43,9 @@ struct samples_cached {
 struct samples {
 	uint32_t	 n, c, h, w;
 	const int32_t	*y;		/* [n] class; of a mixture, the class with the larger share */
+	/* [n,targets] the numbers that the outputs are compared with, mixed; NULL: samples have classes */
+	const float	*target;
+	uint32_t	 targets;
 	const struct samples_mix *mix;	/* [n], or NULL if samples are not mixed and have weight 1 */
 	const float	*x;		/* f32 [n,c,h,w]; or NULL, then pixel or cached is set */
 	const uint8_t	*pixel;		/* u8 [n,h,w,c], c 1 or 3; or NULL */
@@ -58,7 +61,10 @@ void	 samples_cut(const struct samples *s, const uint8_t *images, uint8_t *pixel
 void	 samples_f32(const struct samples *s, uint32_t first, uint32_t n, float *x);
 /* Returns samples first..first+n-1 as a view. */
 struct samples samples_part(const struct samples *s, uint32_t first, uint32_t n);
-/* Returns 0 if all classes are below `classes`, else ERR_FORMAT, naming the sample. */
-int	 samples_check(const struct samples *s, uint32_t classes);
+/*
+ * Returns 0 if all classes are below `classes` and samples have this number of targets (0: none), else ERR_FORMAT,
+ * naming the sample.
+ */
+int	 samples_check(const struct samples *s, uint32_t classes, uint32_t targets);
 
 #endif

@@ -17,7 +17,7 @@
 
 #include "engine/engine.h"
 
-#define CUDA_VERSION	5u		/* of this header's structures */
+#define CUDA_VERSION	6u		/* of this header's structures */
 #define CUDA_FILE	"tally-cuda.so"
 #define CUDA_SYMBOL	"tally_cuda"
 
@@ -28,7 +28,7 @@ struct cuda_host {
 	int  (*put)(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));	/* buf_put_fmt() */
 	uint32_t (*drop_key)(const struct engine_draw *draw, uint32_t sample, uint32_t layer);
 	const char *(*op_name)(enum graph_op op);
-	int  (*check)(const struct samples *s, uint32_t classes);	/* samples_check() */
+	int  (*check)(const struct samples *s, uint32_t classes, uint32_t targets);	/* samples_check() */
 	uint64_t (*now)(void);						/* clk_ns() */
 };
 

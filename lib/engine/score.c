@@ -2,7 +2,6 @@
 #include "engine/score.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 #define LEAST 1e-37f
 
@@ -20,6 +19,22 @@ double
 score_loss(float p)
 {
 	return -log((double)(p < LEAST ? LEAST : p));
+}
+
+double
+score_targets(enum graph_loss loss, const float *p, const float *target, size_t n, bool *right)
+{
+	double sum = 0;
+
+	*right = loss == GRAPH_LOSS_SIGMOID;
+	for (size_t k = 0; k < n; k++) {
+		double t = target[k];
+
+		sum += loss == GRAPH_LOSS_SQUARED ? (p[k] - t) * (p[k] - t) :
+		    t * score_loss(p[k]) + (1 - t) * score_loss(1 - p[k]);
+		*right &= t >= 0.5 ? p[k] >= 0.5f : p[k] < 0.5f;
+	}
+	return sum / (double)n;
 }
 
 static bool

@@ -6,13 +6,17 @@
 #ifndef ENGINE_SCORE_H
 #define ENGINE_SCORE_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "net/graph/graph.h"
 
 /* Returns how many classes precede y: more probable ones, and equal ones with a lower number; all if p[y] is NaN. */
 size_t	 score_rank(const float *p, size_t classes, size_t y);
 /* Returns -log p, with p raised to 1e-37, near the least normal float. */
 double	 score_loss(float p);
+/*
+ * The loss of outputs p [n] against their targets, a mean over them.  *right: sigmoid, and all are on their targets'
+ * side of 1/2.
+ */
+double	 score_targets(enum graph_loss loss, const float *p, const float *target, size_t n, bool *right);
 /* The first `top` classes by that order, 1 <= top <= classes; classes whose p is NaN come last. */
 void	 score_top(const float *p, uint32_t classes, uint32_t *order, uint32_t top);
 

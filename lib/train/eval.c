@@ -13,6 +13,7 @@ struct eval {
 	struct engine_plan	*plan;
 	struct batch_reader	*in;
 	int32_t			*y;		/* [batch] labels that the engine may see */
+	float			*none;		/* [batch,classes] zeros, for samples without targets */
 	struct tta		*views;
 	float			*p;		/* [batch,classes] */
 };
@@ -30,6 +31,8 @@ open_eval_data(struct eval *j)
 	d.shuffle = false;
 	d.window = d.cache = 0;
 	d.classes = 0;
+	d.targets = d.unlabelled ? 0 : graph_targets(j->graph);
+	d.unit_targets = j->graph->node[j->graph->n - 1].loss == GRAPH_LOSS_SIGMOID;
 	return batch_open(&d, &j->in);
 }
 
@@ -59,7 +62,8 @@ alloc_eval(struct eval *j)
 
 	j->y = calloc(n, sizeof(*j->y));
 	j->p = calloc(n * j->graph->classes, sizeof(*j->p));
-	if (j->y == NULL || j->p == NULL)
+	j->none = calloc(n * j->graph->classes, sizeof(*j->none));
+	if (j->y == NULL || j->p == NULL || j->none == NULL)
 		return err_nomem();
 	return tta_open(&j->views, &j->o->views, j->engine, j->plan, j->graph, j->o->data.batch);
 }
@@ -76,10 +80,13 @@ eval_batch(struct eval *j, const struct batch *b)
 	for (uint32_t i = 0; i < s.n; i++)
 		j->y[i] = (size_t)s.y[i] < classes ? s.y[i] : 0;
 	s.y = j->y;
+	if (s.target == NULL && (s.targets = graph_targets(j->graph)) > 0)
+		s.target = j->none;
 	if ((e = tta_evaluate(j->views, &s, &r, j->p)) < 0)
 		return e;
 	for (uint32_t i = 0; e == 0 && i < s.n; i++)
-		e = j->o->sample(j->o->arg, b->id[i], b->s.y[i], j->p + i * classes);
+		e = j->o->sample(j->o->arg, b->id[i], b->s.y[i],
+		    b->s.target != NULL ? b->s.target + i * classes : NULL, j->p + i * classes);
 	return e;
 }
 
@@ -103,6 +110,7 @@ eval_run(const struct eval_opt *o)
 	j.engine->close(j.dev);
 	batch_close(j.in);
 	free(j.y);
+	free(j.none);
 	free(j.p);
 	return e;
 }

@@ -19,13 +19,14 @@ struct eval_opt {
 	enum engine_precision precision;
 	struct engine_tune tune;
 	const struct weights *weights;	/* with a graph, lent */
-	struct batch_opt data;		/* path, recs or stream, batch, aug ...; eval_run() sets the shape */
+	/* path, recs or stream, batch, aug ...; eval_run() sets the shape, and targets unless data is unlabelled */
+	struct batch_opt data;
 	struct tta_opt views;		/* probabilities are the mean over these */
 	/*
-	 * Called for each sample in the order of records: its label, and p f32 [classes], lent.  A result other than 0
-	 * ends the run.
+	 * Called for each sample in the order of records: its label, or its targets f32 [classes] (NULL: not read), and
+	 * p f32 [classes], both lent.  A result other than 0 ends the run.
 	 */
-	int		(*sample)(void *arg, uint64_t id, int32_t label, const float *p);
+	int		(*sample)(void *arg, uint64_t id, int32_t label, const float *target, const float *p);
 	/* called for a record that is left out: its name and the reason */
 	void		(*bad)(void *arg, const char *why);
 	void		*arg;

@@ -13,6 +13,7 @@ struct stats {
 	struct engine_plan	*plan;
 	struct batch_reader	*in;
 	int32_t			*y;		/* [batch] of zeros */
+	float			*target;	/* [batch,graph_targets()] of zeros */
 	float			*batch;		/* [A] of one batch */
 	double			*sum;		/* [A] means; and squares about them, summed over samples */
 	uint64_t		 n;		/* samples so far */
@@ -29,6 +30,7 @@ open_stats_data(struct stats *s)
 	d.aug.w = x->w;
 	d.cache = 0;
 	d.classes = 0;
+	d.unlabelled = true;
 	return batch_open(&d, &s->in);
 }
 
@@ -54,9 +56,10 @@ static int
 alloc_stats(struct stats *s)
 {
 	s->y = calloc(s->o->data.batch, sizeof(*s->y));
+	s->target = calloc((size_t)s->o->data.batch * graph_targets(s->graph) + 1, sizeof(*s->target));
 	s->batch = calloc(s->graph->A + 1, sizeof(*s->batch));
 	s->sum = calloc(s->graph->A + 1, sizeof(*s->sum));
-	return s->y != NULL && s->batch != NULL && s->sum != NULL ? 0 : err_nomem();
+	return s->y != NULL && s->target != NULL && s->batch != NULL && s->sum != NULL ? 0 : err_nomem();
 }
 
 /*
@@ -92,6 +95,8 @@ measure_batch(struct stats *s, const struct batch *b)
 
 	in.y = s->y;
 	in.mix = NULL;
+	in.targets = graph_targets(s->graph);
+	in.target = in.targets > 0 ? s->target : NULL;
 	if ((e = s->engine->forward(s->plan, &in, &draw, NULL, &r)) < 0 ||
 	    (e = s->engine->statistics(s->plan, s->batch)) < 0)
 		return e;
@@ -147,6 +152,7 @@ stats_run(const struct stats_opt *o, float *aux, uint64_t *samples)
 	s.engine->close(s.dev);
 	batch_close(s.in);
 	free(s.y);
+	free(s.target);
 	free(s.batch);
 	free(s.sum);
 	return e;

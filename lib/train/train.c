@@ -58,13 +58,16 @@ set_elapsed(const struct train *t, const struct moment *m, struct train_event *e
 	ev->got = now.got;
 }
 
+/* Values have no accuracy, and several labels no five most probable ones. */
 static void
-set_means(struct train_event *ev, const struct train_sums *s)
+set_means(const struct train *t, struct train_event *ev, const struct train_sums *s)
 {
+	enum graph_loss loss = t->graph->node[t->graph->n - 1].loss;
+
 	ev->samples = (uint64_t)s->samples;
 	ev->loss = s->samples > 0 ? s->loss / s->samples : (double)NAN;
-	ev->accuracy = s->samples > 0 ? s->correct / s->samples : (double)NAN;
-	ev->top5 = s->samples > 0 ? s->top5 / s->samples : (double)NAN;
+	ev->accuracy = loss == GRAPH_LOSS_SQUARED ? -1 : s->samples > 0 ? s->correct / s->samples : (double)NAN;
+	ev->top5 = loss != GRAPH_LOSS_SOFTMAX ? -1 : s->samples > 0 ? s->top5 / s->samples : (double)NAN;
 }
 
 /* In a synchronous job: sums figures over all workers, each of which must call this. */
@@ -154,14 +157,14 @@ validate_epoch(struct train *t, uint64_t epoch)
 	if ((e = sum_over_workers(t, TRAIN_VALIDATES, &s)) < 0)
 		return e;
 	trace_span(t->trace, TRACE_STEPS, from, "validation");
-	set_means(&ev, &s);
+	set_means(t, &ev, &s);
 	set_elapsed(t, &m, &ev);
 	train_tell(t, &ev);
 	/* The plan has the statistics of the average; weights are loaded again by the next step. */
 	if (t->average != NULL && (e = worker_device_opt(t->wk) ? worker_show(t->wk, false) :
 	    t->engine->load_aux(t->plan, t->aux)) < 0)
 		return e;
-	return train_rate(t, epoch, ev.accuracy);
+	return train_rate(t, epoch, ev.accuracy >= 0 ? ev.accuracy : -ev.loss);
 }
 
 /* Runs the remaining steps of an epoch.  Returns 0 at its end, ERR_STOP if the run ends within it, or an error. */
@@ -193,7 +196,7 @@ run_steps(struct train *t, uint64_t epoch)
 		t->epoch.correct += s.correct;
 		t->epoch.top5 += s.top5;
 		t->epoch.samples += s.samples;
-		set_means(&ev, &s);
+		set_means(t, &ev, &s);
 		set_elapsed(t, &m, &ev);
 		m = get_moment(t);
 		train_tell(t, &ev);
@@ -262,7 +265,7 @@ run_epoch(struct train *t, uint64_t n)
 	if (t->epoch.samples == 0 && !t->o->skip_nan && (t->sync || t->o->ps.nworkers == 1))
 		return err_fail(ERR_FORMAT, "%s: no record of epoch %" PRIu64 " could be used", t->o->data.path, n);
 	ev.rate = train_lr(t, t->step - 1);
-	set_means(&ev, &t->epoch);
+	set_means(t, &ev, &t->epoch);
 	set_elapsed(t, &m, &ev);
 	train_tell(t, &ev);
 	if ((e = worker_read(t->wk)) < 0 || (e = train_check_weights(t, NULL, NULL)) < 0 ||

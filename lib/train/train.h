@@ -58,7 +58,7 @@ struct train_event {
 	uint64_t	 updates;	/* of all workers, as far as this one knows; step in a synchronous job */
 	uint64_t	 samples;
 	double		 loss;		/* mean over the samples; NAN without samples */
-	double		 accuracy, top5;	/* 0..1; NAN without samples */
+	double		 accuracy, top5;	/* 0..1; NAN without samples; below 0: the loss has none */
 	double		 seconds;	/* duration */
 	double		 rate;		/* learning rate */
 	double		 waited_s;	/* part of seconds spent waiting for servers */

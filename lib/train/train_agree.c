@@ -45,7 +45,7 @@ hash_preprocessing(const struct train_opt *o, uint64_t *hash)
 	return e;
 }
 
-/* One number for the classes that labels stand for, and their weights. */
+/* One number for what labels stand for, and their weights. */
 static uint64_t
 hash_classes(const struct train_opt *o)
 {
@@ -53,6 +53,9 @@ hash_classes(const struct train_opt *o)
 
 	if (o->data.class_weight != NULL)
 		hash = hash_update(hash, o->data.class_weight, o->ps.graph->classes * sizeof(*o->data.class_weight));
+	if (o->data.weighted)
+		hash = hash_update(hash, &o->data.weight_at, sizeof(o->data.weight_at));
+	hash = hash_update(hash, &o->data.label_at, sizeof(o->data.label_at));
 	return hash_update(hash, o->val_class_of, o->val_labels * sizeof(*o->val_class_of));
 }
 
@@ -79,7 +82,8 @@ train_agree(struct train *t)
 		{ "--best", o->best },
 		{ "--patience", o->patience },
 		{ "--no-shuffle", o->data.shuffle },
-		{ "the names of classes beside the records or in --resume, or --class-weights", hash_classes(o) },
+		{ "the names of classes beside the records or in --resume, --class-weights, --weight-at or --label-at",
+		    hash_classes(o) },
 		{ "--scale, --resize or other options for images", images },
 	};
 	enum { N = sizeof(mine) / sizeof(*mine) };

@@ -120,7 +120,10 @@ int	train_bad_gradient(struct train *t, const struct batch *b, const struct engi
  */
 int	train_check_weights(const struct train *t, const float *state, const float *average);
 int	train_check_array(const struct train *t, uint32_t a);	/* one array of w, after worker_need() */
-/* After a validation: remembers the best.  Returns 0, ERR_STOP if patience has run out, or an error. */
+/*
+ * After a validation: remembers the best accuracy, or minus the loss without one.  Returns 0, ERR_STOP if patience has
+ * run out, or an error.
+ */
 int	train_rate(struct train *t, uint64_t epoch, double accuracy);
 /* Before the first step, in all workers: returns ERR_STOP if patience had run out in the run that is resumed. */
 int	train_spent(struct train *t);

@@ -25,6 +25,8 @@ open_train_data(struct train *t, const char *path, struct recs *recs, bool train
 	d.aug.w = x->w;
 	d.aug.seed = t->o->seed;
 	d.classes = t->graph->classes;
+	d.targets = graph_targets(t->graph);
+	d.unit_targets = t->graph->node[t->graph->n - 1].loss == GRAPH_LOSS_SIGMOID;
 	if (train) {
 		d.micros = t->o->accumulate * t->o->ps.nworkers;
 		d.first_micro = t->o->accumulate * t->o->ps.rank;
@@ -35,6 +37,7 @@ open_train_data(struct train *t, const char *path, struct recs *recs, bool train
 		d.shuffle = false;
 		d.window = d.cache = 0;
 		d.class_weight = NULL;
+		d.weighted = false;
 		d.class_of = t->o->val_class_of;
 		d.labels = t->o->val_labels;
 		d.aug = aug_plain(&d.aug);

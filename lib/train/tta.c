@@ -11,7 +11,8 @@ struct tta {
 	struct tta_opt	 o;
 	const struct engine	*engine;
 	struct engine_plan	*plan;
-	uint32_t		 classes;
+	uint32_t		 classes, targets;
+	enum graph_loss		 loss;
 	uint8_t			*mirror;	/* [batch] */
 	uint8_t			*pixel;		/* u8 [batch,h,w,c], shifted */
 	float			*sum, *p;	/* [batch,classes] */
@@ -30,7 +31,8 @@ tta_open(struct tta **to, const struct tta_opt *o, const struct engine *engine, 
 		return err_fail(ERR_ARG, "a shift by %u: images are only %ux%u", o->shift, x->h, x->w);
 	if ((v = calloc(1, sizeof(*v))) == NULL)
 		return err_nomem();
-	*v = (struct tta){ .o = *o, .engine = engine, .plan = plan, .classes = graph->classes };
+	*v = (struct tta){ .o = *o, .engine = engine, .plan = plan, .classes = graph->classes,
+	    .targets = graph_targets(graph), .loss = graph->node[graph->n - 1].loss };
 	v->mirror = calloc(n, 1);
 	v->pixel = calloc(o->shift > 0 ? n * x->h * x->w * x->c : 1, 1);
 	v->sum = calloc(n * v->classes, sizeof(*v->sum));
@@ -108,8 +110,15 @@ score_mean(const struct tta *v, const struct samples *s, struct engine_result *r
 	*r = (struct engine_result){ 0 };
 	for (uint32_t i = 0; i < s->n; i++) {
 		const float *p = v->sum + (size_t)i * v->classes;
-		size_t y = (size_t)s->y[i], before = score_rank(p, v->classes, y);
+		size_t y = (size_t)s->y[i], before;
+		bool right;
 
+		if (v->targets > 0) {
+			r->loss += score_targets(v->loss, p, s->target + (size_t)i * v->targets, v->targets, &right);
+			r->correct += right;
+			continue;
+		}
+		before = score_rank(p, v->classes, y);
 		r->loss += score_loss(p[y]);
 		r->correct += before == 0;
 		r->top5 += before < ENGINE_TOP;
@@ -128,7 +137,7 @@ tta_evaluate(struct tta *v, const struct samples *s, struct engine_result *r, fl
 	if (!v->o.flip && d == 0)
 		return v->engine->evaluate(v->plan, s, r, prob);
 	assert(s->pixel != NULL && s->mix == NULL);
-	if ((e = samples_check(s, v->classes)) < 0)
+	if ((e = samples_check(s, v->classes, v->targets)) < 0)
 		return e;
 	for (int k = 0; e == 0 && k < (d > 0 ? 5 : 1); k++) {
 		struct samples x = *s;

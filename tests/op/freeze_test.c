@@ -36,7 +36,7 @@ step(const struct engine *e, struct engine_dev *dev, const struct graph *g, cons
 
 	nets_must(engine_plan(e, dev, g, BATCH, ENGINE_F32, 0, &p));
 	nets_must(nets_load(e, p, g, v));
-	nets_must(e->forward(p, NETS_SAMPLES(g, v->x, v->y, BATCH), NULL, NULL, &r));
+	nets_must(e->forward(p, NETS_BATCH(g, v, BATCH), NULL, NULL, &r));
 	nets_must(e->backward(p, d, stats, &hook));
 	*loss = r.loss;
 	for (uint32_t a = 0; a < g->nw; a++) {

@@ -35,7 +35,7 @@ loss_at(struct probe *t, uint32_t a, size_t j, double h, double *moved)
 	*moved = (double)now - keep;
 	t->v.w[j] = now;
 	nets_must(t->e->load(t->p, a, t->v.w + t->g->w[a].first));
-	nets_must(t->e->forward(t->p, NETS_SAMPLES(t->g, t->v.x, t->v.y, BATCH), NULL, NULL, &r));
+	nets_must(t->e->forward(t->p, NETS_BATCH(t->g, &t->v, BATCH), NULL, NULL, &r));
 	t->v.w[j] = keep;
 	nets_must(t->e->load(t->p, a, t->v.w + t->g->w[a].first));
 	return r.loss;
@@ -78,7 +78,7 @@ check(struct probe *t, bool kinks, struct tally *sum)
 	float *g = nets_floats(t->g->P), *stats = nets_floats(t->g->A);
 
 	nets_must(nets_load(t->e, t->p, t->g, &t->v));
-	nets_must(t->e->forward(t->p, NETS_SAMPLES(t->g, t->v.x, t->v.y, BATCH), NULL, NULL, &r));
+	nets_must(t->e->forward(t->p, NETS_BATCH(t->g, &t->v, BATCH), NULL, NULL, &r));
 	nets_must(t->e->backward(t->p, g, stats, NULL));
 	for (uint32_t a = 0; a < t->g->nw; a++) {
 		const struct graph_array *w = &t->g->w[a];

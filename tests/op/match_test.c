@@ -48,9 +48,9 @@ step(const struct engine *e, struct engine_dev *dev, enum engine_precision preci
 
 	nets_must(engine_plan(e, dev, g, BATCH, precision, 0, &p));
 	nets_must(nets_load(e, p, g, v));
-	nets_must(e->forward(p, NETS_SAMPLES(g, v->x, v->y, n), NULL, NULL, &s.train));
+	nets_must(e->forward(p, NETS_BATCH(g, v, n), NULL, NULL, &s.train));
 	nets_must(e->backward(p, s.g, s.stats, NULL));
-	nets_must(e->evaluate(p, NETS_SAMPLES(g, v->x, v->y, n), &s.eval, s.prob));
+	nets_must(e->evaluate(p, NETS_BATCH(g, v, n), &s.eval, s.prob));
 	e->plan_free(p);
 	return s;
 }

@@ -56,6 +56,11 @@ nets_emulated(const struct engine *e, struct engine_dev *dev)
 #define NETS_SAMPLES(g, at, class, count) (&(struct samples){ .n = (count), .c = (g)->node[0].c, .h = (g)->node[0].h, \
 	.w = (g)->node[0].w, .x = (at), .y = (class) })
 
+/* The same of a struct nets_numbers, with its targets if the loss compares outputs with numbers. */
+#define NETS_BATCH(g, v, count) (&(struct samples){ .n = (count), .c = (g)->node[0].c, .h = (g)->node[0].h, \
+	.w = (g)->node[0].w, .x = (v)->x, .y = (v)->y, .targets = graph_targets(g), \
+	.target = graph_targets(g) > 0 ? (v)->target : NULL })
+
 /* Adds node n1, n2 and so on, which reads `in`, or the list of like.in if it has one. */
 NETS_UNUSED static uint32_t
 nets_node(struct graph *g, uint32_t in, struct graph_node like)
@@ -99,38 +104,41 @@ struct nets_case {
 	const char	*name;
 	nets_layers	*layers;
 	bool		 kinks;	/* the loss of the small net has corners, from relu or max */
+	enum graph_loss	 loss;
 };
 
 NETS_UNUSED static const struct nets_case nets_cases[] = {
-	{ "conv", nets_conv, false },
-	{ "conv 3x3", nets_conv3x3, false },
-	{ "conv 5x5", nets_conv5x5, false },
-	{ "fc", nets_fc, false },
-	{ "bn", nets_bn, false },
-	{ "bn with gamma fixed", nets_bn_fixed, false },
-	{ "fc and bn", nets_fc_bn, false },
-	{ "relu", nets_relu, true },
-	{ "bn and relu", nets_bn_relu, true },
-	{ "tanh", nets_tanh, false },
-	{ "sigmoid", nets_sigmoid, false },
-	{ "max pool", nets_max, true },
-	{ "average pool", nets_avg, false },
-	{ "global average pool", nets_global, false },
-	{ "concat of an output with five readers", nets_concat, false },
-	{ "an output with readers of all kinds", nets_fan, true },
-	{ "inception blocks", nets_block, false },
-	{ "dilated conv", nets_dilated, false },
-	{ "grouped and depthwise conv", nets_groups, false },
-	{ "gelu, swish, elu, linear", nets_smooth, false },
-	{ "leaky and elu", nets_leaky, true },
-	{ "lrn", nets_lrn, false },
-	{ "pad", nets_pad, false },
-	{ "dropout", nets_dropout, false },
-	{ "add", nets_add, false },
-	{ "mul", nets_mul, false },
-	{ "activations before max pools", nets_act_max, true },
-	{ "residual blocks", nets_residual, false },
-	{ "channels that do not fill a block", nets_odd, true },
+	{ "conv", nets_conv, false, GRAPH_LOSS_SOFTMAX },
+	{ "conv 3x3", nets_conv3x3, false, GRAPH_LOSS_SOFTMAX },
+	{ "conv 5x5", nets_conv5x5, false, GRAPH_LOSS_SOFTMAX },
+	{ "fc", nets_fc, false, GRAPH_LOSS_SOFTMAX },
+	{ "bn", nets_bn, false, GRAPH_LOSS_SOFTMAX },
+	{ "bn with gamma fixed", nets_bn_fixed, false, GRAPH_LOSS_SOFTMAX },
+	{ "fc and bn", nets_fc_bn, false, GRAPH_LOSS_SOFTMAX },
+	{ "relu", nets_relu, true, GRAPH_LOSS_SOFTMAX },
+	{ "bn and relu", nets_bn_relu, true, GRAPH_LOSS_SOFTMAX },
+	{ "tanh", nets_tanh, false, GRAPH_LOSS_SOFTMAX },
+	{ "sigmoid", nets_sigmoid, false, GRAPH_LOSS_SOFTMAX },
+	{ "max pool", nets_max, true, GRAPH_LOSS_SOFTMAX },
+	{ "average pool", nets_avg, false, GRAPH_LOSS_SOFTMAX },
+	{ "global average pool", nets_global, false, GRAPH_LOSS_SOFTMAX },
+	{ "concat of an output with five readers", nets_concat, false, GRAPH_LOSS_SOFTMAX },
+	{ "an output with readers of all kinds", nets_fan, true, GRAPH_LOSS_SOFTMAX },
+	{ "inception blocks", nets_block, false, GRAPH_LOSS_SOFTMAX },
+	{ "dilated conv", nets_dilated, false, GRAPH_LOSS_SOFTMAX },
+	{ "grouped and depthwise conv", nets_groups, false, GRAPH_LOSS_SOFTMAX },
+	{ "gelu, swish, elu, linear", nets_smooth, false, GRAPH_LOSS_SOFTMAX },
+	{ "leaky and elu", nets_leaky, true, GRAPH_LOSS_SOFTMAX },
+	{ "lrn", nets_lrn, false, GRAPH_LOSS_SOFTMAX },
+	{ "pad", nets_pad, false, GRAPH_LOSS_SOFTMAX },
+	{ "dropout", nets_dropout, false, GRAPH_LOSS_SOFTMAX },
+	{ "add", nets_add, false, GRAPH_LOSS_SOFTMAX },
+	{ "mul", nets_mul, false, GRAPH_LOSS_SOFTMAX },
+	{ "activations before max pools", nets_act_max, true, GRAPH_LOSS_SOFTMAX },
+	{ "residual blocks", nets_residual, false, GRAPH_LOSS_SOFTMAX },
+	{ "channels that do not fill a block", nets_odd, true, GRAPH_LOSS_SOFTMAX },
+	{ "the loss sigmoid", nets_fc_bn, false, GRAPH_LOSS_SIGMOID },
+	{ "the loss squared", nets_fc_bn, false, GRAPH_LOSS_SQUARED },
 };
 
 #define NETS_CASES (sizeof(nets_cases) / sizeof(*nets_cases))
@@ -146,7 +154,8 @@ nets_graph(const struct nets_case *c, struct rng *r, bool big)
 	x = NODE(g, 0, CONV, .k = k, .r = 1, .s = 1, .stride = GRAPH_BOTH(1), .bias = true);
 	x = c->layers(g, r, x, big);
 	x = NODE(g, x, FC, .k = classes, .bias = true);
-	NODE(g, x, SOFTMAX, .smooth = any(r, 0, 1) ? between(r, 0, 0.5f) : 0);
+	NODE(g, x, SOFTMAX, .loss = c->loss,
+	    .smooth = any(r, 0, 1) && c->loss == GRAPH_LOSS_SOFTMAX ? between(r, 0, 0.5f) : 0);
 	return g;
 }
 
@@ -155,6 +164,7 @@ struct nets_numbers {
 	float	*w, *aux;	/* [P], [A] */
 	float	*x;		/* [n,C,H,W] */
 	int32_t	*y;		/* [n] */
+	float	*target;	/* [n, classes] from 0 to 1 */
 };
 
 /* Random values.  The weights keep activations at about one size; gammas, betas and statistics are not 1 and 0. */
@@ -162,7 +172,8 @@ NETS_UNUSED static struct nets_numbers
 nets_numbers(const struct graph *g, struct rng *r, uint32_t n)
 {
 	size_t sample = (size_t)g->node[0].c * g->node[0].h * g->node[0].w;
-	struct nets_numbers v = { nets_floats(g->P), nets_floats(g->A), nets_floats(n * sample), nets_floats(n) };
+	struct nets_numbers v = { nets_floats(g->P), nets_floats(g->A), nets_floats(n * sample), nets_floats(n),
+	    nets_floats(n * g->classes) };
 
 	for (uint32_t a = 0; a < g->nw; a++) {
 		const struct graph_array *w = &g->w[a];
@@ -179,6 +190,8 @@ nets_numbers(const struct graph *g, struct rng *r, uint32_t n)
 		v.x[j] = rng_normal(r);
 	for (uint32_t j = 0; j < n; j++)
 		v.y[j] = (int32_t)rng_below(r, g->classes);
+	for (uint32_t j = 0; j < n * graph_targets(g); j++)
+		v.target[j] = any(r, 0, 1) ? (float)any(r, 0, 1) : rng_f32(r);
 	return v;
 }
 
@@ -189,6 +202,7 @@ nets_numbers_free(struct nets_numbers *v)
 	free(v->aux);
 	free(v->x);
 	free(v->y);
+	free(v->target);
 }
 
 NETS_UNUSED static int

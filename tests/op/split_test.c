@@ -99,7 +99,7 @@ run_in_turn(const struct engine *e, struct engine_dev *dev, const struct graph *
 	nets_must(engine_plan(e, dev, g, (BATCH + D - 1) / D, ENGINE_F32, 0, &p));
 	nets_must(nets_load(e, p, g, v));
 	for (uint32_t k = 0, at = 0; k < D && at < n; k++) {
-		struct samples part = samples_part(NETS_SAMPLES(g, v->x, v->y, n), at, n / D + (k < n % D));
+		struct samples part = samples_part(NETS_BATCH(g, v, n), at, n / D + (k < n % D));
 
 		add_part(e, p, g, &part, at, &sum);
 		at += part.n;
@@ -125,10 +125,10 @@ split(const struct engine *e, struct engine_dev *dev, const struct graph *g, con
 	*c = (struct counts){ .g = g, .e = e, .p = p, .w = v->w, .d = r.g, .early = nets_floats(g->P),
 	    .thread = pthread_self(), .fail_at = UINT32_MAX };
 	for (int twice = 0; twice < 2; twice++) {
-		nets_must(e->forward(p, NETS_SAMPLES(g, v->x, v->y, twice ? n : BATCH), &draw, &hook, &r.train));
+		nets_must(e->forward(p, NETS_BATCH(g, v, twice ? n : BATCH), &draw, &hook, &r.train));
 		nets_must(e->backward(p, r.g, r.stats, &hook));
 	}
-	nets_must(e->evaluate(p, NETS_SAMPLES(g, v->x, v->y, n), &r.eval, r.prob));
+	nets_must(e->evaluate(p, NETS_BATCH(g, v, n), &r.eval, r.prob));
 	c->wrong += memcmp(c->early, r.g, g->P * sizeof(float)) != 0;
 	e->plan_free(p);
 	free(c->early);
@@ -228,7 +228,7 @@ refusals(void)
 			    .fail_at = a, .in_need = in_need };
 			const struct engine_hook hook = { .arg = &c, .param_needed = need, .grad_ready = ready };
 
-			err = e->forward(p, NETS_SAMPLES(g, v.x, v.y, BATCH), NULL, &hook, &got.train);
+			err = e->forward(p, NETS_BATCH(g, &v, BATCH), NULL, &hook, &got.train);
 			if (err == 0)
 				err = e->backward(p, got.g, got.stats, &hook);
 			good += err == ERR_PEER && strstr(err_line(), in_need ? "no array" : "no gradient") != NULL;
@@ -236,10 +236,10 @@ refusals(void)
 		}
 	is(good, 2 * g->nw, "a failing hook ends the pass with its result");
 	v.y[BATCH - 1] = -1;
-	err = e->forward(p, NETS_SAMPLES(g, v.x, v.y, BATCH), NULL, NULL, &got.train);
+	err = e->forward(p, NETS_BATCH(g, &v, BATCH), NULL, NULL, &got.train);
 	is(err, ERR_FORMAT, "an invalid label in the last part: %s", err_line());
 	v.y[BATCH - 1] = 0;
-	is(e->forward(p, NETS_SAMPLES(g, v.x, v.y, BATCH), NULL, NULL, &got.train), 0,
+	is(e->forward(p, NETS_BATCH(g, &v, BATCH), NULL, NULL, &got.train), 0,
 	    "the pass after an invalid label succeeds");
 	e->plan_free(p);
 	e->close(dev);

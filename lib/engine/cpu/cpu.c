@@ -84,6 +84,7 @@ cpu_plan_free(struct engine_plan *p)
 	free(p->state);
 	free(p->label);
 	free(p->mix);
+	free(p->target);
 	free(p->cost);
 	free(p);
 }

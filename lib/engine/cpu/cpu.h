@@ -149,6 +149,7 @@ struct engine_plan {
 	float		   *aux;	/* [A] running statistics */
 	int32_t		   *label;	/* [batch] */
 	struct samples_mix *mix;	/* [batch]; share 0: no mixture */
+	float		   *target;	/* [batch, graph_targets()] */
 	struct engine_draw  draw;	/* of the last batch of forward() */
 	uint32_t	    n;		/* samples of that batch; 0: backward() has nothing to start from */
 	struct engine_result result;
@@ -360,6 +361,11 @@ void	 cpu_drop(const struct graph_node *node, uint32_t i, const struct engine_dr
 /* cpu_head.c.  x and prob are f32 [n, classes]. */
 void	 cpu_head_forward(const struct cpu_view *x, const struct cpu_view *prob, const int32_t *label,
 	     const struct samples_mix *mix, float smooth, uint32_t n, struct engine_result *result);
+/* The same for the losses that compare each output with its target. */
+void	 cpu_head_targets(const struct cpu_view *x, const struct cpu_view *prob, enum graph_loss loss,
+	     const float *target, const struct samples_mix *mix, uint32_t n, struct engine_result *result);
+void	 cpu_head_targets_back(const struct cpu_view *prob, enum graph_loss loss, const float *target,
+	     const struct samples_mix *mix, uint32_t n);
 void	 cpu_head_backward(const struct cpu_view *prob, const int32_t *label, const struct samples_mix *mix,
 	     float smooth, uint32_t n);
 

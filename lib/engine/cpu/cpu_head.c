@@ -1,11 +1,12 @@
 /*
- * cpu_head - softmax, cross-entropy loss and its gradient.
+ * cpu_head - the loss and its gradient: softmax with cross-entropy, or each output compared with its target.
  *
  *	p[k] = exp(x[k] - top) / sum over j of exp(x[j] - top),  top = max x
  *	q[k] = (1 - smooth) ((1 - share) (k == label) + share (k == other)) + smooth / K
  *	loss = weight (log(sum) + top - sum over k of q[k] x[k]);  dx[k] = weight (p[k] - q[k])
  *
- * Subtracting top keeps exp from overflowing.  One thread is enough for the few scores of a batch.
+ * Subtracting top keeps exp from overflowing.  ref_target.c has the formulas of the other losses.  One thread is enough
+ * for the few scores of a batch.
  */
 #include "engine/cpu/cpu.h"
 #include "engine/score.h"
@@ -63,5 +64,51 @@ cpu_head_backward(const struct cpu_view *prob, const int32_t *label, const struc
 		p[mix[i].other] -= (1 - smooth) * mix[i].share;
 		for (size_t k = 0; mix[i].weight != 1 && k < prob->c; k++)
 			p[k] *= mix[i].weight;
+	}
+}
+
+/* Returns the loss of one sample.  *right: all outputs are on their targets' side of 1/2. */
+static double
+loss_of_outputs(enum graph_loss loss, const float *restrict x, const float *restrict t, float *restrict p, size_t n,
+    bool *right)
+{
+	double sum = 0;
+
+	*right = loss == GRAPH_LOSS_SIGMOID;
+	for (size_t k = 0; k < n; k++) {
+		float away = x[k] - t[k];
+
+		p[k] = loss == GRAPH_LOSS_SIGMOID ? 1 / (1 + expf(-x[k])) : x[k];
+		sum += loss == GRAPH_LOSS_SIGMOID ? fmaxf(x[k], 0) - x[k] * t[k] + log1pf(expf(-fabsf(x[k]))) :
+		    away * away;
+		*right &= (t[k] >= 0.5f) == (p[k] >= 0.5f) && !isnan(p[k]);
+	}
+	return sum / (double)n;
+}
+
+void
+cpu_head_targets(const struct cpu_view *x, const struct cpu_view *prob, enum graph_loss loss, const float *target,
+    const struct samples_mix *mix, uint32_t n, struct engine_result *result)
+{
+	*result = (struct engine_result) { 0 };
+	for (size_t i = 0; i < n; i++) {
+		bool right;
+
+		result->loss += (double)mix[i].weight * loss_of_outputs(loss, cpu_at(x, i, 0), target + i * x->c,
+		    cpu_at(prob, i, 0), x->c, &right);
+		result->correct += right;
+	}
+}
+
+void
+cpu_head_targets_back(const struct cpu_view *prob, enum graph_loss loss, const float *target,
+    const struct samples_mix *mix, uint32_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		float *p = cpu_at(prob, i, 0), by = mix[i].weight / (float)prob->c;
+
+		by *= loss == GRAPH_LOSS_SQUARED ? 2 : 1;
+		for (size_t k = 0; k < prob->c; k++)
+			p[k] = by * (p[k] - target[i * prob->c + k]);
 	}
 }

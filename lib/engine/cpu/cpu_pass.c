@@ -115,10 +115,16 @@ run_step(struct engine_plan *p, const struct pass *pass, const struct cpu_step *
 		cpu_pool_backward(l, s->dy, s->ndy, &s->dx, p->pool[s->state].argmax, n);
 		break;
 	case CPU_LOSS:
-		cpu_head_forward(&s->x, &s->y, p->label, p->mix, pass->train ? l->smooth : 0, n, &p->result);
+		if (l->loss == GRAPH_LOSS_SOFTMAX)
+			cpu_head_forward(&s->x, &s->y, p->label, p->mix, pass->train ? l->smooth : 0, n, &p->result);
+		else
+			cpu_head_targets(&s->x, &s->y, l->loss, p->target, p->mix, n, &p->result);
 		break;
 	case CPU_LOSS_BACK:
-		cpu_head_backward(&s->y, p->label, p->mix, l->smooth, n);
+		if (l->loss == GRAPH_LOSS_SOFTMAX)
+			cpu_head_backward(&s->y, p->label, p->mix, l->smooth, n);
+		else
+			cpu_head_targets_back(&s->y, l->loss, p->target, p->mix, n);
 		break;
 	case CPU_COPY:
 		cpu_copy(&s->x, s->x_first, &s->y, s->y_first, s->count, n);
@@ -155,7 +161,7 @@ run_step(struct engine_plan *p, const struct pass *pass, const struct cpu_step *
 static int
 bind_batch(struct engine_plan *p, const struct samples *s, bool train)
 {
-	int e = samples_check(s, p->graph->classes);
+	int e = samples_check(s, p->graph->classes, graph_targets(p->graph));
 
 	if (e < 0)
 		return e;
@@ -163,6 +169,8 @@ bind_batch(struct engine_plan *p, const struct samples *s, bool train)
 	for (uint32_t i = 0; i < s->n; i++)
 		samples_f32(s, i, 1, cpu_at(&p->data, i, 0));
 	memcpy(p->label, s->y, s->n * sizeof(*s->y));
+	if (s->target != NULL)
+		memcpy(p->target, s->target, (size_t)s->n * s->targets * sizeof(*s->target));
 	for (uint32_t i = 0; i < s->n; i++)
 		p->mix[i] = train && s->mix != NULL ? s->mix[i] : (struct samples_mix){ .weight = 1 };
 	return 0;

@@ -367,8 +367,9 @@ alloc_arrays(struct cpu_planner *pl)
 	p->pool = calloc(g->n, sizeof(*p->pool));
 	p->label = calloc(p->batch, sizeof(*p->label));
 	p->mix = calloc(p->batch, sizeof(*p->mix));
+	p->target = calloc((size_t)p->batch * graph_targets(p->graph) + 1, sizeof(*p->target));
 	if (pl->note == NULL || p->state == NULL || p->conv == NULL || p->bn == NULL || p->pool == NULL ||
-	    p->label == NULL || p->mix == NULL)
+	    p->label == NULL || p->mix == NULL || p->target == NULL)
 		return err_nomem();
 	for (uint32_t i = 0; i < CPU_SETS; i++)
 		if ((p->set[i].conv = calloc(g->n, sizeof(struct cpu_conv *))) == NULL)

@@ -57,6 +57,7 @@ place_kept(struct engine_plan *p)
 		k->moves[fold] = reserve_kept(k, run_weights_memory(p));
 	k->inputs = k->all;
 	k->label = reserve_kept(k, n * sizeof(struct kernel_label));
+	k->target = reserve_kept(k, n * graph_targets(p->graph) * sizeof(float));
 	k->key = reserve_kept(k, n * p->ndrop * sizeof(uint32_t));
 	k->norm = reserve_kept(k, sizeof(struct kernel_norm));
 	k->image = reserve_kept(k, n * sizeof(struct kernel_image));

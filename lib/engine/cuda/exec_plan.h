@@ -137,12 +137,13 @@ struct exec_kept {
 	size_t w, g, aux, stats;	/* f32 [P], [P], [A], [A] */
 	size_t bn;			/* f32 [bn_channels][5]: the saved 3 and the means of kernel_bn.h */
 	size_t label, loss, rank, prob;	/* [batch]; prob f32 [batch, classes] */
+	size_t target;			/* f32 [batch, graph_targets()] */
 	size_t key;			/* u32 [ndrop, batch] */
 	size_t norm, image, scale;	/* kernel_norm; kernel_image [batch]; f32 scale, 1 / scale */
 	size_t bad;			/* u32, 1 if a gradient is not finite */
 	size_t arrived;			/* u32, zeros: kernel_tree.h */
 	size_t moves[2];		/* kernel_move, without and with batch norms folded in */
-	size_t inputs, input_bytes;	/* label, key, norm, image and scale, which go up in one copy */
+	size_t inputs, input_bytes;	/* label, target, key, norm, image and scale, which go up in one copy */
 	size_t mean, batch;		/* f32 [c,h,w]; the batch as it came */
 	size_t all;
 };

@@ -193,6 +193,8 @@ fill_labels(struct engine_plan *p, const struct samples *s, bool train)
 			l[i] = (struct kernel_label){ s->y[i], s->mix[i].other, s->mix[i].share,
 			    s->mix[i].weight };
 	}
+	if (s->target != NULL)
+		memcpy(pass_input_at(p, p->kept.target), s->target, (size_t)s->n * s->targets * sizeof(*s->target));
 	for (uint32_t i = 0; train && p->ndrop > 0 && i < p->graph->n; i++)
 		for (uint32_t k = 0; p->graph->node[i].op == GRAPH_DROPOUT && k < s->n; k++)
 			key[(size_t)p->node[i].state * p->batch + k] = p->dev->host->drop_key(&p->draw, k, i);
@@ -339,8 +341,8 @@ load_batch(struct engine_plan *p, const struct samples *s, bool train)
 	int e;
 
 	assert(s->n > 0 && s->n <= p->batch && s->c == in->c && s->h == in->h && s->w == in->w);
-	if ((e = p->dev->host->check(s, p->graph->classes)) < 0 || (e = upload_early(p, s)) < 0 ||
-	    (e = pass_settle(p)) < 0 || (e = wait_for_uploads(p)) < 0)
+	if ((e = p->dev->host->check(s, p->graph->classes, graph_targets(p->graph))) < 0 ||
+	    (e = upload_early(p, s)) < 0 || (e = pass_settle(p)) < 0 || (e = wait_for_uploads(p)) < 0)
 		return e;
 	p->n = 0;
 	p->ahead = false;

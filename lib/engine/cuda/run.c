@@ -208,6 +208,13 @@ run_combine(const struct run *r, const struct exec_step *s)
 	return kernel_run_combine(r->d, &a, s->type);
 }
 
+/* What the outputs are compared with; NULL: a class. */
+static const float *
+loss_target(const struct run *r, const struct exec_step *s)
+{
+	return step_node(r, s)->loss == GRAPH_LOSS_SOFTMAX ? NULL : exec_floats(r->p, r->p->kept.target);
+}
+
 static int
 run_loss(const struct run *r, const struct exec_step *s)
 {
@@ -215,7 +222,8 @@ run_loss(const struct run *r, const struct exec_step *s)
 	const struct kernel_softmax a = { run_view(r->p, &s->x),
 		(const struct kernel_label *)(r->p->kept_base + k->label), exec_floats(r->p, k->prob),
 		exec_floats(r->p, k->loss), (uint32_t *)(r->p->kept_base + k->rank),
-		r->train ? step_node(r, s)->smooth : 0 };
+		r->train ? step_node(r, s)->smooth : 0, loss_target(r, s),
+		step_node(r, s)->loss == GRAPH_LOSS_SQUARED };
 
 	return kernel_run_softmax(r->d, &a, r->n, s->type);
 }
@@ -226,7 +234,8 @@ loss_back(const struct run *r, const struct exec_step *s)
 	const struct exec_kept *k = &r->p->kept;
 	const struct kernel_softmax_back a = { exec_floats(r->p, k->prob),
 		(const struct kernel_label *)(r->p->kept_base + k->label), run_view(r->p, &s->dx),
-		step_node(r, s)->smooth, r->p->type == KERNEL_F16 ? exec_floats(r->p, k->scale) : NULL };
+		step_node(r, s)->smooth, r->p->type == KERNEL_F16 ? exec_floats(r->p, k->scale) : NULL,
+		loss_target(r, s), step_node(r, s)->loss == GRAPH_LOSS_SQUARED };
 
 	return kernel_run_softmax_back(r->d, &a, count_values(r, &s->dx), s->type);
 }

@@ -64,6 +64,7 @@ ref_plan_free(struct engine_plan *p)
 	free(p->scratch);
 	free(p->label);
 	free(p->mix);
+	free(p->target);
 	free(p);
 }
 
@@ -131,8 +132,9 @@ ref_commit(struct engine_plan *p)
 	p->scratch = calloc(p->memory.scratch / sizeof(*p->scratch) + 1, sizeof(*p->scratch));
 	p->label = calloc(p->batch, sizeof(*p->label));
 	p->mix = calloc(p->batch, sizeof(*p->mix));
+	p->target = calloc((size_t)p->batch * graph_targets(g) + 1, sizeof(*p->target));
 	if (p->y == NULL || p->dy == NULL || p->outputs == NULL || p->w == NULL || p->aux == NULL || p->stat == NULL ||
-	    p->scratch == NULL || p->label == NULL || p->mix == NULL)
+	    p->scratch == NULL || p->label == NULL || p->mix == NULL || p->target == NULL)
 		return err_nomem();
 	for (uint32_t i = 0; i < g->n; i++) {
 		p->y[i] = p->outputs + at;
@@ -191,10 +193,12 @@ copy_batch(struct engine_plan *p, const struct samples *s, bool train)
 
 	assert(s->n > 0 && s->n <= p->batch && s->c == in->c && s->h == in->h && s->w == in->w);
 	p->n = 0;
-	if ((e = samples_check(s, p->graph->classes)) < 0)
+	if ((e = samples_check(s, p->graph->classes, graph_targets(p->graph))) < 0)
 		return e;
 	samples_f32(s, 0, s->n, p->y[0]);
 	memcpy(p->label, s->y, s->n * sizeof(*s->y));
+	if (s->target != NULL)
+		memcpy(p->target, s->target, (size_t)s->n * s->targets * sizeof(*s->target));
 	for (uint32_t i = 0; i < s->n; i++)
 		p->mix[i] = train && s->mix != NULL ? s->mix[i] : (struct samples_mix){ .weight = 1 };
 	p->n = s->n;

@@ -24,6 +24,7 @@ struct engine_plan {
 	float		**y, **dy;	/* for each node [batch, c, h, w], in outputs */
 	int32_t		*label;		/* [batch] */
 	struct samples_mix *mix;	/* [batch]; share 0: not mixed */
+	float		*target;	/* [batch, graph_targets()] */
 	struct engine_draw draw;
 	struct engine_memory memory;
 	struct engine_result result;
@@ -46,6 +47,10 @@ extern const struct engine engine_ref;
 
 extern const struct ref_op ref_conv, ref_fc, ref_bn, ref_act, ref_pool, ref_concat, ref_flatten, ref_add, ref_mul,
 	ref_pad, ref_lrn, ref_dropout, ref_softmax;
+
+/* ref_target.c: forward and backward of the losses that compare each output with a number. */
+void	 ref_target_forward(struct engine_plan *p, uint32_t i);
+void	 ref_target_backward(struct engine_plan *p, uint32_t i);
 
 /* ref_half.c: these round to bf16 in a plan of bf16, and else only copy.  `to` may be `from`. */
 void	 ref_half_round(const struct engine_plan *p, const float *from, float *to, size_t n);

@@ -51,6 +51,10 @@ ref_softmax_forward(struct engine_plan *p, uint32_t i)
 	size_t classes = ref_floats(l);
 
 	p->result = (struct engine_result) { 0 };
+	if (l->loss != GRAPH_LOSS_SOFTMAX) {
+		ref_target_forward(p, i);
+		return;
+	}
 	for (size_t n = 0; n < p->n; n++) {
 		const float *x = p->y[l->in[0]] + n * classes;
 		float *prob = p->y[i] + n * classes;
@@ -71,6 +75,10 @@ ref_softmax_backward(struct engine_plan *p, uint32_t i)
 	size_t classes = ref_floats(l);
 	float *dx = p->dy[l->in[0]];
 
+	if (l->loss != GRAPH_LOSS_SOFTMAX) {
+		ref_target_backward(p, i);
+		return;
+	}
 	for (size_t n = 0; n < p->n; n++, dx += classes) {
 		const struct samples_mix *mix = &p->mix[n];
 		float sure = 1 - l->smooth;

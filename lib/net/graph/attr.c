@@ -15,12 +15,14 @@
 _Static_assert(sizeof(enum graph_act) == sizeof(uint32_t), "enums and counts share code");
 _Static_assert(sizeof(enum graph_pool) == sizeof(uint32_t), "enums and counts share code");
 _Static_assert(sizeof(enum graph_divide) == sizeof(uint32_t), "enums and counts share code");
+_Static_assert(sizeof(enum graph_loss) == sizeof(uint32_t), "enums and counts share code");
 _Static_assert(sizeof(enum graph_begin) == sizeof(uint32_t), "enums and counts share code");
 
 static const char *const acts[] = { "relu", "tanh", "sigmoid", "linear", "leaky", "elu", "gelu", "gelu_tanh", "swish",
     NULL };
 static const char *const pools[] = { "max", "avg", NULL };
 static const char *const divides[] = { "window", "padded", "inside", NULL };
+static const char *const losses[] = { "softmax", "sigmoid", "squared", NULL };
 static const char *const begins[] = { "rule", "identity", "whiten", NULL };
 
 const struct attr attr_list[] = {
@@ -53,6 +55,7 @@ const struct attr attr_list[] = {
 	{ "knorm", ATTR_REAL, AT(knorm), OP(LRN), 1e-6, 1e6, NULL, false, 0 },
 	{ "drop", ATTR_REAL, AT(drop), OP(DROPOUT), 0, 0.999, NULL, false, 0 },
 	{ "smooth", ATTR_REAL, AT(smooth), OP(SOFTMAX), 0, 1, NULL, true, 0 },
+	{ "loss", ATTR_WORD, AT(loss), OP(SOFTMAX), 0, 0, losses, true, GRAPH_LOSS_SOFTMAX },
 	{ 0 }
 };
 

@@ -45,7 +45,7 @@ enum graph_op {
 	GRAPH_PAD,	/* a border of zeros, or of the image reflected at its edge */
 	GRAPH_LRN,	/* y = x / (knorm + alpha / size * sum of x^2 over `size` channels around)^power */
 	GRAPH_DROPOUT,	/* in training y = 0 with probability drop, else x / (1 - drop); in evaluation y = x */
-	GRAPH_SOFTMAX,	/* the loss: -sum of q log p, q = (1 - smooth) onehot(y) + smooth / classes; dx = p - q */
+	GRAPH_SOFTMAX,	/* the loss; see enum graph_loss */
 	GRAPH_OPS
 };
 
@@ -60,6 +60,12 @@ enum graph_act {
 	GRAPH_GELU_TANH,	/* GELU approximated by tanh */
 	GRAPH_SWISH		/* x sigmoid x */
 };
+/*
+ * The loss of scores x [K].  SOFTMAX: -sum of q log p, p = softmax(x), q = (1 - smooth) onehot(y) + smooth / K.  The
+ * others compare each output with its target t [K], and are means over the K outputs.  SIGMOID: -t log p - (1 - t)
+ * log(1 - p), p = 1 / (1 + exp(-x)).  SQUARED: (p - t)^2, p = x.
+ */
+enum graph_loss { GRAPH_LOSS_SOFTMAX, GRAPH_LOSS_SIGMOID, GRAPH_LOSS_SQUARED };
 enum graph_pool { GRAPH_MAX, GRAPH_AVG };
 /* The divisor of an average: r*s always; the part of the window within the padded image; the part within the image. */
 enum graph_divide { GRAPH_WINDOW, GRAPH_PADDED, GRAPH_INSIDE };
@@ -90,6 +96,7 @@ struct graph_node {
 	uint32_t	 size;		/* lrn: channels [c - size/2, c + (size-1)/2] */
 	float		 power, knorm;	/* lrn */
 	float		 drop;		/* dropout */
+	enum graph_loss	 loss;		/* softmax */
 	float		 smooth;	/* softmax: label smoothing */
 	bool		 fix_gamma;	/* bn: gamma stays 1, its gradient is 0 */
 	float		 eps;		/* bn */
@@ -136,6 +143,13 @@ graph_learned(const struct graph_node *n, uint32_t *end)
 
 	*end = (uint32_t)(first + (n->weight >= 0) + (n->bias_at >= 0) + (n->gamma >= 0) + (n->beta >= 0));
 	return (uint32_t)first;
+}
+
+/* Numbers of a sample that its outputs are compared with; 0: it has a class. */
+static inline uint32_t
+graph_targets(const struct graph *g)
+{
+	return g->node[g->n - 1].loss == GRAPH_LOSS_SOFTMAX ? 0 : g->classes;
 }
 
 /* Sets both sides of an attribute: .stride = GRAPH_BOTH(2). */

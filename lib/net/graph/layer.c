@@ -304,6 +304,16 @@ pack_arguments(lua_State *L)
 		lua_seti(L, 1, i);
 }
 
+/* The caller's loss replaces that of the script; only softmax has label smoothing. */
+static void
+choose_loss(lua_State *L, const struct layer_net *net, struct graph_node *n)
+{
+	if (attr_set(attr_find(n->op, "loss"), n, net->loss) < 0)
+		luaL_error(L, "--%s", err_line());
+	if (n->loss != GRAPH_LOSS_SOFTMAX)
+		n->smooth = 0;
+}
+
 static int
 call_layer(lua_State *L)
 {
@@ -317,6 +327,8 @@ call_layer(lua_State *L)
 	n.in = in;
 	pack_arguments(L);
 	read_options(L, l, &n, read_positions(L, l, &n));
+	if (n.op == GRAPH_SOFTMAX && net->loss != NULL)
+		choose_loss(L, net, &n);
 	if (n.nin == 0)
 		return luaL_error(L, "%s: the first value must be a node", l->name);
 	if (l->global) {

@@ -20,6 +20,7 @@
 struct layer_net {
 	struct graph *graph;		/* NULL until the script calls data() */
 	uint32_t      c, h, w;		/* the image size requested; 0 0 0: the script's default */
+	const char   *loss;		/* the loss requested; NULL: the script's */
 	uint32_t      blocks;		/* blocks so far */
 	uint32_t      made[LAYER_KINDS];	/* nodes of each kind that got a default name */
 	bool	      nomem;		/* an allocation failed */

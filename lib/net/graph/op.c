@@ -174,6 +174,8 @@ shape_softmax(const struct graph *g, struct graph_node *n)
 		return err_fail(ERR_FORMAT, "'%s' is %ux%ux%u, not one number per class", first_input(g, n)->name, n->c,
 		    n->h,
 		    n->w);
+	if (n->loss != GRAPH_LOSS_SOFTMAX && n->smooth > 0)
+		return err_fail(ERR_FORMAT, "smooth is for the loss softmax");
 	return 0;
 }
 

@@ -246,6 +246,17 @@ locate_script(const char *name, char path[PATH_MAX])
 	return datadir_find(rel, path) < 0 ? refuse_name(name) : 0;
 }
 
+/* --loss: an option of every net, which the layer of the loss reads. */
+static void
+take_loss(struct run *run)
+{
+	for (uint32_t i = 0; i < run->nopt; i++)
+		if (strcmp(run->opt[i].key, "loss") == 0) {
+			run->read |= (uint64_t)1 << i;
+			run->net.loss = run->opt[i].value;
+		}
+}
+
 static int
 run_file(struct run *run, const char *path)
 {
@@ -297,6 +308,7 @@ script_run(const char *name, uint32_t c, uint32_t h, uint32_t w, uint32_t classe
 	if ((c != 0 || h != 0 || w != 0) && !op_fits(c, h, w))
 		return err_fail(ERR_ARG, "--shape: %ux%ux%u is not from 1 to %u numbers; choose a smaller one", c, h,
 		    w, GRAPH_FLOATS);
+	take_loss(&run);
 	if ((e = locate_script(name, path)) == 0 && (e = run_file(&run, path)) == 0)
 		*g = run.net.graph;
 	else

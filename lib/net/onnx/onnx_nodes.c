@@ -408,14 +408,16 @@ pass_data(struct onnx *o, uint32_t i)
 	return 0;
 }
 
-/* The last node: its input or the softmax of it, under the output's name. */
+/* The last node: its input, or what the loss makes of it, under the output's name. */
 static void
 put_loss(struct onnx *o, uint32_t i, const char *out, bool logits)
 {
 	struct text x = flatten_value(o, input_of(o, i));
-	size_t at = onnx_begin(&o->p, logits ? "Identity" : "Softmax", out, ONNX_IN(x.s));
+	enum graph_loss loss = logits ? GRAPH_LOSS_SQUARED : o->g->node[i].loss;
+	size_t at = onnx_begin(&o->p, loss == GRAPH_LOSS_SQUARED ? "Identity" : loss == GRAPH_LOSS_SIGMOID ?
+	    "Sigmoid" : "Softmax", out, ONNX_IN(x.s));
 
-	if (!logits)
+	if (loss == GRAPH_LOSS_SOFTMAX)
 		onnx_whole(&o->p, "axis", 1);
 	onnx_end(&o->p, at);
 }
@@ -440,7 +442,8 @@ int
 onnx_nodes(const struct graph *g, bool logits, struct buf *out)
 {
 	const struct graph_node *x = &g->node[0];
-	const char *last = logits ? "logits" : "probabilities";
+	const char *last = logits ? "logits" : g->node[g->n - 1].loss == GRAPH_LOSS_SQUARED ? "values" :
+	    "probabilities";
 	struct onnx o = { .g = g, .p = { .b = *out }, .as = calloc(g->n, sizeof(*o.as)), .form = calloc(g->n, 1) };
 	int e = o.as == NULL || o.form == NULL ? err_nomem() : 0;
 

@@ -1,6 +1,6 @@
 /*
- * kernel_softmax - probabilities and loss from scores, as in ref_softmax.c, and a test for finite
- * values.
+ * kernel_softmax - probabilities and loss from scores, as in ref_softmax.c and ref_target.c, and a test for
+ * finite values.
  */
 #ifndef ENGINE_CUDA_KERNEL_KERNEL_SOFTMAX_H
 #define ENGINE_CUDA_KERNEL_KERNEL_SOFTMAX_H
@@ -13,7 +13,8 @@ struct kernel_label {
 
 /*
  * Index: sample. prob [n, c], the loss, and the number of classes before y, the lower of equals
- * first. If prob is NaN all classes are before y.
+ * first. If prob is NaN all classes are before y.  With targets the rank is 0 if all outputs are on
+ * their targets' side of 1/2, else beyond the first five.
  */
 struct kernel_softmax {
 	struct kernel_view x;
@@ -21,7 +22,27 @@ struct kernel_softmax {
 	float	*prob, *loss;
 	uint32_t *rank;
 	float	 smooth;
+	const float *target;	/* [n, c]; NULL: samples have classes */
+	int	 squared;	/* with targets: the loss is the squared error, else sigmoid cross-entropy */
 };
+
+KERNEL_BODY void
+kernel_targets_at(const struct kernel_softmax *a, uint32_t i, int type)
+{
+	uint32_t c = a->x.c, right = !a->squared;
+	double sum = 0;
+
+	for (uint32_t k = 0; k < c; k++) {
+		float x = kernel_at(a->x, i, k, type), t = a->target[(size_t)i * c + k], away = x - t;
+		float p = a->squared ? x : 1 / (1 + expf(-x));
+
+		a->prob[(size_t)i * c + k] = p;
+		sum += a->squared ? away * away : (x > 0 ? x : 0) - x * t + log1pf(expf(-fabsf(x)));
+		right &= t >= 0.5f ? p >= 0.5f : p < 0.5f;
+	}
+	a->loss[i] = (float)((double)a->label[i].weight * sum / c);
+	a->rank[i] = right ? 0 : c + 5;
+}
 
 KERNEL_BODY void
 kernel_softmax_at(const struct kernel_softmax *a, uint32_t i, int type)
@@ -31,6 +52,10 @@ kernel_softmax_at(const struct kernel_softmax *a, uint32_t i, int type)
 	float *prob = a->prob + (size_t)i * c, top = kernel_at(a->x, i, 0, type);
 	double sum = 0, scores = 0, aimed;
 
+	if (a->target != NULL) {
+		kernel_targets_at(a, i, type);
+		return;
+	}
 	for (uint32_t k = 1; k < c; k++) {
 		float x = kernel_at(a->x, i, k, type);
 
@@ -55,13 +80,15 @@ kernel_softmax_at(const struct kernel_softmax *a, uint32_t i, int type)
 	a->rank[i] = rank;
 }
 
-/* dx = weight scale (p - q).  Index: sample c + class. */
+/* dx = weight scale (p - q), or that of ref_target.c.  Index: sample c + class. */
 struct kernel_softmax_back {
 	const float *prob;
 	const struct kernel_label *label;
 	struct kernel_view dx;
 	float	 smooth;
 	const float *scale;	/* NULL: 1 */
+	const float *target;	/* [n, c]; NULL: samples have classes */
+	int	 squared;	/* with targets: the loss is the squared error, else sigmoid cross-entropy */
 };
 
 KERNEL_BODY void
@@ -71,6 +98,11 @@ kernel_softmax_back_at(const struct kernel_softmax_back *a, uint32_t i, int type
 	const struct kernel_label *l = &a->label[n];
 	float sure = 1 - a->smooth, q = a->smooth / (float)c;
 
+	if (a->target != NULL) {
+		q = (a->squared ? 2 : 1) * l->weight / (float)c;
+		kernel_set(a->dx, n, k, q * (a->prob[i] - a->target[i]) * (a->scale != NULL ? *a->scale : 1), type);
+		return;
+	}
 	q += (k == (uint32_t)l->y ? sure * (1 - l->share) : 0) + (k == (uint32_t)l->other ? sure * l->share : 0);
 	kernel_set(a->dx, n, k, l->weight * (a->prob[i] - q) * (a->scale != NULL ? *a->scale : 1), type);
 }

@@ -13,7 +13,7 @@
 #define SCANNED	16384u	/* most records whose labels are read */
 
 void
-worker_look(const struct recs *r, struct worker_look *l)
+pworker_look(const struct recs *r, struct pworker_look *l)
 {
 	uint64_t looks = r == NULL ? 0 : r->count < WORKER_LOOKS ? r->count : WORKER_LOOKS;
 	struct recimg *reader;
@@ -21,7 +21,7 @@ worker_look(const struct recs *r, struct worker_look *l)
 	struct img size;
 	int e;
 
-	*l = (struct worker_look){ 0 };
+	*l = (struct pworker_look){ 0 };
 	if (looks == 0)
 		return;
 	if ((e = recimg_new(&reader, r, 3)) < 0)
@@ -48,7 +48,7 @@ asks_for_targets(const struct pworker *p)
 }
 
 void
-worker_choose_outputs(struct pworker *p, const struct worker_look *l)
+pworker_choose_outputs(struct pworker *p, const struct pworker_look *l)
 {
 	const struct batch_opt *d = &p->train.data;
 	uint32_t end = d->weighted && d->weight_at > d->label_at && d->weight_at < l->labels ? d->weight_at : l->labels;
@@ -58,7 +58,7 @@ worker_choose_outputs(struct pworker *p, const struct worker_look *l)
 }
 
 static bool
-are_alike(const struct worker_look *l)
+are_alike(const struct pworker_look *l)
 {
 	for (uint32_t i = 1; i < l->n; i++)
 		if (l->h[i] != l->h[0] || l->w[i] != l->w[0])
@@ -77,7 +77,7 @@ sizes_given(const struct pworker *p)
 }
 
 void
-worker_choose_shape(struct pworker *p, const struct worker_look *l)
+pworker_choose_shape(struct pworker *p, const struct pworker_look *l)
 {
 	struct graph *own, *g = NULL;
 	const struct graph_node *x;
@@ -105,7 +105,7 @@ worker_choose_shape(struct pworker *p, const struct worker_look *l)
 }
 
 void
-worker_choose_size(struct pworker *p, const struct graph *g, const struct worker_look *l)
+pworker_choose_size(struct pworker *p, const struct graph *g, const struct pworker_look *l)
 {
 	const struct graph_node *x = &g->node[0];
 	uint32_t side = x->h > x->w ? x->h : x->w;
@@ -130,7 +130,7 @@ worker_choose_size(struct pworker *p, const struct graph *g, const struct worker
 
 /* Refuses images none of which is large enough. */
 static void
-check_sizes(const struct pworker *p, const struct graph *g, const struct worker_look *l)
+check_sizes(const struct pworker *p, const struct graph *g, const struct pworker_look *l)
 {
 	const struct graph_node *x = &g->node[0];
 	struct aug a = p->train.data.aug;
@@ -197,7 +197,7 @@ check_labels(const struct pworker *p, const struct recs *r, const uint32_t *clas
 
 /* Refuses records that have fewer labels than the net has outputs. */
 static void
-check_targets(const struct pworker *p, const struct graph *g, const struct worker_look *l)
+check_targets(const struct pworker *p, const struct graph *g, const struct pworker_look *l)
 {
 	uint32_t at = p->train.data.label_at;
 
@@ -208,7 +208,7 @@ check_targets(const struct pworker *p, const struct graph *g, const struct worke
 }
 
 void
-worker_check_data(const struct pworker *p, const struct graph *g, const struct worker_look *l)
+pworker_check_data(const struct pworker *p, const struct graph *g, const struct pworker_look *l)
 {
 	check_sizes(p, g, l);
 	if (graph_targets(g) > 0) {

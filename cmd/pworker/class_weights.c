@@ -94,7 +94,7 @@ balance_weights(const struct batch_opt *d, float *weight, uint32_t classes)
 }
 
 float *
-worker_open_class_weights(const struct pworker *p, uint32_t classes)
+pworker_open_class_weights(const struct pworker *p, uint32_t classes)
 {
 	float *weight;
 

@@ -111,7 +111,7 @@ has_control(const struct names *names)
 
 /* Keeps names as lines, if they are distinct and can be stored and printed: metadata is UTF-8. */
 static void
-keep_names(struct worker_classes *k, const struct names *names)
+keep_names(struct pworker_classes *k, const struct names *names)
 {
 	struct buf text = { 0 };
 	int e = 0;
@@ -131,10 +131,10 @@ keep_names(struct worker_classes *k, const struct names *names)
 }
 
 void
-worker_open_classes(struct pworker *p, const char *weights, const struct graph *g)
+pworker_open_classes(struct pworker *p, const char *weights, const struct graph *g)
 {
 	struct train_opt *t = &p->train;
-	struct worker_classes *k = &p->class;
+	struct pworker_classes *k = &p->class;
 	struct names file = { 0 }, data = { 0 }, val = { 0 };
 	const char *unknown;
 	bool starts = p->mode == WORKER_TRAIN && t->resume == NULL;
@@ -164,7 +164,7 @@ worker_open_classes(struct pworker *p, const char *weights, const struct graph *
 }
 
 void
-worker_close_classes(struct worker_classes *k)
+pworker_close_classes(struct pworker_classes *k)
 {
 	names_free(&k->names);
 	free(k->text);

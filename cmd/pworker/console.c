@@ -12,7 +12,7 @@
 #define TOP5_CLASSES	50	/* least classes of a net whose top-5 accuracy says something */
 
 static void
-add_figures(struct progress_line *line, const struct worker_log *l, const struct train_event *ev)
+add_figures(struct progress_line *line, const struct pworker_log *l, const struct train_event *ev)
 {
 	progress_add(line, "loss %.4f", ev->loss);
 	if (ev->accuracy >= 0)
@@ -22,10 +22,10 @@ add_figures(struct progress_line *line, const struct worker_log *l, const struct
 }
 
 static void
-print_epoch_line(const struct worker_log *l, const struct train_event *ev)
+print_epoch_line(const struct pworker_log *l, const struct train_event *ev)
 {
 	struct progress_line line = { 0 };
-	uint64_t all = worker_log_steps(l);
+	uint64_t all = pworker_log_steps(l);
 	double ran = clk_s() - l->first_s;
 
 	progress_add(&line, "epoch %" PRIu64, ev->epoch + 1);
@@ -42,7 +42,7 @@ print_epoch_line(const struct worker_log *l, const struct train_event *ev)
 }
 
 void
-worker_log_console(struct worker_log *l, const struct train_event *ev)
+pworker_log_console(struct pworker_log *l, const struct train_event *ev)
 {
 	switch (ev->kind) {
 	case TRAIN_START:
@@ -51,7 +51,7 @@ worker_log_console(struct worker_log *l, const struct train_event *ev)
 		break;
 	case TRAIN_EPOCH:
 	case TRAIN_VALIDATION:
-		if (worker_log_speaks(l) && ev->samples > 0)
+		if (pworker_log_speaks(l) && ev->samples > 0)
 			print_epoch_line(l, ev);
 		break;
 	default:
@@ -61,7 +61,7 @@ worker_log_console(struct worker_log *l, const struct train_event *ev)
 }
 
 void
-worker_log_stopped(const struct worker_log *l)
+pworker_log_stopped(const struct pworker_log *l)
 {
 	if (l->rank != 0 || !isatty(STDERR_FILENO) || !isatty(STDOUT_FILENO))
 		return;

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 static void
-set_mode(struct pworker *p, enum worker_mode mode, const char *file)
+set_mode(struct pworker *p, enum pworker_mode mode, const char *file)
 {
 	if (p->mode != WORKER_TRAIN && p->mode != mode)
 		front_wrong("more than one of --eval, --predict and --statistics");
@@ -51,7 +51,7 @@ select_statistics(struct pworker *p, const char *option, char *file)
 	set_mode(p, WORKER_STATISTICS, file);
 }
 
-static const struct worker_option eval_options[] = {
+static const struct pworker_option eval_options[] = {
 	{ "confusion", WORKER_FLAG, WORKER_MEMBER(confusion), .needs = NEED_EVAL },
 	{ "eval", WORKER_VALUE, .apply = select_eval },
 	{ "final-views", WORKER_FLAG, WORKER_MEMBER(train.final_views), .needs = NEED_TRAINING | NEED_VIEWS },
@@ -76,7 +76,7 @@ settle_eval_options(struct pworker *p)
 	if (evaluates && data == NULL && p->nimage == 0 && (statistics || isatty(STDIN_FILENO)))
 		front_wrong("needs --data, or images after the options; --help shows the usage");
 	if (evaluates && p->net == NULL && p->noption > 0) {
-		worker_propose(p->option[0].key);
+		pworker_propose(p->option[0].key);
 		front_wrong("--%s: needs --net", p->option[0].key);
 	}
 	if (statistics && p->train.devices != NULL && strchr(p->train.devices, ',') != NULL)
@@ -84,7 +84,7 @@ settle_eval_options(struct pworker *p)
 	if (p->train.final_views && !p->train.views.flip && p->train.views.shift == 0)
 		front_wrong("--final-views: needs --flip or --shift");
 	if (p->train.final_views && (p->train.best || p->train.patience > 0)) {
-		if (worker_given(p, "final-views") == WORKER_GIVEN)
+		if (pworker_given(p, "final-views") == WORKER_GIVEN)
 			front_wrong("--final-views: does not go with --best and --patience, which compare epochs");
 		p->train.final_views = false;
 	}
@@ -92,7 +92,7 @@ settle_eval_options(struct pworker *p)
 		front_wrong("%s: images do not go with %s", p->image[0], data != NULL ? "--data" : "--statistics");
 }
 
-const struct worker_theme worker_eval_theme = { eval_options, settle_eval_options };
+const struct pworker_theme pworker_eval_theme = { eval_options, settle_eval_options };
 
 struct job {
 	uint32_t	 classes, top;
@@ -284,7 +284,7 @@ print_score(struct eval_opt *o, bool confusion, const struct names *names)
 
 /* Prints the `top` most probable classes or labels of each image, or all its values, a row each. */
 static void
-print_predictions(struct eval_opt *o, uint32_t top, struct recmaker *pics, const struct worker_classes *k)
+print_predictions(struct eval_opt *o, uint32_t top, struct recmaker *pics, const struct pworker_classes *k)
 {
 	const struct graph *g = o->weights->graph;
 	const struct names *names = &k->names;
@@ -370,7 +370,7 @@ load_weights(struct pworker *p, struct weights *f)
 			front_die(NULL, e);
 		return;
 	}
-	*f = (struct weights){ .graph = worker_net(p) };
+	*f = (struct weights){ .graph = pworker_net(p) };
 	f->w = calloc(f->graph->P + 1, sizeof(*f->w));
 	f->aux = calloc(f->graph->A + 1, sizeof(*f->aux));
 	if (f->w == NULL || f->aux == NULL)
@@ -409,7 +409,7 @@ open_images(struct pworker *p, const struct graph *g)
 		if (kind == RECMAKER_NAMES && classes)
 			front_wrong("--eval: names of images have no classes; give class folders or a .lst");
 	}
-	worker_open_classes(p, p->weights, g);
+	pworker_open_classes(p, p->weights, g);
 	if ((e = recmaker_open(&pics, path, p->nimage > 0 ? p->nimage : 1, classes, p->class.text)) < 0)
 		front_die(NULL, e);
 	return pics;
@@ -429,12 +429,12 @@ open_data(struct pworker *p, const struct graph *g, struct batch_opt *d, struct 
 	}
 	if (file != NULL && (e = conn_key_read(file, key)) < 0)
 		front_die(file, e);
-	d->recs = worker_open_records(d->path, file != NULL ? key : NULL);
-	worker_open_classes(p, p->weights, g);
+	d->recs = pworker_open_records(d->path, file != NULL ? key : NULL);
+	pworker_open_classes(p, p->weights, g);
 }
 
 int
-worker_evaluate(struct pworker *p)
+pworker_evaluate(struct pworker *p)
 {
 	struct train_opt *t = &p->train;
 	struct weights f;
@@ -443,18 +443,18 @@ worker_evaluate(struct pworker *p)
 	struct recmaker *pics;
 	float *mean;
 
-	worker_settle_batch(p);
+	pworker_settle_batch(p);
 	if (o.engine == NULL)
 		front_die("--engine", ERR_ARG);
 	load_weights(p, &f);
 	if (!p->no_average)
 		use_average(&f);
 	open_data(p, f.graph, &t->data, &pics);
-	mean = worker_open_preprocess(p, p->weights, f.graph, NULL);
+	mean = pworker_open_preprocess(p, p->weights, f.graph, NULL);
 	o.data = t->data;
 	o.data.aug.mean = mean;
 	o.data.aug.seed = t->seed;
-	if (worker_given(p, "top") == WORKER_GIVEN && f.graph->node[f.graph->n - 1].loss == GRAPH_LOSS_SQUARED)
+	if (pworker_given(p, "top") == WORKER_GIVEN && f.graph->node[f.graph->n - 1].loss == GRAPH_LOSS_SQUARED)
 		front_wrong("--top: needs probabilities; this net predicts values");
 	switch (p->mode) {
 	case WORKER_PREDICT:	print_predictions(&o, p->top > 0 ? p->top : 1, pics, &p->class); break;

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 static void
-write_text(const struct worker_log *l, const struct buf *text)
+write_text(const struct pworker_log *l, const struct buf *text)
 {
 	if (l->rows == NULL)
 		return;
@@ -26,7 +26,7 @@ write_text(const struct worker_log *l, const struct buf *text)
 }
 
 static void
-put_log_row(const struct worker_log *l, const struct tsv_row *r)
+put_log_row(const struct pworker_log *l, const struct tsv_row *r)
 {
 	struct buf line = { 0 };
 
@@ -37,7 +37,7 @@ put_log_row(const struct worker_log *l, const struct tsv_row *r)
 
 /* Returns true if rows cannot be written, and warns once. */
 static bool
-flush_rows(const struct worker_log *l)
+flush_rows(const struct pworker_log *l)
 {
 	if (l->rows == NULL || l->rows == stdout)
 		return front_log_lost();
@@ -50,7 +50,7 @@ flush_rows(const struct worker_log *l)
 
 /* Writes the traffic since the previous rows of it.  *in and *out do not count the start of the job. */
 static void
-log_traffic(struct worker_log *l, const struct train_event *ev, uint64_t *in, uint64_t *out)
+log_traffic(struct pworker_log *l, const struct train_event *ev, uint64_t *in, uint64_t *out)
 {
 	struct tsv_row r = tsv_blank(TSV_TRAFFIC, TSV_WORKER, l->rank, l->host);
 	struct buf text = { 0 };
@@ -88,7 +88,7 @@ log_traffic(struct worker_log *l, const struct train_event *ev, uint64_t *in, ui
 
 /* Writes a row for each device whose load is known. */
 static void
-log_devices(struct worker_log *l, const struct train_event *ev)
+log_devices(struct pworker_log *l, const struct train_event *ev)
 {
 	for (uint32_t k = 0; l->gpus != NULL && k < l->places; k++) {
 		struct tsv_row r = tsv_blank(TSV_LOAD, TSV_WORKER, l->rank, l->host);
@@ -104,7 +104,7 @@ log_devices(struct worker_log *l, const struct train_event *ev)
 }
 
 static void
-open_gpus(struct worker_log *l, const struct train_event *ev)
+open_gpus(struct pworker_log *l, const struct train_event *ev)
 {
 	const char *bus[SPLIT_MOST];
 
@@ -118,7 +118,7 @@ open_gpus(struct worker_log *l, const struct train_event *ev)
 }
 
 void
-worker_log_close(struct worker_log *l)
+pworker_log_close(struct pworker_log *l)
 {
 	gpuload_close(l->gpus);
 	lr_find_free(&l->rates);
@@ -129,7 +129,7 @@ worker_log_close(struct worker_log *l)
 
 /* Writes the load since the previous row of it. */
 static void
-log_load(struct worker_log *l, const struct train_event *ev)
+log_load(struct pworker_log *l, const struct train_event *ev)
 {
 	struct tsv_row r = tsv_blank(TSV_LOAD, TSV_WORKER, l->rank, l->host);
 	struct load now = load_now();
@@ -146,7 +146,7 @@ log_load(struct worker_log *l, const struct train_event *ev)
 }
 
 static void
-log_event_row(struct worker_log *l, const struct train_event *ev)
+log_event_row(struct pworker_log *l, const struct train_event *ev)
 {
 	static const enum tsv_event kind[] = { [TRAIN_START] = TSV_START, [TRAIN_STEP] = TSV_STEP,
 	    [TRAIN_EPOCH] = TSV_EPOCH, [TRAIN_VALIDATION] = TSV_VALIDATION, [TRAIN_SAVE] = TSV_SAVE,
@@ -189,7 +189,7 @@ log_event_row(struct worker_log *l, const struct train_event *ev)
 
 /* Whether this worker writes a row; one worker writes the figures of all. */
 static bool
-has_row(const struct worker_log *l, const struct train_event *ev)
+has_row(const struct pworker_log *l, const struct train_event *ev)
 {
 	switch (ev->kind) {
 	case TRAIN_BAD: case TRAIN_BEST: case TRAIN_EARLY: case TRAIN_FROM: case TRAIN_CACHE: case TRAIN_WAIT:
@@ -198,7 +198,7 @@ has_row(const struct worker_log *l, const struct train_event *ev)
 	case TRAIN_START:
 		return !ev->again;
 	case TRAIN_EPOCH: case TRAIN_VALIDATION:
-		return worker_log_speaks(l) && !l->finds;
+		return pworker_log_speaks(l) && !l->finds;
 	default:
 		return true;
 	}
@@ -225,7 +225,7 @@ put_value(struct buf *b, const char *key, const char *value)
 
 /* The head names all that a run depends on and that options need not say. */
 static void
-print_log_head(const struct worker_log *l, uint64_t epoch_steps, const char *device)
+print_log_head(const struct pworker_log *l, uint64_t epoch_steps, const char *device)
 {
 	const struct train_opt *t = l->train;
 	struct buf b = { 0 };
@@ -248,7 +248,7 @@ print_log_head(const struct worker_log *l, uint64_t epoch_steps, const char *dev
 }
 
 void
-worker_log_open(struct worker_log *l, const char *path, bool append)
+pworker_log_open(struct pworker_log *l, const char *path, bool append)
 {
 	char name[4096], rank[16] = "";
 
@@ -267,7 +267,7 @@ worker_log_open(struct worker_log *l, const char *path, bool append)
 
 /* A batch whose loss is NaN is left out, which is no reason for a warning here. */
 static void
-note_rate(struct worker_log *l, const struct train_event *ev)
+note_rate(struct pworker_log *l, const struct train_event *ev)
 {
 	int e = 1;
 
@@ -275,13 +275,13 @@ note_rate(struct worker_log *l, const struct train_event *ev)
 		front_die("--lr-find", e);
 	l->found |= e == 0;
 	if (ev->kind == TRAIN_FROM || ev->kind == TRAIN_WAIT || ev->kind == TRAIN_REMARK)
-		worker_log_say(l, ev);
+		pworker_log_say(l, ev);
 }
 
 void
-worker_log_event(void *arg, const struct train_event *ev)
+pworker_log_event(void *arg, const struct train_event *ev)
 {
-	struct worker_log *l = arg;
+	struct pworker_log *l = arg;
 
 	switch (ev->kind) {
 	case TRAIN_START:
@@ -304,11 +304,11 @@ worker_log_event(void *arg, const struct train_event *ev)
 	if (l->finds)
 		note_rate(l, ev);
 	else
-		worker_log_say(l, ev);
+		pworker_log_say(l, ev);
 	if (has_row(l, ev))
 		log_event_row(l, ev);
 	l->lost = flush_rows(l);
-	worker_log_progress(l, ev);
+	pworker_log_progress(l, ev);
 	if (l->gpus != NULL)
 		gpuload_sample(l->gpus, clk_s());
 }

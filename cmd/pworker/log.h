@@ -17,10 +17,10 @@
 
 #include <stdio.h>
 
-enum worker_style { WORKER_CONSOLE, WORKER_MXNET, WORKER_MXNET_2015, WORKER_TENSORFLOW };
+enum pworker_style { WORKER_CONSOLE, WORKER_MXNET, WORKER_MXNET_2015, WORKER_TENSORFLOW };
 
-struct worker_log {
-	enum worker_style style;	/* of the lines for people */
+struct pworker_log {
+	enum pworker_style style;	/* of the lines for people */
 	FILE	*rows;			/* NULL: none */
 	const struct train_opt *train;
 	const char *command, *net_options;	/* texts for the head of the rows */
@@ -53,25 +53,25 @@ struct worker_log {
 };
 
 /* The event function of struct train_opt; arg is the log. */
-void	worker_log_event(void *arg, const struct train_event *ev);
+void	pworker_log_event(void *arg, const struct train_event *ev);
 
 /* Sets rows: a file (of several workers: FILE.RANK), which a run that resumes extends; NULL: stdout, if no terminal. */
-void	worker_log_open(struct worker_log *l, const char *path, bool append);
+void	pworker_log_open(struct pworker_log *l, const char *path, bool append);
 /* Frees the memory of the log. */
-void	worker_log_close(struct worker_log *l);
+void	pworker_log_close(struct pworker_log *l);
 
 /* messages.c: lines for people.  Returns false if no style has the name. */
-bool	worker_log_style(const char *name, enum worker_style *style);
+bool	pworker_log_style(const char *name, enum pworker_style *style);
 /* Whether this worker reports figures that belong to an epoch: all workers share them if synchronous. */
-bool	worker_log_speaks(const struct worker_log *l);
-void	worker_log_say(struct worker_log *l, const struct train_event *ev);
+bool	pworker_log_speaks(const struct pworker_log *l);
+void	pworker_log_say(struct pworker_log *l, const struct train_event *ev);
 /* The result of a run that tries learning rates. */
-void	worker_log_rates(const struct worker_log *l);
+void	pworker_log_rates(const struct pworker_log *l);
 /* console.c: lines in tally's own words, and what remains after a signal. */
-void	worker_log_console(struct worker_log *l, const struct train_event *ev);
-void	worker_log_stopped(const struct worker_log *l);
+void	pworker_log_console(struct pworker_log *l, const struct train_event *ev);
+void	pworker_log_stopped(const struct pworker_log *l);
 /* progress.c: draws the progress on a terminal.  The steps of the whole run; 0: unknown. */
-uint64_t worker_log_steps(const struct worker_log *l);
-void	worker_log_progress(struct worker_log *l, const struct train_event *ev);
+uint64_t pworker_log_steps(const struct pworker_log *l);
+void	pworker_log_progress(struct pworker_log *l, const struct train_event *ev);
 
 #endif

@@ -91,15 +91,15 @@ main(int argc, char *argv[])
 		limit_spinning(argv);
 	mem_limit_heaps();
 	front_init(argv[0], usage, help);
-	worker_options(&p, argc, argv);
+	pworker_options(&p, argc, argv);
 	if (p.mode != WORKER_TRAIN)
-		status = worker_evaluate(&p);
+		status = pworker_evaluate(&p);
 	else if (p.print)
-		status = worker_print(&p);
+		status = pworker_print(&p);
 	else if (p.profile > 0)
-		status = worker_profile(&p);
+		status = pworker_profile(&p);
 	else
-		status = worker_run(&p, began_s);
-	worker_release(&p);
+		status = pworker_run(&p, began_s);
+	pworker_release(&p);
 	return status;
 }

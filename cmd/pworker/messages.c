@@ -17,18 +17,18 @@ static const char *const names[] = {
 };
 
 bool
-worker_log_style(const char *name, enum worker_style *style)
+pworker_log_style(const char *name, enum pworker_style *style)
 {
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strcmp(name, names[i]) == 0) {
-			*style = (enum worker_style)i;
+			*style = (enum pworker_style)i;
 			return true;
 		}
 	return false;
 }
 
 bool
-worker_log_speaks(const struct worker_log *l)
+pworker_log_speaks(const struct pworker_log *l)
 {
 	return !l->sync || l->rank == 0;
 }
@@ -61,7 +61,7 @@ metric_name(const struct train_event *ev)
 
 /* After every `frequent` steps: MXNet's Speedometer, or the line of TensorFlow's MNIST example. */
 static void
-print_speed(struct worker_log *l, const struct train_event *ev)
+print_speed(struct pworker_log *l, const struct train_event *ev)
 {
 	l->seconds += ev->seconds;
 	l->samples += (double)ev->samples;
@@ -87,7 +87,7 @@ print_speed(struct worker_log *l, const struct train_event *ev)
 }
 
 static void
-print_epoch(struct worker_log *l, const struct train_event *ev)
+print_epoch(struct pworker_log *l, const struct train_event *ev)
 {
 	const char *word = l->style == WORKER_MXNET_2015 ? "Iteration" : "Epoch";
 
@@ -95,7 +95,7 @@ print_epoch(struct worker_log *l, const struct train_event *ev)
 		l->seconds = l->samples = l->correct = 0;
 		l->batches = 0;
 	}
-	if (!worker_log_speaks(l))
+	if (!pworker_log_speaks(l))
 		return;
 	if (l->style == WORKER_TENSORFLOW && ev->kind == TRAIN_VALIDATION)
 		print_line("After %" PRIu64 " training steps, loss on validation is %g, %s is %g.",
@@ -109,7 +109,7 @@ print_epoch(struct worker_log *l, const struct train_event *ev)
 }
 
 void
-worker_log_rates(const struct worker_log *l)
+pworker_log_rates(const struct pworker_log *l)
 {
 	double lowest, steepest;
 
@@ -122,7 +122,7 @@ worker_log_rates(const struct worker_log *l)
 }
 
 void
-worker_log_say(struct worker_log *l, const struct train_event *ev)
+pworker_log_say(struct pworker_log *l, const struct train_event *ev)
 {
 	switch (ev->kind) {
 	case TRAIN_BAD:
@@ -159,7 +159,7 @@ worker_log_say(struct worker_log *l, const struct train_event *ev)
 		break;
 	case TRAIN_START:
 		if (l->style == WORKER_CONSOLE)
-			worker_log_console(l, ev);
+			pworker_log_console(l, ev);
 		if (l->style == WORKER_TENSORFLOW)
 			print_line("session started");
 		if (ev->again)
@@ -171,19 +171,19 @@ worker_log_say(struct worker_log *l, const struct train_event *ev)
 	case TRAIN_EPOCH:
 	case TRAIN_VALIDATION:
 		if (l->style == WORKER_CONSOLE)
-			worker_log_console(l, ev);
+			pworker_log_console(l, ev);
 		else
 			print_epoch(l, ev);
 		break;
 	case TRAIN_SAVE:
 		snprintf(l->saved, sizeof(l->saved), "%s", ev->text);
 		if (l->style == WORKER_CONSOLE)
-			worker_log_console(l, ev);
+			pworker_log_console(l, ev);
 		else
 			print_line("Saved checkpoint to \"%s\"", ev->text);
 		break;
 	case TRAIN_END:
-		if (l->trained == 0 && worker_log_speaks(l) && ((l->steps > 0 && ev->step >= l->steps) ||
+		if (l->trained == 0 && pworker_log_speaks(l) && ((l->steps > 0 && ev->step >= l->steps) ||
 		    (l->epoch_steps > 0 && ev->step / l->epoch_steps >= l->epochs)))
 			front_say("trained nothing: %" PRIu64 " steps are done already, as many as --%s asks for",
 			    ev->step, l->steps > 0 && ev->step >= l->steps ? "steps" : "epochs");

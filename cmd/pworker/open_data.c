@@ -27,7 +27,7 @@ report_mean_wait(void *arg, const char *whom)
 }
 
 struct recs *
-worker_open_records(const char *path, const uint8_t *key)
+pworker_open_records(const char *path, const uint8_t *key)
 {
 	struct recs *r;
 	int e;
@@ -98,7 +98,7 @@ use_preprocessing(struct pworker *p, const char *weights, struct preprocess *fil
 
 		if (f->option == NULL)
 			continue;
-		if (worker_given(p, f->option) == WORKER_ABSENT) {
+		if (pworker_given(p, f->option) == WORKER_ABSENT) {
 			memcpy(a, b, f->n * sizeof(*a));
 			continue;
 		}
@@ -147,7 +147,7 @@ use_net_defaults(struct pworker *p, const struct graph *g)
 	struct aug *a = &p->train.data.aug;
 
 	for (size_t i = 0; i < sizeof(option) / sizeof(*option); i++)
-		if (worker_given(p, option[i]) != WORKER_ABSENT)
+		if (pworker_given(p, option[i]) != WORKER_ABSENT)
 			return;
 	memcpy(a->mean_of, g->defaults.mean, sizeof(a->mean_of));
 	memcpy(a->std_of, g->defaults.std, sizeof(a->std_of));
@@ -156,7 +156,7 @@ use_net_defaults(struct pworker *p, const struct graph *g)
 }
 
 float *
-worker_open_preprocess(struct pworker *p, const char *weights, const struct graph *g, const struct worker_look *l)
+pworker_open_preprocess(struct pworker *p, const char *weights, const struct graph *g, const struct pworker_look *l)
 {
 	const struct graph_node *x = &g->node[0];
 	size_t bytes = (size_t)x->c * x->h * x->w * sizeof(float);
@@ -178,7 +178,7 @@ worker_open_preprocess(struct pworker *p, const char *weights, const struct grap
 		use_preprocessing(p, weights, &file);
 	} else if (p->mode == WORKER_TRAIN && !old) {
 		use_net_defaults(p, g);
-		worker_choose_size(p, g, l);
+		pworker_choose_size(p, g, l);
 	}
 	if (p->mean != NULL) {
 		mean = open_mean(p->mean, &p->train, g);
@@ -186,7 +186,7 @@ worker_open_preprocess(struct pworker *p, const char *weights, const struct grap
 		    memcmp(mean, file.mean_image, bytes) != 0))
 			report_difference(p, "mean", p->mean, weights, file.has_mean_image > 0 ?
 			    "another mean image" : "no mean image");
-	} else if (file.has_mean_image > 0 && worker_given(p, "mean-rgb") == WORKER_ABSENT) {
+	} else if (file.has_mean_image > 0 && pworker_given(p, "mean-rgb") == WORKER_ABSENT) {
 		mean = take_mean_image(weights, &file, x);
 	}
 	preprocess_free(&file);

@@ -58,7 +58,7 @@ print_version(struct pworker *p, const char *option, char *text)
 	exit(0);
 }
 
-static const struct worker_option main_options[] = {
+static const struct pworker_option main_options[] = {
 	{ "accumulate", WORKER_WHOLE, WORKER_MEMBER(train.accumulate), 1, 65536, .needs = NEED_TRAINING },
 	{ "data", WORKER_VALUE, .apply = add_data_path },
 	{ "data-key-file", WORKER_TEXT, WORKER_MEMBER(data_key), .needs = NEED_REMOTE },
@@ -83,27 +83,27 @@ settle_main_options(struct pworker *p)
 	if (p->mode != WORKER_TRAIN || (net && (data || p->print || p->profile > 0)))
 		return;
 	if (!net && p->noption > 0)
-		worker_propose(p->option[0].key);
+		pworker_propose(p->option[0].key);
 	if (!net && !data && !p->print && p->profile == 0)
 		front_missing(strchr((char *)p->command.p, ' ') != NULL ? 2 : 1, "--net and --data: are missing");
 	front_wrong("%s", net ? "--data: is missing; name the records to train on" :
 	    "--net: is missing; name a net such as resnet, or the path of a script");
 }
 
-static const struct worker_theme main_theme = { main_options, settle_main_options };
+static const struct pworker_theme main_theme = { main_options, settle_main_options };
 
-static const struct worker_theme *const theme[] = {
-	&worker_data_theme, &worker_device_theme, &worker_job_theme, &worker_eval_theme, &worker_checkpoint_theme,
-	&worker_learn_theme, &worker_net_theme, &worker_log_theme, &main_theme
+static const struct pworker_theme *const theme[] = {
+	&pworker_data_theme, &pworker_device_theme, &pworker_job_theme, &pworker_eval_theme, &pworker_checkpoint_theme,
+	&pworker_learn_theme, &pworker_net_theme, &pworker_log_theme, &main_theme
 };
 #define THEMES	(sizeof(theme) / sizeof(*theme))
 
 /* The i-th row of all tables, or NULL after the last. */
-static const struct worker_option *
+static const struct pworker_option *
 get_option(size_t i)
 {
 	for (size_t k = 0; k < THEMES; k++)
-		for (const struct worker_option *o = theme[k]->options; o->name != NULL; o++)
+		for (const struct pworker_option *o = theme[k]->options; o->name != NULL; o++)
 			if (i-- == 0)
 				return o;
 	return NULL;
@@ -112,7 +112,7 @@ get_option(size_t i)
 static void
 list_long_options(struct option *longs)
 {
-	const struct worker_option *o;
+	const struct pworker_option *o;
 
 	for (int i = 0; (o = get_option((size_t)i)) != NULL; i++) {
 		assert(i < WORKER_OPTIONS);
@@ -122,7 +122,7 @@ list_long_options(struct option *longs)
 }
 
 const char *
-worker_nearest(const char *word)
+pworker_nearest(const char *word)
 {
 	struct option longs[WORKER_OPTIONS + 1] = { { 0 } };
 
@@ -130,21 +130,21 @@ worker_nearest(const char *word)
 	return front_nearest(word, longs);
 }
 
-enum worker_given
-worker_given(const struct pworker *p, const char *option)
+enum pworker_given
+pworker_given(const struct pworker *p, const char *option)
 {
-	const struct worker_option *o;
+	const struct pworker_option *o;
 
 	for (size_t i = 0; (o = get_option(i)) != NULL; i++)
 		if (strcmp(o->name, option) == 0)
-			return (enum worker_given)p->given[i];
+			return (enum pworker_given)p->given[i];
 	assert(!"a name of an option");
 	return WORKER_ABSENT;
 }
 
 /* Reads 1 to max numbers with commas between them, and returns how many. */
 static uint32_t
-parse_numbers(const struct worker_option *o, const char *option, char *text, float *v, uint32_t max)
+parse_numbers(const struct pworker_option *o, const char *option, char *text, float *v, uint32_t max)
 {
 	uint32_t n = 0;
 
@@ -155,7 +155,7 @@ parse_numbers(const struct worker_option *o, const char *option, char *text, flo
 }
 
 static void
-set_whole(const struct worker_option *o, const char *option, const char *text, void *to)
+set_whole(const struct pworker_option *o, const char *option, const char *text, void *to)
 {
 	int64_t hi = o->hi < 0x1p63 ? (int64_t)o->hi : INT64_MAX, v = front_num(option, text, (int64_t)o->lo, hi);
 
@@ -168,7 +168,7 @@ set_whole(const struct worker_option *o, const char *option, const char *text, v
 }
 
 static void
-set_real(const struct worker_option *o, const char *option, const char *text, void *to)
+set_real(const struct pworker_option *o, const char *option, const char *text, void *to)
 {
 	double v = front_real(option, text, o->lo, o->hi);
 
@@ -180,7 +180,7 @@ set_real(const struct worker_option *o, const char *option, const char *text, vo
 
 /* LO,HI, or one number for both. */
 static void
-set_range(const struct worker_option *o, const char *option, char *text, struct aug_range *to)
+set_range(const struct pworker_option *o, const char *option, char *text, struct aug_range *to)
 {
 	float v[2];
 
@@ -193,7 +193,7 @@ set_range(const struct worker_option *o, const char *option, char *text, struct 
 
 /* R,G,B, or one number for all. */
 static void
-set_channels(const struct worker_option *o, const char *option, char *text, float to[3])
+set_channels(const struct pworker_option *o, const char *option, char *text, float to[3])
 {
 	uint32_t n = parse_numbers(o, option, text, to, 3);
 
@@ -204,7 +204,7 @@ set_channels(const struct worker_option *o, const char *option, char *text, floa
 }
 
 static void
-apply_option(struct pworker *p, const struct worker_option *o, char *text)
+apply_option(struct pworker *p, const struct pworker_option *o, char *text)
 {
 	void *to = (char *)p + o->at;
 	char option[64];
@@ -272,7 +272,7 @@ check_needs(const struct pworker *p)
 		{ NEED_FILE, d->path == NULL || !recs_stream_is(d->path),
 		    "does not go with a pipe, which can be read only once" },
 	};
-	const struct worker_option *o;
+	const struct pworker_option *o;
 
 	for (size_t i = 0; (o = get_option(i)) != NULL; i++)
 		for (size_t k = 0; p->given[i] == WORKER_GIVEN && k < sizeof(rule) / sizeof(*rule); k++) {
@@ -320,10 +320,10 @@ take_operand(struct pworker *p, int argc, char *argv[])
 }
 
 void
-worker_options(struct pworker *p, int argc, char *argv[])
+pworker_options(struct pworker *p, int argc, char *argv[])
 {
 	struct option longs[WORKER_OPTIONS + 1] = { { 0 } };
-	const struct worker_option *o;
+	const struct pworker_option *o;
 	int c;
 
 	*p = (struct pworker){ .frequent = 50,
@@ -343,7 +343,7 @@ worker_options(struct pworker *p, int argc, char *argv[])
 		else if (c == '?' && optopt != 0 && optopt < FIRST)	/* a letter; else 0, or a row */
 			front_wrong("-%c: not an option of pworker", optopt);
 		else if (o == NULL || is_short(o->name, argv))
-			worker_net_option(p, argc, argv);
+			pworker_net_option(p, argc, argv);
 		else if (optarg != NULL && *optarg == 0)
 			front_wrong("--%s: the value is empty", o->name);
 		else {
@@ -361,7 +361,7 @@ worker_options(struct pworker *p, int argc, char *argv[])
 }
 
 void
-worker_release(struct pworker *p)
+pworker_release(struct pworker *p)
 {
 	buf_free(&p->data);
 	buf_free(&p->command);
@@ -373,13 +373,13 @@ worker_release(struct pworker *p)
 	free(p->found);
 	free(p->list);
 	rename_free(p->start_rename);
-	worker_close_classes(&p->class);
+	pworker_close_classes(&p->class);
 	if (autotune_cache_close(p->autotune) < 0)
 		front_say("--autotune: the kernels chosen are not stored: %s", err_line());
 }
 
 void
-worker_help(const char *text)
+pworker_help(const char *text)
 {
 	fputs(text, stdout);
 	front_flush();

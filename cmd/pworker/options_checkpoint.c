@@ -26,7 +26,7 @@ static void
 print_keep_help(struct pworker *p, const char *option, char *text)
 {
 	(void)p, (void)option, (void)text;
-	worker_help(help);
+	pworker_help(help);
 }
 
 static void
@@ -39,7 +39,7 @@ add_start_rename(struct pworker *p, const char *option, char *rule)
 	p->train.start_rename = p->start_rename;
 }
 
-static const struct worker_option checkpoint_options[] = {
+static const struct pworker_option checkpoint_options[] = {
 	{ "best", WORKER_FLAG, WORKER_MEMBER(train.best), .needs = NEED_TRAINING },
 	{ "cut", WORKER_WHOLE, WORKER_MEMBER(train.cut), 0, UINT32_MAX, .needs = NEED_TRAINING | NEED_FILE },
 	{ "cut-dir", WORKER_TEXT, WORKER_MEMBER(cut_dir), .needs = NEED_TRAINING | NEED_FILE },
@@ -59,7 +59,7 @@ static void
 settle_cuts(struct pworker *p)
 {
 	struct train_opt *t = &p->train;
-	bool none = worker_given(p, "cut") && t->cut == 0;
+	bool none = pworker_given(p, "cut") && t->cut == 0;
 	const char *base = t->save != NULL ? strrchr(t->save, '/') : NULL;
 
 	if (none && p->cut_dir != NULL)
@@ -81,8 +81,8 @@ settle_checkpoint_options(struct pworker *p)
 		front_wrong("--resume-last: needs --save");
 	if (p->train.keep > 0 && p->train.save == NULL)
 		front_wrong("--keep: needs --save");
-	if ((worker_given(p, "cut") || p->cut_dir != NULL) && p->train.save == NULL)
-		front_wrong("--%s: needs --save", worker_given(p, "cut") ? "cut" : "cut-dir");
+	if ((pworker_given(p, "cut") || p->cut_dir != NULL) && p->train.save == NULL)
+		front_wrong("--%s: needs --save", pworker_given(p, "cut") ? "cut" : "cut-dir");
 	settle_cuts(p);
 	if (p->train.best && (p->train.save == NULL || p->train.val == NULL))
 		front_wrong("--best: needs --save and --val");
@@ -90,7 +90,7 @@ settle_checkpoint_options(struct pworker *p)
 		front_wrong("--patience: needs --val");
 }
 
-const struct worker_theme worker_checkpoint_theme = { checkpoint_options, settle_checkpoint_options };
+const struct pworker_theme pworker_checkpoint_theme = { checkpoint_options, settle_checkpoint_options };
 
 static void
 report_refused_cut(void *silent, const char *why)
@@ -104,7 +104,7 @@ report_refused_cut(void *silent, const char *why)
  * on from its memory, and takes only preprocessing and classes from the checkpoint.
  */
 void
-worker_find_last(struct pworker *p)
+pworker_find_last(struct pworker *p)
 {
 	struct train_opt *t = &p->train;
 	uint64_t step;

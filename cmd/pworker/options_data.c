@@ -32,7 +32,7 @@ static void
 print_data_help(struct pworker *p, const char *option, char *text)
 {
 	(void)p, (void)option, (void)text;
-	worker_help(help);
+	pworker_help(help);
 }
 
 /* ram is half of the memory that is free; ram:MB; device. */
@@ -89,7 +89,7 @@ parse_weight_at(struct pworker *p, const char *option, char *text)
 #define DATA(m)	WORKER_MEMBER(train.data.m)
 #define AUG(m)	WORKER_MEMBER(train.data.aug.m)
 
-static const struct worker_option data_options[] = {
+static const struct pworker_option data_options[] = {
 	{ "alt-mirror", WORKER_FLAG, AUG(alt_mirror) },
 	{ "aspect-ratio", WORKER_RANGE, AUG(aspect), 0.01, 100 },
 	{ "brightness", WORKER_REAL, AUG(brightness), 0, 10 },
@@ -159,4 +159,4 @@ settle_data_options(struct pworker *p)
 		front_wrong("--alt-mirror: does not go with --rand-mirror");
 }
 
-const struct worker_theme worker_data_theme = { data_options, settle_data_options };
+const struct pworker_theme pworker_data_theme = { data_options, settle_data_options };

@@ -17,7 +17,7 @@ parse_dtype(struct pworker *p, const char *option, char *text)
 		front_wrong("%s: '%.64s' is none of f32, tf32, bf16 and f16", option, text);
 }
 
-static const struct worker_option device_options[] = {
+static const struct pworker_option device_options[] = {
 	{ "autotune", WORKER_FLAG, WORKER_MEMBER(train.tune.measure) },
 	{ "deterministic", WORKER_FLAG, WORKER_MEMBER(train.tune.deterministic) },
 	{ "devices", WORKER_TEXT, WORKER_MEMBER(train.devices) },
@@ -77,4 +77,4 @@ settle_device_options(struct pworker *p)
 		front_wrong("--devices: does not go with --engine, since it names the engines");
 }
 
-const struct worker_theme worker_device_theme = { device_options, settle_device_options };
+const struct pworker_theme pworker_device_theme = { device_options, settle_device_options };

@@ -60,7 +60,7 @@ parse_batch(struct pworker *p, const char *option, char *text)
 	p->nbatch = n;
 }
 
-static const struct worker_option job_options[] = {
+static const struct pworker_option job_options[] = {
 	{ "async", WORKER_ACTION, .apply = select_async, .needs = NEED_TRAINING },
 	{ "batch", WORKER_VALUE, .apply = parse_batch },
 	{ "key-file", WORKER_TEXT, WORKER_MEMBER(key) },
@@ -85,10 +85,10 @@ settle_job_options(struct pworker *p)
 		front_wrong("--state: needs --servers");
 }
 
-const struct worker_theme worker_job_theme = { job_options, settle_job_options };
+const struct pworker_theme pworker_job_theme = { job_options, settle_job_options };
 
 uint32_t
-worker_largest_batch(const struct pworker *p)
+pworker_largest_batch(const struct pworker *p)
 {
 	uint32_t most = p->batch != NULL ? 0 : p->train.data.batch;
 
@@ -98,7 +98,7 @@ worker_largest_batch(const struct pworker *p)
 }
 
 void
-worker_settle_batch(struct pworker *p)
+pworker_settle_batch(struct pworker *p)
 {
 	struct train_opt *t = &p->train;
 	bool alike = true;
@@ -150,7 +150,7 @@ find_tracker(const struct pworker *p, struct rendezvous_env *env)
 }
 
 struct rendezvous *
-worker_join_rendezvous(struct pworker *p, uint8_t *key)
+pworker_join_rendezvous(struct pworker *p, uint8_t *key)
 {
 	struct worker_opt *ps = &p->train.ps;
 	struct rendezvous_env env;
@@ -172,6 +172,6 @@ worker_join_rendezvous(struct pworker *p, uint8_t *key)
 		ps->rank = env.rank;
 		ps->nworkers = env.workers;
 	}
-	worker_settle_batch(p);
+	pworker_settle_batch(p);
 	return m;
 }

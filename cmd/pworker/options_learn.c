@@ -40,7 +40,7 @@ static void
 print_learn_help(struct pworker *p, const char *option, char *text)
 {
 	(void)p, (void)option, (void)text;
-	worker_help(help);
+	pworker_help(help);
 }
 
 /* A number between 0 and 1: either bound would make an average of one summand. */
@@ -69,7 +69,7 @@ add_group_rule(struct pworker *p, const char *option, char *rule)
 }
 
 static void
-set_average(struct worker_learn *l, enum average_kind kind)
+set_average(struct pworker_learn *l, enum average_kind kind)
 {
 	if (l->average.kind != AVERAGE_NONE && l->average.kind != kind)
 		front_wrong("--%s: does not go with --%s", average_name(kind), average_name(l->average.kind));
@@ -137,7 +137,7 @@ parse_optimizer(struct pworker *p, const char *option, char *text)
 
 #define LEARN(m) WORKER_MEMBER(learn.m)
 
-static const struct worker_option learn_options[] = {
+static const struct pworker_option learn_options[] = {
 	{ "beta2", WORKER_REAL, LEARN(beta2), 0, 1, .needs = NEED_TRAINING },
 	{ "clip", WORKER_REAL, LEARN(clip), 0, 1e30, .needs = NEED_TRAINING },
 	{ "clip-norm", WORKER_REAL, LEARN(clip_norm), 0, 1e30, .needs = NEED_TRAINING },
@@ -198,7 +198,7 @@ check_rule(const struct pworker *p)
 	struct buf b = { 0 };
 
 	for (size_t i = 0; i < sizeof(used) / sizeof(*used); i++)
-		if (worker_given(p, used[i].option) == WORKER_GIVEN && (used[i].rules & (1u << p->learn.rule)) == 0) {
+		if (pworker_given(p, used[i].option) == WORKER_GIVEN && (used[i].rules & (1u << p->learn.rule)) == 0) {
 			list_rule_names(used[i].rules, &b);
 			front_wrong("--%s: needs --optimizer %s, not %s", used[i].option, (char *)b.p,
 			    opt_name(p->learn.rule));
@@ -207,7 +207,7 @@ check_rule(const struct pworker *p)
 
 /* With a rate of 1 the bias correction divides by 0, or the mean never sees a gradient. */
 static void
-check_means(const struct worker_learn *l, const struct opt_hyper *h)
+check_means(const struct pworker_learn *l, const struct opt_hyper *h)
 {
 	bool adam = l->rule == OPT_ADAM || l->rule == OPT_ADAMW;
 
@@ -225,10 +225,10 @@ check_epochs(const struct pworker *p)
 	const struct sched *s = &t->sched;
 	double epochs = (double)t->epochs;
 
-	if (worker_given(p, "swa") == WORKER_GIVEN && t->swa >= t->epochs)
+	if (pworker_given(p, "swa") == WORKER_GIVEN && t->swa >= t->epochs)
 		front_wrong("--swa: epoch %" PRIu64 ", counted from 0, is not reached with --epochs %" PRIu64, t->swa,
 		    t->epochs);
-	if (worker_given(p, "lr") != WORKER_GIVEN || t->ps.rank != 0 || p->mode != WORKER_TRAIN)
+	if (pworker_given(p, "lr") != WORKER_GIVEN || t->ps.rank != 0 || p->mode != WORKER_TRAIN)
 		return;
 	if (s->warmup > epochs)
 		front_say("--lr: a warm-up of %g epochs does not end with --epochs %" PRIu64, s->warmup, t->epochs);
@@ -267,7 +267,7 @@ settle_rate_search(struct pworker *p)
 	struct train_opt *t = &p->train;
 
 	for (size_t i = 0; i < sizeof(without) / sizeof(*without); i++)
-		if (worker_given(p, without[i]) == WORKER_GIVEN)
+		if (pworker_given(p, without[i]) == WORKER_GIVEN)
 			front_wrong("--lr-find: does not go with --%s", without[i]);
 	if (t->steps == 0)
 		t->steps = LR_FIND_STEPS;
@@ -287,12 +287,12 @@ static void
 settle_learn_options(struct pworker *p)
 {
 	struct opt_hyper *h = &p->train.ps.hyper;
-	struct worker_learn *l = &p->learn;
+	struct pworker_learn *l = &p->learn;
 
 	if (p->lr_find)
 		settle_rate_search(p);
 	opt_usual(l->rule, h);
-	if (worker_given(p, "lr") == WORKER_ABSENT)
+	if (pworker_given(p, "lr") == WORKER_ABSENT)
 		p->train.sched.base = default_rate(l->rule);
 	set_if_given(&h->momentum, l->momentum);
 	set_if_given(&h->beta2, l->beta2);
@@ -310,7 +310,7 @@ settle_learn_options(struct pworker *p)
 	check_rule(p);
 	check_means(l, h);
 	check_epochs(p);
-	if (worker_given(p, "wd-mult") == WORKER_GIVEN && l->wd == 0)
+	if (pworker_given(p, "wd-mult") == WORKER_GIVEN && l->wd == 0)
 		front_wrong("--wd-mult: has no effect with --wd 0");
 	if (hello_check(h, p->train.ps.slack) < 0)
 		front_wrong("%s: %s", l->average.kind == AVERAGE_SWA ? "--swa" : l->rule == OPT_LARS ? "--optimizer" :
@@ -320,4 +320,4 @@ settle_learn_options(struct pworker *p)
 	p->train.ps.mults = (const char *)l->mults.p;
 }
 
-const struct worker_theme worker_learn_theme = { learn_options, settle_learn_options };
+const struct pworker_theme pworker_learn_theme = { learn_options, settle_learn_options };

@@ -21,13 +21,13 @@ static void
 print_log_help(struct pworker *p, const char *option, char *text)
 {
 	(void)p, (void)option, (void)text;
-	worker_help(help);
+	pworker_help(help);
 }
 
 static void
 parse_style(struct pworker *p, const char *option, char *text)
 {
-	if (!worker_log_style(text, &p->style))
+	if (!pworker_log_style(text, &p->style))
 		front_wrong("%s: '%.64s' is none of console, mxnet, mxnet-2015 and tensorflow", option, text);
 }
 
@@ -58,7 +58,7 @@ parse_trace(struct pworker *p, const char *option, char *text)
 	}
 }
 
-static const struct worker_option log_options[] = {
+static const struct pworker_option log_options[] = {
 	{ "frequent", WORKER_WHOLE, WORKER_MEMBER(frequent), 1, 0x1p63, .needs = NEED_TRAINING },
 	{ "help-log", WORKER_ACTION, .apply = print_log_help },
 	{ "log", WORKER_TEXT, WORKER_MEMBER(log), .needs = NEED_TRAINING },
@@ -71,8 +71,8 @@ static const struct worker_option log_options[] = {
 static void
 settle_log_options(struct pworker *p)
 {
-	if (worker_given(p, "log-style") == WORKER_ABSENT)
+	if (pworker_given(p, "log-style") == WORKER_ABSENT)
 		p->style = isatty(STDOUT_FILENO) ? WORKER_CONSOLE : WORKER_MXNET;
 }
 
-const struct worker_theme worker_log_theme = { log_options, settle_log_options };
+const struct pworker_theme pworker_log_theme = { log_options, settle_log_options };

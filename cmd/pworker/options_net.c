@@ -43,7 +43,7 @@ parse_shape(struct pworker *p, const char *option, char *text)
 	front_shape(option, text, &p->c, &p->h, &p->w);
 }
 
-static const struct worker_option net_options[] = {
+static const struct pworker_option net_options[] = {
 	{ "classes", WORKER_WHOLE, WORKER_MEMBER(classes), 1, 1 << 24, .needs = NEED_NET },
 	{ "freeze", WORKER_VALUE, .apply = add_freeze, .needs = NEED_TRAINING },
 	{ "loss", WORKER_VALUE, .apply = add_loss, .needs = NEED_NET },
@@ -53,19 +53,19 @@ static const struct worker_option net_options[] = {
 	{ 0 }
 };
 
-const struct worker_theme worker_net_theme = { net_options, NULL };
+const struct pworker_theme pworker_net_theme = { net_options, NULL };
 
 void
-worker_propose(const char *option)
+pworker_propose(const char *option)
 {
-	const char *near = worker_nearest(option);
+	const char *near = pworker_nearest(option);
 
 	if (near != NULL)
 		front_wrong("--%s: no such option; did you mean --%s?", option, near);
 }
 
 void
-worker_net_option(struct pworker *p, int argc, char *argv[])
+pworker_net_option(struct pworker *p, int argc, char *argv[])
 {
 	char *key = argv[optind - 1], *value;
 
@@ -79,7 +79,7 @@ worker_net_option(struct pworker *p, int argc, char *argv[])
 	else if (optind < argc)
 		value = argv[optind++];
 	else {
-		worker_propose(key);
+		pworker_propose(key);
 		front_wrong("--%s: not an option of pworker; an option of a net needs a value", key);
 	}
 	p->option[p->noption++] = (struct script_opt){ key, value };
@@ -132,7 +132,7 @@ propose_option(const struct pworker *p)
 
 	for (uint32_t i = 0; i < p->noption && strstr(err_line(), "did you mean") == NULL; i++) {
 		snprintf(quoted, sizeof(quoted), "'%.64s'", p->option[i].key);
-		if (strstr(err_line(), quoted) != NULL && (near = worker_nearest(p->option[i].key)) != NULL)
+		if (strstr(err_line(), quoted) != NULL && (near = pworker_nearest(p->option[i].key)) != NULL)
 			front_wrong("%.*s; did you mean --%s?", n, err_line(), near);
 	}
 }
@@ -146,9 +146,9 @@ use_defaults(struct pworker *p, const struct graph *g)
 {
 	const struct graph_defaults *d = &g->defaults;
 
-	if (d->init[0] != 0 && worker_given(p, "init") == WORKER_ABSENT)
+	if (d->init[0] != 0 && pworker_given(p, "init") == WORKER_ABSENT)
 		p->train.init = d->init;
-	if (worker_given(p, "lr") != WORKER_ABSENT || (p->learn.rule != OPT_SGD && p->learn.rule != OPT_NESTEROV))
+	if (pworker_given(p, "lr") != WORKER_ABSENT || (p->learn.rule != OPT_SGD && p->learn.rule != OPT_NESTEROV))
 		return;
 	if (d->rate > 0)
 		p->train.sched.base = d->rate;
@@ -157,7 +157,7 @@ use_defaults(struct pworker *p, const struct graph *g)
 }
 
 struct graph *
-worker_net(struct pworker *p)
+pworker_net(struct pworker *p)
 {
 	struct graph *g;
 	int e = script_run(p->net, p->c, p->h, p->w, p->classes, p->option, p->noption, &g);

@@ -99,11 +99,11 @@ print_frozen(const struct graph *g, struct buf *out)
 }
 
 int
-worker_print(struct pworker *p)
+pworker_print(struct pworker *p)
 {
 	const struct engine *engine = p->batch != NULL ? engine_find(p->engine) : NULL;
 	struct buf text = { 0 };
-	struct graph *g = worker_net(p);
+	struct graph *g = pworker_net(p);
 	int e;
 
 	if (p->batch != NULL && engine == NULL)
@@ -113,7 +113,7 @@ worker_print(struct pworker *p)
 	fflush(stdout);
 	if (engine != NULL) {
 		p->train.ps.graph = g;
-		p->train.data.batch = worker_largest_batch(p);
+		p->train.data.batch = pworker_largest_batch(p);
 		print_plan(g, engine, &p->train);
 	}
 	front_flush();

@@ -140,9 +140,9 @@ print_comment(const struct pworker *p, const struct bench *b, const struct rows 
 }
 
 int
-worker_profile(struct pworker *p)
+pworker_profile(struct pworker *p)
 {
-	struct graph *g = worker_net(p);
+	struct graph *g = pworker_net(p);
 	struct bench b = { .engine = engine_find(p->engine), .graph = g };
 	struct buf text = { 0 };
 	struct rows r = { .graph = g, .steps = p->profile, .out = &text };
@@ -155,7 +155,7 @@ worker_profile(struct pworker *p)
 		front_die(NULL, e);
 	if (b.engine->profiler == NULL)
 		front_wrong("--profile: engine %s does not measure its layers; use --engine cpu", b.engine->name);
-	p->train.data.batch = worker_largest_batch(p);
+	p->train.data.batch = pworker_largest_batch(p);
 	open_bench(&b, &p->train);
 	time_steps(&b, 1);	/* fills caches and starts threads */
 	if ((e = b.engine->profiler->peaks(b.plan, &peaks)) < 0 || (e = b.engine->profiler->start(b.plan)) < 0)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 uint64_t
-worker_log_steps(const struct worker_log *l)
+pworker_log_steps(const struct pworker_log *l)
 {
 	uint64_t n = l->epochs * l->epoch_steps;
 
@@ -16,11 +16,11 @@ worker_log_steps(const struct worker_log *l)
 }
 
 static void
-draw_training_progress(struct worker_log *l, const struct train_event *ev)
+draw_training_progress(struct pworker_log *l, const struct train_event *ev)
 {
 	struct progress_line line = { 0 };
 	double ran = clk_s() - l->first_s;
-	uint64_t all = worker_log_steps(l);
+	uint64_t all = pworker_log_steps(l);
 
 	progress_add(&line, "epoch %" PRIu64, ev->epoch + 1);
 	if (l->epoch_steps > 0)
@@ -44,7 +44,7 @@ draw_training_progress(struct worker_log *l, const struct train_event *ev)
 }
 
 void
-worker_log_progress(struct worker_log *l, const struct train_event *ev)
+pworker_log_progress(struct pworker_log *l, const struct train_event *ev)
 {
 	switch (ev->kind) {
 	case TRAIN_START:

@@ -25,7 +25,7 @@ struct recs;
 struct rendezvous;
 
 /* The optimizer's options.  A number whose default depends on the rule is NAN if it was not given, turns 0. */
-struct worker_learn {
+struct pworker_learn {
 	enum opt_rule	 rule;
 	double		 momentum, beta2, eps, trust, wd, l1, clip, clip_norm;
 	uint32_t	 turns;
@@ -34,11 +34,11 @@ struct worker_learn {
 	struct buf	 mults;		/* text of ps/shard_plan.h */
 };
 
-enum worker_mode { WORKER_TRAIN, WORKER_EVAL, WORKER_PREDICT, WORKER_STATISTICS };
-enum worker_given { WORKER_ABSENT, WORKER_BY_RECIPE, WORKER_GIVEN };
+enum pworker_mode { WORKER_TRAIN, WORKER_EVAL, WORKER_PREDICT, WORKER_STATISTICS };
+enum pworker_given { WORKER_ABSENT, WORKER_BY_RECIPE, WORKER_GIVEN };
 
 /* The names of classes: classes.c. */
-struct worker_classes {
+struct pworker_classes {
 	struct names	 names;		/* of the classes of the net; empty: not known */
 	char		*text;		/* the same as lines, or NULL; owned */
 	bool		 foreign;	/* the labels of records to predict are other classes */
@@ -47,8 +47,8 @@ struct worker_classes {
 
 struct pworker {
 	struct train_opt train;
-	struct worker_learn learn;
-	enum worker_mode mode;
+	struct pworker_learn learn;
+	enum pworker_mode mode;
 	const char	*weights;	/* file to evaluate; NULL when training */
 	char		**image;	/* [nimage] operands: images to evaluate or predict */
 	struct buf	 operands;	/* the memory of image */
@@ -75,18 +75,18 @@ struct pworker {
 	struct buf	 command;	/* the command line as a shell would take it */
 	const char	*trace;		/* FILE, or NULL */
 	uint64_t	 trace_first, trace_steps;
-	enum worker_style style;	/* of the lines for people */
+	enum pworker_style style;	/* of the lines for people */
 	uint64_t	 profile;	/* steps to profile instead of training; 0: none */
 	bool		 print, resume_last, plain, lr_find;
-	struct worker_classes class;
+	struct pworker_classes class;
 	const char	*cut_dir;	/* DIR, or NULL */
 	char		*cuts;		/* the prefix of cuts; owned */
 	char		*found;		/* the checkpoint that --resume-last found, or NULL; owned */
-	uint8_t		 given[WORKER_OPTIONS];	/* enum worker_given of each row of all tables */
+	uint8_t		 given[WORKER_OPTIONS];	/* enum pworker_given of each row of all tables */
 };
 
 /* How the value of an option is read. */
-enum worker_option_kind {
+enum pworker_option_kind {
 	WORKER_FLAG,		/* no value; the bool becomes true */
 	WORKER_TEXT,		/* char pointer */
 	WORKER_WHOLE,		/* unsigned integer of any size, lo to hi */
@@ -117,9 +117,9 @@ enum worker_need {
 	NEED_EVAL = 16384		/* --eval */
 };
 
-struct worker_option {
+struct pworker_option {
 	const char	*name;
-	enum worker_option_kind kind;
+	enum pworker_option_kind kind;
 	size_t		 at, size;	/* the member of struct pworker */
 	double		 lo, hi;	/* bounds; hi of 2^63 and more: none */
 	void		(*apply)(struct pworker *p, const char *option, char *text);	/* option: with its hyphens */
@@ -127,92 +127,92 @@ struct worker_option {
 };
 #define WORKER_MEMBER(m) .at = offsetof(struct pworker, m), .size = sizeof(((struct pworker *)NULL)->m)
 
-struct worker_theme {
-	const struct worker_option *options;	/* the last has no name */
+struct pworker_theme {
+	const struct pworker_option *options;	/* the last has no name */
 	void	(*settle)(struct pworker *p);	/* runs after the last option; or NULL */
 };
 
-extern const struct worker_theme worker_checkpoint_theme, worker_data_theme, worker_device_theme, worker_eval_theme,
-    worker_job_theme, worker_learn_theme, worker_log_theme, worker_net_theme;
+extern const struct pworker_theme pworker_checkpoint_theme, pworker_data_theme, pworker_device_theme,
+    pworker_eval_theme, pworker_job_theme, pworker_learn_theme, pworker_log_theme, pworker_net_theme;
 
-/* options.c: fills p from the command line; worker_release() frees what that allocated. */
-void	 worker_options(struct pworker *p, int argc, char *argv[]);
-void	 worker_release(struct pworker *p);
+/* options.c: fills p from the command line; pworker_release() frees what that allocated. */
+void	 pworker_options(struct pworker *p, int argc, char *argv[]);
+void	 pworker_release(struct pworker *p);
 /* Whether an option, without its hyphens, is on the command line itself, or in a recipe alone. */
-enum worker_given worker_given(const struct pworker *p, const char *option);
+enum pworker_given pworker_given(const struct pworker *p, const char *option);
 /* Prints the help of one theme and exits. */
-void	 worker_help(const char *text) __attribute__((noreturn));
+void	 pworker_help(const char *text) __attribute__((noreturn));
 
 /*
  * options_net.c: the graph of --net, with its frozen arrays marked and their rules added to the job's.  Options that
  * are not given get the defaults of its script.
  */
-struct graph *worker_net(struct pworker *p);
+struct graph *pworker_net(struct pworker *p);
 /* Passes a long option that is not pworker's to the net: --layers 110 and --layers=110 are --net-opt layers=110. */
-void	 worker_net_option(struct pworker *p, int argc, char *argv[]);
+void	 pworker_net_option(struct pworker *p, int argc, char *argv[]);
 /* The option of pworker that is most like a word; NULL: none is. */
-const char *worker_nearest(const char *word);
+const char *pworker_nearest(const char *word);
 /* Refuses an option, without its hyphens, that is like one of pworker.  Returns if none is. */
-void	 worker_propose(const char *option);
+void	 pworker_propose(const char *option);
 
 /*
  * options_job.c: reads the job's key, and asks a tracker of dmlc for what the options leave open.  A server or a
  * scheduler of a tracker becomes pserver(1).  Returns NULL without a tracker.
  */
-struct rendezvous *worker_join_rendezvous(struct pworker *p, uint8_t *key);
+struct rendezvous *pworker_join_rendezvous(struct pworker *p, uint8_t *key);
 /* The largest batch of --batch, or the default. */
-uint32_t worker_largest_batch(const struct pworker *p);
+uint32_t pworker_largest_batch(const struct pworker *p);
 /* Sets the batch of this worker and of the others, as soon as rank and number of workers are known. */
-void	 worker_settle_batch(struct pworker *p);
+void	 pworker_settle_batch(struct pworker *p);
 
 /* options_checkpoint.c: worker 0 finds the checkpoint of --resume-last. */
-void	 worker_find_last(struct pworker *p);
+void	 pworker_find_last(struct pworker *p);
 
 /*
  * open_data.c: opens files, as record/recs.h names them, or the dataset server HOST:PORT.  key is the server's, or
  * NULL.  Returns NULL for a pipe, whose records have no numbers.
  */
-struct recs *worker_open_records(const char *path, const uint8_t *key);
+struct recs *pworker_open_records(const char *path, const uint8_t *key);
 /*
  * check_data.c: compares records with the net before the first step.  A look reads a few headers; a pipe is not looked
  * at.
  */
 #define WORKER_LOOKS	16
-struct worker_look {
+struct pworker_look {
 	uint32_t n, h[WORKER_LOOKS], w[WORKER_LOOKS];	/* sizes of images */
 	uint32_t labels;	/* of the last of these records */
 };
-void	 worker_look(const struct recs *r, struct worker_look *l);
+void	 pworker_look(const struct recs *r, struct pworker_look *l);
 /* Sets the number of outputs without --classes, if they are compared with labels: as many as records have. */
-void	 worker_choose_outputs(struct pworker *p, const struct worker_look *l);
+void	 pworker_choose_outputs(struct pworker *p, const struct pworker_look *l);
 /* Sets the shape of samples without --shape: smaller than the net's if all images are as small. */
-void	 worker_choose_shape(struct pworker *p, const struct worker_look *l);
+void	 pworker_choose_shape(struct pworker *p, const struct pworker_look *l);
 /* Sets --resize without options for sizes, if the images are smaller or much larger than samples. */
-void	 worker_choose_size(struct pworker *p, const struct graph *g, const struct worker_look *l);
+void	 pworker_choose_size(struct pworker *p, const struct graph *g, const struct pworker_look *l);
 /* Refuses records none of whose images gives a sample, and labels that are no classes of the net. */
-void	 worker_check_data(const struct pworker *p, const struct graph *g, const struct worker_look *l);
+void	 pworker_check_data(const struct pworker *p, const struct graph *g, const struct pworker_look *l);
 
 /*
  * classes.c: finds the names of classes, in the weights of a file (NULL: none) or else beside the records, and the
  * class that each label of the records stands for.  Refuses records with a class that the weights lack.
  */
-void	 worker_open_classes(struct pworker *p, const char *weights, const struct graph *g);
-void	 worker_close_classes(struct worker_classes *k);
+void	 pworker_open_classes(struct pworker *p, const char *weights, const struct graph *g);
+void	 pworker_close_classes(struct pworker_classes *k);
 /* class_weights.c: the weight of each class in the loss, which the caller frees; NULL without --class-weights. */
-float	*worker_open_class_weights(const struct pworker *p, uint32_t classes);
+float	*pworker_open_class_weights(const struct pworker *p, uint32_t classes);
 
 /*
  * Prepares images as the weights in `weights` were trained (NULL: as the options and the net's script say).  An option
  * given on the command line or by a recipe wins, and the difference is reported.  Returns the mean image [c,h,w] of the
  * net's input, read, made or from that file, which the caller frees; NULL: none.
  */
-float	*worker_open_preprocess(struct pworker *p, const char *weights, const struct graph *g,
-	    const struct worker_look *l);
+float	*pworker_open_preprocess(struct pworker *p, const char *weights, const struct graph *g,
+	    const struct pworker_look *l);
 
 /* The modes of pworker; each returns the exit status. */
-int	 worker_evaluate(struct pworker *p);			/* evaluate.c */
-int	 worker_print(struct pworker *p);			/* print_net.c */
-int	 worker_profile(struct pworker *p);			/* profile_net.c */
-int	 worker_run(struct pworker *p, double began_s);		/* run.c; clk_s() of the process's start */
+int	 pworker_evaluate(struct pworker *p);			/* evaluate.c */
+int	 pworker_print(struct pworker *p);			/* print_net.c */
+int	 pworker_profile(struct pworker *p);			/* profile_net.c */
+int	 pworker_run(struct pworker *p, double began_s);		/* run.c; clk_s() of the process's start */
 
 #endif

@@ -96,11 +96,11 @@ catch_signals(void)
 static void
 on_event(void *arg, const struct train_event *ev)
 {
-	const struct worker_log *l = arg;
+	const struct pworker_log *l = arg;
 
 	if (ev->kind == TRAIN_START)
 		catch_signals();
-	worker_log_event(arg, ev);
+	pworker_log_event(arg, ev);
 	if ((l->lost || l->found) && stop == 0)
 		stop = NO_SIGNAL;
 }
@@ -116,9 +116,9 @@ open_records(struct pworker *p, const uint8_t *key)
 	if (p->data_key != NULL && (e = conn_key_read(p->data_key, own)) < 0)
 		front_die(p->data_key, e);
 	key = p->data_key != NULL ? own : p->key != NULL ? key : NULL;
-	t->data.recs = worker_open_records(t->data.path, key);
+	t->data.recs = pworker_open_records(t->data.path, key);
 	if (t->val != NULL)
-		t->val_recs = worker_open_records(t->val, key);
+		t->val_recs = pworker_open_records(t->val, key);
 	if (t->val != NULL && t->val_recs == NULL)
 		front_wrong("--val: %s is a pipe, which cannot be read after each epoch", t->val);
 }
@@ -142,7 +142,7 @@ static int
 run_training(struct pworker *p, double began_s)
 {
 	struct train_opt *t = &p->train;
-	struct worker_log l = { .began = began_s, .rank = t->ps.rank, .nworkers = t->ps.nworkers,
+	struct pworker_log l = { .began = began_s, .rank = t->ps.rank, .nworkers = t->ps.nworkers,
 	    .sync = t->ps.slack == STALE_SYNC, .net = p->net, .engine = t->engine->name, .frequent = p->frequent,
 	    .style = p->style, .finds = p->lr_find, .epochs = t->epochs, .steps = t->steps };
 	struct buf options = { 0 };
@@ -156,7 +156,7 @@ run_training(struct pworker *p, double began_s)
 	l.net_options = (char *)options.p;
 	l.command = (char *)p->command.p;
 	l.train = t;
-	worker_log_open(&l, p->log, t->resume != NULL || p->resume_last || kept_began(t->kept, &step));
+	pworker_log_open(&l, p->log, t->resume != NULL || p->resume_last || kept_began(t->kept, &step));
 	start_signal_thread();
 	gethostname(l.host, sizeof(l.host) - 1);
 	signal(SIGPIPE, SIG_IGN);
@@ -172,10 +172,10 @@ run_training(struct pworker *p, double began_s)
 		front_say("--plain: nothing is encrypted, and anybody may take part");
 	e = train_run(t);
 	if (p->lr_find && stop <= 0 && (e == 0 || e == ERR_STOP))
-		worker_log_rates(&l);
+		pworker_log_rates(&l);
 	else if (e == ERR_STOP)
-		worker_log_stopped(&l);
-	worker_log_close(&l);
+		pworker_log_stopped(&l);
+	pworker_log_close(&l);
 	buf_free(&options);
 	if (e < 0 && e != ERR_STOP)
 		front_die(NULL, e);
@@ -217,15 +217,15 @@ hash_run(const struct train_opt *t)
 }
 
 int
-worker_run(struct pworker *p, double began_s)
+pworker_run(struct pworker *p, double began_s)
 {
 	struct train_opt *t = &p->train;
 	uint8_t key[CONN_KEY];
 	struct memory memory = { .fd = -1 };
 	struct kept kept = { 0 };
 	bool keeps = open_state(p, &memory);
-	struct rendezvous *others = worker_join_rendezvous(p, key);
-	struct worker_look look;
+	struct rendezvous *others = pworker_join_rendezvous(p, key);
+	struct pworker_look look;
 	struct graph *g;
 	float *mean, *weights;
 	int e;
@@ -235,20 +235,20 @@ worker_run(struct pworker *p, double began_s)
 	if (p->lr_find && t->ps.nworkers > 1)
 		front_wrong("--lr-find: runs in one worker, not in %u", t->ps.nworkers);
 	open_records(p, key);
-	worker_look(t->data.recs, &look);
-	worker_choose_outputs(p, &look);
-	worker_choose_shape(p, &look);
-	t->ps.graph = g = worker_net(p);
+	pworker_look(t->data.recs, &look);
+	pworker_choose_outputs(p, &look);
+	pworker_choose_shape(p, &look);
+	t->ps.graph = g = pworker_net(p);
 	if (keeps && (e = kept_open(&kept, &memory, hash_run(t))) < 0)
 		front_die(p->state, e);
 	t->kept = keeps ? &kept : NULL;
-	worker_find_last(p);
-	t->data.aug.mean = mean = worker_open_preprocess(p, t->resume != NULL ? t->resume : t->start, g, &look);
-	worker_open_classes(p, t->resume != NULL ? t->resume : t->start, g);
-	worker_check_data(p, g, &look);
+	pworker_find_last(p);
+	t->data.aug.mean = mean = pworker_open_preprocess(p, t->resume != NULL ? t->resume : t->start, g, &look);
+	pworker_open_classes(p, t->resume != NULL ? t->resume : t->start, g);
+	pworker_check_data(p, g, &look);
 	if (p->class_weights != NULL && graph_targets(g) > 0)
 		front_wrong("--class-weights: needs samples with one class, not --loss sigmoid or squared");
-	t->data.class_weight = weights = worker_open_class_weights(p, g->classes);
+	t->data.class_weight = weights = pworker_open_class_weights(p, g->classes);
 	e = run_training(p, kept_since(&kept, began_s));
 	recs_close(t->data.recs);
 	recs_close(t->val_recs);

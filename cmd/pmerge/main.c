@@ -94,7 +94,7 @@ struct args {
 	double		 tolerance;	/* below 0: not given */
 	uint32_t	 parts;
 	struct onnx_net	 net;
-	bool		 logits;
+	bool		 logits, exports;	/* exports: --rename to:TABLE */
 	int		 stop_fd, stopped;	/* -1: not open yet; the exit status after a signal, or 0 */
 	int		 verb;		/* its option, or 0 */
 	int		 state, average, kind;	/* -1: not given */
@@ -123,6 +123,7 @@ add_rule(struct args *a, const char *rule)
 		front_die("--rename", ERR_NOMEM);
 	if (rename_add(a->rename, rule) < 0)
 		front_wrong("--rename: %s", err_line());
+	a->exports |= strncmp(rule, "to:", 3) == 0;
 }
 
 static int
@@ -335,7 +336,8 @@ run_merge(struct args *a)
 	o->average = a->average >= 0 ? (enum merge_average)a->average : o->kind == TENSORS_SAFE ? MERGE_BOTH :
 	    MERGE_AVERAGES;
 	o->position = (o->n == 1 || o->share == NULL) && o->average == MERGE_BOTH;
-	o->state = a->state >= 0 ? a->state : o->position && o->kind == TENSORS_SAFE;
+	/* Programs whose names the arrays get do not know the state. */
+	o->state = a->state >= 0 ? a->state : o->position && o->kind == TENSORS_SAFE && !a->exports;
 	if (strcmp(a->out, "-") == 0 && isatty(STDOUT_FILENO))
 		front_wrong("weights cannot be written to a terminal; use -o FILE");
 	return finish_output(a, o->kind == TENSORS_ONNX ? onnx_make(o, &a->net, a->logits, a->out) :

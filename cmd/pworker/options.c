@@ -86,6 +86,9 @@ settle_main_options(struct pworker *p)
 		pworker_propose(p->option[0].key);
 	if (!net && !data && !p->print && p->profile == 0)
 		front_missing(strchr((char *)p->command.p, ' ') != NULL ? 2 : 1, "--net and --data: are missing");
+	if (!net && p->train.resume != NULL)
+		front_wrong("--net: is missing; --resume needs the net and options of the run, which the first line "
+		    "of its log has");
 	front_wrong("%s", net ? "--data: is missing; name the records to train on" :
 	    "--net: is missing; name a net such as resnet, or the path of a script");
 }

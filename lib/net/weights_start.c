@@ -95,7 +95,7 @@ report_no_match(const struct tensors *named, const struct graph *g, const struct
 	if (!known && named->n > 0)
 		return err_fail(ERR_FORMAT,
 		    "has none of the net's arrays: the net's first is %s, the file's is %.200s; see "
-		    "--start-rename", g->w[0].name, named->t[first].name);
+		    "--start-rename, as in from:torch-resnet", g->w[0].name, named->t[first].name);
 	return err_fail(ERR_FORMAT, "no tensor has the name and shape of an array of the net, whose options may be "
 	    "others: %.500s%s", (const char *)names->p, names->n > 500 ? " ..." : "");
 }

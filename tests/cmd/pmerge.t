@@ -70,6 +70,10 @@ status 1 "pmerge refuses a model with another number of classes" \
 like "$T/err" "^pmerge: tensor 'fc1_weight' does not fit the net: 10x[0-9]*, not 11x[0-9]*\$" \
 	"pmerge's error names the tensor that does not fit other classes"
 ok "a model that pmerge refuses leaves no file" [ ! -e no.onnx ]
+status 0 "pmerge gives arrays the names of another program" pmerge --rename to:torch-resnet -o ported.safetensors "$1"
+is "$(pmerge --list ported.safetensors | grep -c momentum)" 0 "weights for it come without the optimizer state, which that program does not know"
+status 0 "pmerge keeps the state on request" pmerge --state --rename to:torch-resnet -o ported.safetensors "$1"
+ok "the state has the names of its arrays" sh -c 'pmerge --list ported.safetensors | grep -q momentum'
 status 0 "pmerge accepts --split 3" pmerge --split 3 -o part "$2"
 status 0 "pmerge accepts --join of three parts" pmerge --join -o whole.safetensors part-*-of-00003.safetensors
 ok "pmerge --join restores the file that --split divided" cmp whole.safetensors "$2"
@@ -179,7 +183,7 @@ ok "options that pmerge refuses leave no file" [ ! -e x ]
 status 2 "--to refuses an unknown format" pmerge --to keras -o x "$2"
 status 2 "--net-opt refuses an option without a name" pmerge --to onnx --net-opt =3 -o x "$2"
 printf 'conv1.* conv1_*\n*.w *_weight\n' >table
-status 0 "pmerge --rename to: accepts a table" pmerge --rename to:./table -o theirs.safetensors "$2"
+status 0 "pmerge --rename to: accepts a table" pmerge --state --rename to:./table -o theirs.safetensors "$2"
 is "$(pmerge --list theirs.safetensors | cut -f 2 | grep -c '^conv1\.\|\.w$')" 6 "--rename to: gives the first names of its table"
 status 0 "pmerge --rename from: accepts the same table" pmerge --rename from:./table -o ours.safetensors theirs.safetensors
 status 0 "--rename from: restores the names" pmerge --diff "$2" ours.safetensors

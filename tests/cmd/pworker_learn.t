@@ -69,7 +69,7 @@ like "$T/err" '^pworker: [0-9]* arrays start from the file, all but fc1_weight \
 like "$T/err" ', bn1_moving_mean \(not there\),' "--start names the arrays that are not in the file"
 status 1 "--start refuses a file without any array of the net" train --start renamed.params --start-rename '.*=x' --steps 1
 like "$T/err" '^pworker: renamed\.params: has none of the net.s arrays: the net.s first is conv1_weight, '\
-'the file.s is [a-z0-9_.]*; see --start-rename$' "--start's error names an array of the net and one of the file"
+'the file.s is [a-z0-9_.]*; see --start-rename, as in from:torch-resnet$' "--start's error names an array of the net and one of the file"
 
 status 2 "--optimizer refuses an unknown name" train --optimizer sdg
 like "$T/err" "^pworker: --optimizer: 'sdg' is none of " "--optimizer's error quotes the unknown name"

@@ -158,7 +158,7 @@ write_queued(struct conn *c)
 {
 	int e = 0;
 
-	if (c->control.n > 0 && (e = conn_socket_write(c, &c->control)) < 0)
+	if ((c->control.n > 0 || conn_socket_held(c) > 0) && (e = conn_socket_write(c, &c->control)) < 0)
 		return e;
 	/* The answer must be on the socket, which nobody watches for writing from then on. */
 	if (c->shm_state == CONN_SHM_OFFERED && c->shm_next != NULL && conn_queued(c) == c->out.n)
@@ -223,7 +223,8 @@ scan_messages(struct conn *c, size_t *lacks)
 			return e;
 		if (m.type != MSG_SHM && c->server && c->shm_state == CONN_SHM_MAY)
 			conn_shm_decline(c);
-		if (m.type == MSG_SHM && m.len > SHM_OFFER)
+		/* A peer that has offered memory holds its messages back until it is agreed. */
+		if (m.type == MSG_SHM ? m.len > SHM_OFFER : c->shm_state == CONN_SHM_ACCEPTED)
 			return err_fail(ERR_FORMAT, "%s out of place", msg_name(m.type));
 		if (have >= m.len && m.type == MSG_SHM) {
 			if ((e = handle_control(c, &m)) < 0)
@@ -375,7 +376,7 @@ int
 conn_send(struct conn *c, const struct msg *m)
 {
 	size_t n = MSG_HEAD + (size_t)m->len;
-	bool lent = m->lasting && m->len >= LENT_LEAST;
+	bool lent = m->lasting && m->len >= LENT_LEAST, first = c->out.n == 0;
 	uint8_t head[MSG_HEAD];
 	int e;
 
@@ -394,8 +395,11 @@ conn_send(struct conn *c, const struct msg *m)
 		queue_put(&c->out, head, MSG_HEAD);
 		queue_put(&c->out, m->payload, m->len);
 	}
-	/* No poll would say that the ring has room. */
-	if (c->shm != NULL && (e = shm_send(c->shm, &c->out)) < 0)
+	/*
+	 * No poll would say that the ring has room.  But if messages waited before this one, the peer signals when it
+	 * has, and conn_events() waits for that signal only while messages wait.
+	 */
+	if (c->shm != NULL && first && (e = shm_send(c->shm, &c->out)) < 0)
 		note_broken(c, e);
 	return 0;
 }

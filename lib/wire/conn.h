@@ -58,7 +58,8 @@ double	 conn_age_s(const struct conn *c);	/* seconds since conn_dial() or conn_t
  * Sends and receives what it can without waiting.  Returns 0, ERR_PEER (closed or broken), ERR_AUTH (the peer does not
  * hold the key), ERR_FORMAT or ERR_LIMIT (invalid messages), ERR_SYS or ERR_NOMEM; the line names the peer.  It
  * reports an error only after conn_next() has returned all messages before it, and again in each later call.  A call
- * and the calls of conn_next() after it move at most 1 MB each way.  It reads nothing while CONN_WAITING bytes of
+ * and the calls of conn_next() after it move at most 1 MB each way; through shared memory they send as long as the
+ * peer reads.  It reads nothing while CONN_WAITING bytes of
  * messages wait: call conn_next() until it returns 0.
  */
 #define CONN_WAITING	(256u << 10)

@@ -184,7 +184,7 @@ shm_empty(const struct shm *s)
 static int
 await_room(struct shm *s, size_t *room)
 {
-	size_t used;
+	size_t used = 0;
 	int e = count_bytes(s, s->written, atomic_load(&s->out->read), &used);
 
 	if (e == 0 && used == s->ring) {

@@ -58,8 +58,8 @@ void	 shm_look(struct shm *s);
 bool	 shm_signalled(const struct shm *s);
 bool	 shm_closed(const struct shm *s);
 /*
- * Whether shm_fd() is readable at once if there may be bytes to read.  Without it, the descriptor stays silent for
- * those after which shm_read() did not return 0 bytes.
+ * Whether shm_fd() is readable at once if there may be bytes to read.  Without it, bytes that the last
+ * shm_read() left do not make it readable.
  */
 void	 shm_want(struct shm *s, bool at_once);
 

@@ -67,7 +67,7 @@ check_user(int sock)
 	return peer.uid == geteuid() ? 0 : err_fail(ERR_AUTH, "another user's process");
 }
 
-/* A struct for a socket that it owns.  The end that connected writes to the first ring. */
+/* A struct for a socket that it owns. */
 static struct shm *
 new_shm(int sock)
 {
@@ -82,6 +82,7 @@ new_shm(int sock)
 	return s;
 }
 
+/* The end that connected writes to the first ring.  A child has no part in it: some decode images from anywhere. */
 static int
 map_rings(struct shm *s, int fd, size_t ring, unsigned out)
 {
@@ -95,7 +96,7 @@ map_rings(struct shm *s, int fd, size_t ring, unsigned out)
 	s->out_bytes = (uint8_t *)p + SHM_HEAD + out * ring;
 	s->in = &s->memory->ring[!out];
 	s->in_bytes = (uint8_t *)p + SHM_HEAD + !out * ring;
-	return 0;
+	return madvise(p, SHM_HEAD + 2 * ring, MADV_DONTFORK) == 0 ? 0 : err_sys("madvise");
 }
 
 /* Pages are allocated here, so that a lack of memory is an error and not SIGBUS later. */
@@ -107,7 +108,6 @@ make_memory(struct shm *s, size_t most, int *fd)
 
 	while (ring < SHM_RING_MOST && 2 * ring <= most)
 		ring *= 2;
-
 	if ((*fd = memfd_create("tally", MFD_CLOEXEC | MFD_ALLOW_SEALING)) < 0)
 		return err_sys("memfd_create");
 	if ((e = posix_fallocate(*fd, 0, (off_t)(SHM_HEAD + 2 * ring))) != 0) {
@@ -156,21 +156,23 @@ shm_call(const uint8_t offer[SHM_OFFER], size_t ring, struct shm **out)
 	return e;
 }
 
-/* Receives a memory with the token.  A descriptor that came without it is closed. */
+/* Receives a memory with the token.  A descriptor that came without it is closed, and no second one is received. */
 static int
 receive_memory(int sock, const uint8_t *token, int *fd)
 {
 	uint8_t got[SHM_TOKEN];
 	struct iovec v = { .iov_base = got, .iov_len = sizeof(got) };
 	union passed c = { 0 };
-	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c) };
+	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = &c,
+		.msg_controllen = CMSG_LEN(sizeof(*fd)) };
 	ssize_t r = recvmsg(sock, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
 	*fd = -1;
 	if (r >= 0 && CMSG_FIRSTHDR(&m) != NULL && c.head.cmsg_level == SOL_SOCKET && c.head.cmsg_type == SCM_RIGHTS &&
 	    c.head.cmsg_len == CMSG_LEN(sizeof(*fd)))
 		memcpy(fd, CMSG_DATA(&c.head), sizeof(*fd));
-	if (*fd >= 0 && r == (ssize_t)sizeof(got) && CRYPTO_memcmp(got, token, sizeof(got)) == 0)
+	if (*fd >= 0 && r == (ssize_t)sizeof(got) && (m.msg_flags & MSG_CTRUNC) == 0 &&
+	    CRYPTO_memcmp(got, token, sizeof(got)) == 0)
 		return 0;
 	if (*fd >= 0)
 		close(*fd);

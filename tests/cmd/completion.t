@@ -56,6 +56,7 @@ tried pmerge --to empty.tsv
 tried pworker --optimizer --net mlp --print
 tried pworker --log-style --net mlp --print
 tried pworker --dtype --net mlp --print
+tried pworker --loss --net mlp --print
 tried pworker --on-nan --net mlp --print
 tried pworker --cache --net mlp --print
 tried pworker --lr-scale --net mlp --print

@@ -71,7 +71,8 @@ like "$T/err" "^pmerge: tensor 'fc1_weight' does not fit the net: 10x[0-9]*, not
 	"pmerge's error names the tensor that does not fit other classes"
 ok "a model that pmerge refuses leaves no file" [ ! -e no.onnx ]
 status 0 "pmerge gives arrays the names of another program" pmerge --rename to:torch-resnet -o ported.safetensors "$1"
-is "$(pmerge --list ported.safetensors | grep -c momentum)" 0 "weights for it come without the optimizer state, which that program does not know"
+is "$(pmerge --list ported.safetensors | grep -c momentum)" 0 \
+	"weights for it come without the optimizer state, which that program does not know"
 status 0 "pmerge keeps the state on request" pmerge --state --rename to:torch-resnet -o ported.safetensors "$1"
 ok "the state has the names of its arrays" sh -c 'pmerge --list ported.safetensors | grep -q momentum'
 status 0 "pmerge accepts --split 3" pmerge --split 3 -o part "$2"

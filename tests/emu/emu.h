@@ -7,7 +7,7 @@
 /* Enqueues run(copy of arg [bytes]) after all earlier work. */
 void	 emu_enqueue(struct device *d, void (*run)(void *arg), const void *arg, size_t bytes);
 
-/* TALLY_EMU_LOG: a file that gets a line for each kernel that runs and each wait of the host. */
+/* TALLY_EMU_LOG: a file that gets a line for each kernel that runs, another if it is wide, and each wait. */
 void	 emu_log(const char *what);
 
 const struct cuda_host *emu_host(const struct device *d);

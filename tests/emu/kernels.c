@@ -59,6 +59,8 @@ choose_grid(struct kernel_grid g, int type)
 		const struct name##_call *c = arg; \
 		const struct kernel_##name a = c->a; \
 		emu_log(#name); \
+		if (c->grid.width > 1) \
+			emu_log("wide"); \
 		if (c->type == KERNEL_F32 && c->grid.width > 1) { \
 			_Pragma("omp parallel for schedule(static) if (c->grid.count > 512)") \
 			for (uint32_t i = 0; i < c->grid.count; i++) \

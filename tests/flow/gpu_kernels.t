@@ -17,8 +17,8 @@ count_kernels() { # OPTION...
 		TALLY_EMU_LOG=$T/log pworker --data a.rec --seed 5 --batch 8 --steps $steps --engine cuda "$@" >/dev/null || return
 		mv log log.$steps
 	done
-	awk 'FNR == 1 { file++ } { n[$1] += file == 1 ? -1 : 1 } END { for (k in n) if (n[k] && k != "wait") print k, n[k] }' \
-		log.2 log.3 | sort
+	awk 'FNR == 1 { file++ } { n[$1] += file == 1 ? -1 : 1 }
+		END { for (k in n) if (n[k] && k != "wait" && k != "wide") print k, n[k] }' log.2 log.3 | sort
 }
 of() { awk -v k="$1" '$1 == k { print $2 }' counts; }
 
@@ -34,11 +34,14 @@ is "$(of combine)" 9 "a joint adds its gradients and multiplies by the ReLU's de
 
 tensors() { tail -c +$((9 + $(od -An -tu8 -N8 "$1"))) "$1"; }
 same() { # NET-OPTION...
-	ok "$1 trains" eval "pworker --data a.rec --seed 5 --shape 3x28x28 --engine cuda --save wide --net $* >/dev/null"
-	ok "$1 trains with one channel an index" eval "TALLY_EMU_WIDTH=1 pworker --data a.rec --seed 5 --shape 3x28x28 \
-		--engine cuda --save narrow --net $* >/dev/null"
-	ok "$1 has the same bits with eight channels an index" cmp <(tensors wide-0000-00000?.safetensors) \
-		<(tensors narrow-0000-00000?.safetensors)
+	rm -f wide.log narrow.log
+	train="pworker --data a.rec --seed 5 --shape 3x28x28 --engine cuda --net $*"
+	ok "$1 trains" eval "TALLY_EMU_LOG=wide.log $train --save wide >/dev/null"
+	ok "$1 trains with one channel an index" eval "TALLY_EMU_LOG=narrow.log TALLY_EMU_WIDTH=1 $train --save narrow >/dev/null"
+	ok "kernels of $1 are wide in the first run alone" eval 'grep -q wide wide.log && ! grep -q wide narrow.log'
+	ok "$1 has the same bits with eight channels an index" cmp <(tensors wide-0000-000002.safetensors) \
+		<(tensors narrow-0000-000002.safetensors)
+	ok "$1 has weights to compare" test -s wide-0000-000002.safetensors
 	rm -f wide* narrow*
 }
 same resnet --net-opt layers=8 --batch 4 --steps 2

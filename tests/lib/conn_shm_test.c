@@ -8,6 +8,7 @@
 #include "wire/conn_in.h"
 #include "wire/shm_in.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -176,6 +177,28 @@ test_full_ends(const uint8_t *k, bool shm)
 	ends_close(&e);
 }
 
+/* Gives the memory to children, which it is kept from otherwise. */
+static void
+share_memory(struct conn *c)
+{
+	madvise(c->shm->memory, SHM_HEAD + 2 * c->shm->ring, MADV_DOFORK);
+}
+
+/* A child of a worker decodes images from anywhere. */
+static void
+test_child(void)
+{
+	struct ends e;
+	int status;
+	pid_t pid;
+
+	open_shm(&e);
+	if ((pid = fork()) == 0)
+		_exit(mincore(e.a->shm->memory, 4096, &(uint8_t){ 0 }) < 0 && errno == ENOMEM ? 0 : 1);
+	ok(waitpid(pid, &status, 0) == pid && status == 0, "a child does not have the memory");
+	ends_close(&e);
+}
+
 static void
 test_killed(void)
 {
@@ -184,6 +207,7 @@ test_killed(void)
 	pid_t pid;
 
 	open_shm(&e);
+	share_memory(e.a);
 	if ((pid = fork()) == 0) {
 		send_number(e.a, 1, 500000);
 		send_number(e.a, 2, 3 << 20);
@@ -243,12 +267,12 @@ test_garbage(void)
 	ends_close(&e);
 }
 
-/* Connects to the socket of an offer as anybody can, and sends n bytes with a descriptor, or without. */
+/* Connects to the socket of an offer as anybody can, and sends n bytes with a descriptor, twice, or without. */
 static int
 call_offer(const uint8_t offer[SHM_OFFER], const void *p, size_t n, int passed)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	char room[CMSG_SPACE(sizeof(int))] = { 0 };
+	char room[CMSG_SPACE(2 * sizeof(int))] = { 0 };
 	struct iovec v = { .iov_base = (void *)(uintptr_t)p, .iov_len = n };
 	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof(room) };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0), at = snprintf(a.sun_path + 1, 8, "tally-");
@@ -260,9 +284,9 @@ call_offer(const uint8_t offer[SHM_OFFER], const void *p, size_t n, int passed)
 		return -1;
 	}
 	if (passed >= 0) {
-		*CMSG_FIRSTHDR(&m) = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET,
+		*CMSG_FIRSTHDR(&m) = (struct cmsghdr){ .cmsg_len = CMSG_LEN(2 * sizeof(int)), .cmsg_level = SOL_SOCKET,
 			.cmsg_type = SCM_RIGHTS };
-		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), &passed, sizeof(passed));
+		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), (int[]){ passed, passed }, 2 * sizeof(int));
 	} else {
 		m.msg_control = NULL;
 		m.msg_controllen = 0;
@@ -416,10 +440,34 @@ test_processes(size_t most)
 
 	ring = most;
 	open_shm(&e);
+	share_memory(e.a);
 	if ((pid = fork()) == 0)
 		_exit(pump_messages(e.a) == PUMPED ? 0 : 1);
 	is(pump_messages(e.b), PUMPED, "rings of %zu bytes: two processes exchange messages, and no signal is lost", e.b->shm->ring);
 	ok(waitpid(pid, &status, 0) == pid && status == 0, "in both directions");
+	ends_close(&e);
+}
+
+/* A peer that has offered memory sends something else before it has answered. */
+static void
+test_too_early(void)
+{
+	uint8_t offer[SHM_OFFER], wire[64];
+	size_t at = (size_t)snprintf((char *)wire, sizeof(wire), "tally/%u plain\n", MSG_VERSION);
+	struct ends e;
+	int listener, fd = ends_stranger(&e, NULL);
+
+	conn_use_shm(e.b, RING);
+	is(shm_listen(offer, &listener), 0, "an offer is made");
+	send(fd, wire, at, 0);
+	msg_head(&(struct msg){ .type = MSG_SHM, .len = SHM_OFFER }, wire);
+	send(fd, wire, MSG_HEAD, 0);
+	send(fd, offer, SHM_OFFER, 0);
+	msg_head(&(struct msg){ .type = MSG_BYE }, wire);
+	send(fd, wire, MSG_HEAD, 0);
+	ok(ends_run(&e, ends_over_b) && e.eb == ERR_FORMAT, "a message before the memory is agreed: %s", e.lb);
+	close(fd);
+	close(listener);
 	ends_close(&e);
 }
 
@@ -435,7 +483,9 @@ main(void)
 	test_killed();
 	test_garbage();
 	test_impostors();
+	test_child();
 	test_out_of_place();
+	test_too_early();
 	test_processes(0);
 	test_processes(RING);
 	test_processes(100 * RING);

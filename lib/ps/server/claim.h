@@ -18,7 +18,7 @@
 
 /* The connection of the first process. */
 struct claim_sign {
-	uint64_t received, sent;	/* bytes on its socket so far */
+	uint64_t received, sent;	/* bytes of its connection so far */
 	size_t	 queued;	/* bytes that wait to be sent to it */
 };
 

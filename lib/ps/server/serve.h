@@ -26,7 +26,7 @@
 
 #define SERVE_STRANGERS	64
 #define SERVE_HELLO_S	10.0
-#define SERVE_SHARED	(32u << 20)	/* bytes of shared memory, if the rings of all workers may be so small */
+#define SERVE_SHARED	(32u << 20)	/* bytes of shared memory of all workers, or their least rings */
 #define SERVE_RETURN_S	60.0	/* time to start and to open data and net, or to notice that a server is there */
 
 /* Traffic of an epoch with one worker or with all, see ps/server/epoch_traffic.h. */

@@ -189,12 +189,14 @@ CHECKED := $(if $(EMULATOR),$(TESTS) $(REPLAY),$(if $(filter thread,$(SAN)),$(fi
 check: setup-test	## install what is missing and run every test; SAN=... for a sanitizer
 	@$(MAKE) --no-print-directory checked
 
-# Tests in C run beside each other.  Scripts, which start whole jobs, do not.
+# Tests in C run beside each other, with the scripts that compute little or wait for outages.  Scripts of whole jobs run
+# one after another.
 PROVE   := prove --timer --failures --comments --exec tests/run
+APART   := $(filter-out tests/flow/ssh.t,$(filter tests/cmd/% tests/flow/%,$(CHECKED)))
 checked: tests
 	@export TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) SAN=$(SAN); failed=0; \
-	$(PROVE) -j$(shell nproc) $(filter-out %.t,$(CHECKED)) || failed=1; \
-	$(if $(filter %.t,$(CHECKED)),$(PROVE) $(filter %.t,$(CHECKED)) || failed=1;) \
+	$(PROVE) -j$(shell nproc) $(filter-out $(APART),$(CHECKED)) || failed=1; \
+	$(if $(APART),$(PROVE) $(APART) || failed=1;) \
 	exit $$failed
 
 # What a developer runs after each edit: every test of one module or one engine by itself, and the tree's laws.  Whole

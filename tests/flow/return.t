@@ -4,7 +4,7 @@
 . "$TOP/tests/flow/data.sh"
 . "$TOP/tests/flow/killed.sh"
 
-KILLS=${KILLS:-3}
+KILLS=${KILLS:-2}
 export OMP_NUM_THREADS=1
 trap 'really_living | xargs -r kill -9; rm -rf "$T"' EXIT
 

@@ -92,10 +92,17 @@ im2rec_list(const struct im2rec *o)
 	return front_status();
 }
 
+struct verifying {
+	const struct im2rec	*o;
+	struct im2rec_watch	 watch;
+};
+
 static int
 report_bad_record(void *ctx, int e)
 {
-	(void)ctx;
+	const struct verifying *v = ctx;
+
+	im2rec_name_limit(v->o);
 	front_warn(NULL, e);
 	return 0;
 }
@@ -103,7 +110,9 @@ report_bad_record(void *ctx, int e)
 static int
 show_step(void *ctx, uint64_t records, uint64_t bytes, double share)
 {
-	return im2rec_watch_step(ctx, records, bytes, share);
+	struct verifying *v = ctx;
+
+	return im2rec_watch_step(&v->watch, records, bytes, share);
 }
 
 int
@@ -111,10 +120,10 @@ im2rec_verify(const struct im2rec *o)
 {
 	static const char *const index[] = { "no index", "index agrees", "index differs" };
 	static const char *const sums[] = { "no sums", "sums agree", "sums differ" };
-	struct im2rec_watch watch;
-	const struct check_sink sink = { report_bad_record, show_step, &watch };
+	struct verifying v = { .o = o };
+	const struct check_sink sink = { report_bad_record, show_step, &v };
 
-	im2rec_watch_start(&watch, o->quiet);
+	im2rec_watch_start(&v.watch, o->quiet);
 	for (size_t i = 0; i < o->paths; i++) {
 		struct check_found f;
 		int e = check_run(o->path[i], o->pack.threads, o->pack.conv.pixels, &sink, &f);
@@ -167,7 +176,7 @@ index_one(const char *path, struct im2rec_watch *watch, struct newtext *idx, str
 		if (e > 0)
 			e = put_index_lines(path, idx, sum, &r);
 		if (e == ERR_ITEM)
-			report_bad_record(watch, e);
+			front_warn(NULL, e);
 		else if (e < 0)
 			break;
 		if ((e = im2rec_watch_step(watch, ++n, r.at,

@@ -282,7 +282,7 @@ im2rec_options(struct im2rec *o, int argc, char *argv[])
 	int c;
 
 	*o = (struct im2rec){ .ready = -1, .list = { .shuffle = true, .seed = 100 },
-	    .pack.conv = { .inter = RESIZE_CUBIC, .pixels = IMG_PIXELS } };
+	    .in.bytes = IMG_BYTES, .pack.conv = { .inter = RESIZE_CUBIC, .pixels = IMG_PIXELS } };
 	front_init(argv[0], usage, help);
 	while ((c = front_getopt(argc, argv, "j:o:qv", longs)) != -1)
 		apply_im2rec_option(o, c);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 struct run {
+	const struct im2rec	*o;
 	struct source		*in;
 	struct recset		*out;
 	struct im2rec_watch	 watch;
@@ -34,8 +35,9 @@ take_record(void *ctx, const struct pack_item *item, const uint8_t *p, size_t n)
 
 /* Reports a bad item.  If it has no name, the error's message says where it is. */
 static void
-warn_item(const char *name, int e)
+warn_item(const struct run *r, const char *name, int e)
 {
+	im2rec_name_limit(r->o);
 	front_warn(*name != 0 ? name : NULL, e);
 }
 
@@ -45,7 +47,7 @@ report_bad_item(void *ctx, const struct pack_item *item, int e)
 	struct run *r = ctx;
 
 	r->items++;
-	warn_item(item->name, e);
+	warn_item(r, item->name, e);
 	return recset_reject(r->out, item, err_line());
 }
 
@@ -100,7 +102,7 @@ skip_kept_items(struct run *r)
 		e = recset_pass(r->out, &(struct pack_item){ item.name, item.id, stamp_of(item.name) }, &reason);
 		if (e == 0 && reason != NULL) {
 			err_note(0, "%s", reason);
-			warn_item(item.name, ERR_ITEM);
+			warn_item(r, item.name, ERR_ITEM);
 		}
 	}
 	return e;
@@ -123,7 +125,7 @@ int
 im2rec_pack(const struct im2rec *o)
 {
 	struct recset_opt to = { .path = o->out != NULL ? o->out : "-", .rejects = o->rejects, .resume = o->resume };
-	struct run r = { 0 };
+	struct run r = { .o = o };
 	uint64_t cut;
 	const struct pack_sink sink = { take_record, report_bad_item, &r };
 	int e;

@@ -32,7 +32,7 @@ shrunk() { im2rec --resize 32 "$@" | im2rec --list -v - | cut -f 7; }
 find images -name '*.png' | head -n 1 | awk '{ print "0\t0\t" $0 }' >one.lst
 status 1 "im2rec exits with status 1 if --resize exceeds the default limit of pixels" \
 	im2rec --resize 8200 -o big.rec one.lst
-like err 'png: resized to 8200x8200 it has more than 67108864 pixels$' \
+like err 'png: resized to 8200x8200 it has more than 67108864 pixels; --max-pixels raises this limit$' \
 	"im2rec names an image that --resize takes over the limit"
 for kind in png jpg; do
 	status 0 "--max-pixels raises the limit for a resized $kind" \
@@ -40,15 +40,22 @@ for kind in png jpg; do
 		--max-pixels 70000000 -o big.rec one.lst
 	is "$(im2rec --list -v big.rec | cut -f 7)" 8200x8200x1 "--list reads the size in the header of a large $kind"
 	status 1 "--verify applies the default limit of pixels to a $kind" im2rec --verify -q big.rec
+	like err 'more than 67108864 pixels; --max-pixels raises this limit$' "--verify names the option for a large $kind"
 	status 0 "--verify accepts a large $kind with --max-pixels" im2rec --verify -q --max-pixels 70000000 big.rec
 	rm -rf big big.lst && im2rec --extract -o big big.rec
 	is "$(shrunk big.lst big 2>err)" "" "im2rec leaves out a $kind over the default limit of pixels"
-	like err '8200x8200 is more than 67108864 pixels$' "im2rec names a $kind over the default limit of pixels"
+	like err '8200x8200 is more than 67108864 pixels; --max-pixels raises this limit$' \
+		"im2rec names a $kind over the default limit of pixels"
 	is "$(shrunk --max-pixels 70000000 big.lst big)" 32x32x1 "im2rec packs a large $kind with --max-pixels"
 	is "$(shrunk --max-pixels 70000000 --max-bytes 1000 big.lst big 2>err)" "" \
 		"--max-bytes leaves out a longer $kind"
-	like err ': longer than 1000 bytes$' "im2rec names a $kind over --max-bytes"
+	like err ': longer than 1000 bytes; --max-bytes raises this limit$' "im2rec names a $kind over --max-bytes"
 done
+# Bytes after the end of a JPEG make a file that is longer than the default limit.
+mkdir -p long/c && cp "$TOP/tests/fuzz/corpus/img/colour.jpg" long/c/a.jpg && truncate -s 67108865 long/c/a.jpg
+status 1 "im2rec leaves out a file over the default limit of bytes" im2rec --resize 8 -o long.rec long
+like err 'a\.jpg: longer than 67108864 bytes; --max-bytes raises this limit$' "im2rec names the option for a long file"
+status 0 "--max-bytes raises the limit of bytes" im2rec --max-bytes 67108865 --resize 8 -o long.rec long
 is "$(im2rec --part 1/3 images | im2rec --list - | wc -l)" 13 "--part 1/3 packs every third image"
 printf '7\t1\t2\t3\t%s\n' "$(cd images && find . -name '*.png' | sort | head -n 1)" >m.list
 is "$(im2rec --root images m.list | im2rec --list - | cut -f 3)" 1,2,3 "--root reads a file of any name as a list"

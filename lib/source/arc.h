@@ -21,6 +21,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The end of a message about bytes that are no archive. */
+#define ARC_READ "tar, zip, 7z, rar, cpio, ISO 9660 and some others are read, compressed or not"
+
 enum arc_kind {
 	ARC_PACKED,	/* a file, compressed or not, is one member, even if its bytes look like a tar header */
 	ARC_ARCHIVE,	/* the file must be an archive, compressed or not */

@@ -38,6 +38,15 @@ fail_archive(struct arc_local *h, int code)
 	return err_fail(code, "%s", text != NULL ? text : "not a readable archive");
 }
 
+/* No format was recognized at the start.  The reader of a file that is only compressed accepts any byte. */
+static int
+fail_unrecognized(enum arc_kind kind)
+{
+	if (kind == ARC_PACKED)
+		return err_fail(ERR_FORMAT, "is empty, truncated or damaged: nothing of it can be decompressed");
+	return err_fail(ERR_FORMAT, "is no archive, or its start is damaged; " ARC_READ);
+}
+
 /* The compression by the first bytes, or ARCHIVE_FILTER_NONE. */
 static int
 detect_filter(const uint8_t *p, size_t n)
@@ -213,7 +222,9 @@ open_archive(struct arc_local *h, const struct arc_local_opt *opt)
 		archive_read_set_skip_callback(h->la, skip_in_file);
 		archive_read_set_seek_callback(h->la, seek_file);
 	}
-	return archive_read_open1(h->la) == ARCHIVE_OK ? 0 : fail_archive(h, ERR_FORMAT);
+	if (archive_read_open1(h->la) == ARCHIVE_OK)
+		return 0;
+	return archive_errno(h->la) != EIO ? fail_unrecognized(opt->kind) : fail_archive(h, ERR_FORMAT);
 }
 
 int

@@ -200,6 +200,12 @@ files_display_name(struct files *f)
 	return f->place != NULL ? place_display_name(f->place) : files_path(f);
 }
 
+bool
+files_is_bare(const struct files *f)
+{
+	return f->place != NULL && !f->reading_held && place_is_bare(f->place);
+}
+
 const char *
 files_plain_path(const struct files *f)
 {

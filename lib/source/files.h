@@ -41,6 +41,8 @@ const char *files_path(const struct files *f);
  * place.
  */
 int	 files_next(struct files *f, const char **name);
+/* Whether that file is a path itself, compressed or not, and no archive. */
+bool	 files_is_bare(const struct files *f);
 /* That file's name for messages: "PATH: ARCHIVE: MEMBER" or a path. */
 const char *files_display_name(struct files *f);
 /* That file's path if open(2) can open it, else NULL. */

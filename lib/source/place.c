@@ -217,6 +217,12 @@ place_display_name(struct place *p)
 	return buf_text(&p->shown);
 }
 
+bool
+place_is_bare(const struct place *p)
+{
+	return p->walk == NULL && p->deep == 1 && arc_is_packed(p->level[0].arc);
+}
+
 const char *
 place_plain_path(const struct place *p)
 {

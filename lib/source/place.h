@@ -22,8 +22,9 @@ int	 place_open(struct place **p, const char *path, const char *base, unsigned h
 void	 place_close(struct place *p);	/* NULL is fine */
 /* Archives in the directory that were skipped so far. */
 size_t	 place_skipped_archives(const struct place *p);
-/* As files_next(), files_display_name(), files_plain_path() and files_read(). */
+/* As files_next(), files_is_bare(), files_display_name(), files_plain_path() and files_read(). */
 int	 place_next(struct place *p, const char **name);
+bool	 place_is_bare(const struct place *p);
 const char *place_display_name(struct place *p);
 const char *place_plain_path(const struct place *p);
 int	 place_read(struct place *p, void *buf, size_t n, size_t *got);

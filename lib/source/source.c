@@ -1,6 +1,7 @@
 /* source - a cursor over images and their labels, from any kind of source. */
 #include "base/err.h"
 #include "base/io.h"
+#include "source/arc.h"
 #include "source/suffix.h"
 #include "image/img.h"
 #include "source/source_kind.h"
@@ -21,7 +22,7 @@ struct source {
 	uint64_t			 cut;	/* items that lost labels */
 	size_t				 given;	/* number of given classes */
 	struct names			 classes;
-	char				 fault[512];	/* the first bad item met before the kind was known */
+	char				 fault[512];	/* what was wrong before the kind was known */
 };
 
 /* Finds the kind of a source that starts with an image: the files next to it tell. */
@@ -50,6 +51,23 @@ find_kind_beside(struct source *s, const char *image)
 	return e;
 }
 
+/* Notes what the only file is, whose name tells nothing: a pipe, for example. */
+static void
+note_bare_file(struct source *s)
+{
+	const char *image;
+	uint8_t head[32];
+	size_t got;
+
+	if (files_read(s->files, head, sizeof(head), &got) < 0)
+		snprintf(s->fault, sizeof(s->fault), "%s", err_line());
+	else if ((image = img_suffix(head, got)) != NULL)
+		snprintf(s->fault, sizeof(s->fault), "is one image (%s) without a label; pack an archive of class "
+		    "folders, or a directory of them", image);
+	else
+		snprintf(s->fault, sizeof(s->fault), "is no archive, or its start is damaged; " ARC_READ);
+}
+
 /* Finds the kind by the first name that tells it, so that no archive is read to its end for this. */
 static int
 find_kind_by_names(struct source *s)
@@ -71,6 +89,8 @@ find_kind_by_names(struct source *s)
 			s->kind = &source_shards_kind;
 		else if (suffix_is_image(name))
 			return find_kind_beside(s, name);
+		else if (!files_is_dir(f) && files_is_bare(f))
+			note_bare_file(s);
 	/* Damage before a stream's first image cannot be reported later. */
 	return e == ERR_ITEM ? ERR_FORMAT : e < 0 ? e : 0;
 }

@@ -122,8 +122,14 @@ like err '^im2rec: bent\.tar: ' "im2rec names the archive with a damaged header"
 ok "a damaged header leaves the old .rec file unchanged" cmp train.rec keep.rec
 printf X | dd of=bent.tar bs=1 seek=150 conv=notrunc 2>/dev/null
 status 1 "im2rec exits with status 1 if an archive's first header is damaged" im2rec -o train.rec bent.tar
-like err '^im2rec: bent\.tar: .*([Dd]amaged|[Uu]nrecognized)' \
-	"im2rec calls an archive with a damaged first header damaged or unrecognized"
+like err '^im2rec: bent\.tar: is no archive, or its start is damaged; tar, zip, ' \
+	"im2rec says that an archive with a damaged first header may be damaged, and which archives it reads"
+status 1 "im2rec exits with status 1 for this archive on a pipe" sh -c 'gzip -c bent.tar | im2rec -o train.rec -'
+like err '^im2rec: standard input: no images: is no archive, or its start is damaged; tar, zip, ' \
+	"im2rec says the same of this archive on a pipe, compressed"
+gzip -c images.tar | head -c 200 >cut.tgz
+status 1 "im2rec exits with status 1 if an archive ends within its first compressed bytes" im2rec -o train.rec cut.tgz
+like err '^im2rec: cut\.tgz: .*truncated' "im2rec says that such an archive is truncated"
 mkdir -p deep/c/d && png >deep/c/d/1.png && (cd deep && tar cf ../n.tar c)
 for n in 1 2 3 4; do tar cf "n$n.tar" n.tar && mv "n$n.tar" n.tar; done
 status 1 "im2rec exits with status 1 if archives are nested five deep" im2rec -o train.rec n.tar

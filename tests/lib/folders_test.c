@@ -124,9 +124,14 @@ test_standard_input(void)
 	close(fd);
 	sh("printf 'no archive' >junk");
 	opt.path = told_pipe("junk");
-	is_str(told(&opt), "-4 pipe: no images: no image files, no CIFAR-10, CIFAR-100 or MNIST files, and no archive "
-	    "that holds them",
+	is_str(told(&opt), "-4 pipe: no images: is no archive, or its start is damaged; tar, zip, 7z, rar, cpio, "
+	    "ISO 9660 and some others are read, compressed or not",
 	    "a pipe that is not an archive has no images");
+	sh("printf '\\377\\330\\377' >one");
+	opt.path = told_pipe("one");
+	is_str(told(&opt), "-4 pipe: no images: is one image (jpg) without a label; pack an archive of class folders, or a "
+	    "directory of them",
+	    "a pipe that is an image is no archive");
 }
 
 int

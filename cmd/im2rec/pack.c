@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "record/recset.h"
 #include "record/sum.h"
+#include "source/suffix.h"
 #include "front.h"
 #include "front_progress.h"
 
@@ -14,12 +15,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define UNREAD	64u	/* suffixes that are counted */
+
 struct run {
 	const struct im2rec	*o;
 	struct source		*in;
 	struct recset		*out;
 	struct im2rec_watch	 watch;
 	uint64_t		 items;		/* of the source, packed or left out */
+	/* Items left out by their suffix, if its format is not read. */
+	struct {
+		const char	*suffix;
+		uint64_t	 n;
+	} unread[UNREAD];
 };
 
 static int
@@ -33,11 +41,44 @@ take_record(void *ctx, const struct pack_item *item, const uint8_t *p, size_t n)
 	return e < 0 ? e : recset_put(r->out, item, p, n);
 }
 
+static void
+count_unread(struct run *r, const char *name)
+{
+	const char *suffix = suffix_not_read(name);
+	unsigned i = 0;
+
+	while (i < UNREAD && r->unread[i].n > 0 && r->unread[i].suffix != suffix)
+		i++;
+	if (suffix == NULL || i == UNREAD)
+		return;
+	r->unread[i].suffix = suffix;
+	r->unread[i].n++;
+}
+
+/* Prints how many items were left out because of their format, if one line has not said it already. */
+static void
+say_unread(const struct run *r)
+{
+	struct buf text = { 0 };
+	uint64_t sum = 0;
+	int e = 0;
+
+	for (unsigned i = 0; e == 0 && i < UNREAD && r->unread[i].n > 0; i++) {
+		sum += r->unread[i].n;
+		e = buf_put_fmt(&text, "%s%" PRIu64 " %s", i > 0 ? ", " : "", r->unread[i].n, r->unread[i].suffix);
+	}
+	if (e == 0 && sum > 1 && buf_terminate(&text) == 0)
+		front_say("%" PRIu64 " files are left out whose formats are not read: %s", sum,
+		    (const char *)text.p);
+	buf_free(&text);
+}
+
 /* Reports a bad item.  If it has no name, the error's message says where it is. */
 static void
-warn_item(const struct run *r, const char *name, int e)
+warn_item(struct run *r, const char *name, int e)
 {
 	im2rec_name_limit(r->o);
+	count_unread(r, name);
 	front_warn(*name != 0 ? name : NULL, e);
 }
 
@@ -143,6 +184,8 @@ im2rec_pack(const struct im2rec *o)
 		e = pack_run(r.in, &o->pack, &sink);
 	if (e == 0)
 		e = im2rec_watch_step(&r.watch, recset_records(r.out), recset_bytes(r.out), 1);
+	if (e == 0)
+		say_unread(&r);
 	if (e == 0 && (cut = source_cut_labels(r.in)) > 0)
 		front_say("%" PRIu64 " item%s more than %" PRIu32 " labels; the rest are left out", cut,
 		    cut == 1 ? " has" : "s have", o->in.label_width);

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "record/imrec.h"
 #include "record/rec.h"
+#include "source/suffix.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -64,6 +65,17 @@ convert_item(struct transcode *conv, struct item *it)
 	return buf_put(&it->rec, out, n);
 }
 
+/* Names the format by the suffix if the bytes do not tell it.  Returns the error. */
+static int
+name_format(const struct item *it, int e)
+{
+	const char *suffix = suffix_not_read((const char *)it->name.p);
+
+	if (suffix != NULL && img_suffix(it->rec.p + it->head, it->rec.n - it->head) == NULL)
+		return err_fail(e, "%s, which is not read; convert it to PNG or JPEG", suffix);
+	return e;
+}
+
 /* Makes the record of an item, or notes why the item is left out. */
 static void
 make_record(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
@@ -77,6 +89,8 @@ make_record(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
 		it->e = source_read(p->source, (const char *)it->name.p, &it->rec, &it->stamp);
 	if (it->e == 0)
 		it->e = convert_item(p->conv[worker], it);
+	if (it->e == ERR_NOTSUP)
+		it->e = name_format(it, it->e);
 	if (it->e == 0)
 		it->e = rec_frame(&it->framed, it->rec.p, it->rec.n);
 	buf_trim(&it->rec, KEEP);

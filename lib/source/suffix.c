@@ -48,18 +48,31 @@ suffix_archive(const char *name)
 	return k > 0 ? n - k : 0;
 }
 
+const char *
+suffix_not_read(const char *name)
+{
+	static const char *const known[] = {
+		".pam", ".pfm", ".jp2", ".j2k", ".j2c", ".jpm", ".jpx", ".jxr", ".tga", ".psd", ".psb", ".xcf", ".ico",
+		".icns", ".cur", ".pcx", ".dds", ".exr", ".hdr", ".qoi", ".ff", ".svg", ".svgz", ".heics", ".avifs",
+		".dng", ".cr2", ".cr3", ".nef", ".arw", ".orf", ".rw2", ".raf", ".srw", ".3fr", ".raw",
+	};
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < COUNT(known); i++)
+		if (suffix_is(name, n, known[i]))
+			return known[i];
+	return NULL;
+}
+
 bool
 suffix_is_image(const char *name)
 {
 	static const char *const images[] = {
-		".jpg", ".jpeg", ".jpe", ".jif", ".jfif", ".png", ".webp", ".bmp", ".dib", ".gif", ".tif", ".tiff",
-		".pnm", ".pbm", ".pgm", ".ppm", ".heic", ".heif", ".hif", ".avif", ".jxl",
-		/* not read */
-		".pam", ".pfm", ".jp2", ".j2k", ".jpx", ".jxr", ".tga", ".psd", ".xcf", ".ico", ".pcx", ".exr", ".hdr",
-		".svg", ".dng", ".cr2", ".cr3", ".nef", ".arw", ".orf", ".rw2", ".raf",
+		".jpg", ".jpeg", ".jpe", ".jif", ".jfif", ".jfi", ".pjpeg", ".png", ".apng", ".webp", ".bmp", ".dib",
+		".gif", ".tif", ".tiff", ".pnm", ".pbm", ".pgm", ".ppm", ".heic", ".heif", ".hif", ".avif", ".jxl",
 	};
 
-	return match_suffix(name, strlen(name), images, COUNT(images)) > 0;
+	return match_suffix(name, strlen(name), images, COUNT(images)) > 0 || suffix_not_read(name) != NULL;
 }
 
 bool

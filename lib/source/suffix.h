@@ -15,6 +15,8 @@ size_t	 suffix_unpacked(const char *name);
 size_t	 suffix_archive(const char *name);
 /* Whether it is an image of any format, also of one that is not supported: such a file is reported, not skipped. */
 bool	 suffix_is_image(const char *name);
+/* The listed suffix, of a format that is known and not read, that the name has; NULL: none. */
+const char *suffix_not_read(const char *name);
 /* Whether it holds raw numbers (.bin, -ubyte), which may look like an archive header; compressed or not. */
 bool	 suffix_is_raw(const char *name);
 /* Whether the name of n bytes ends in end and is longer. */

@@ -13,7 +13,9 @@ main(void)
 		{ "a.jpg", 5, 0, true, false }, { "a.JPEG", 6, 0, true, false }, { "a.webp", 6, 0, true, false },
 		{ "a.jfif", 6, 0, true, false }, { "a.JPE", 5, 0, true, false }, { "a.jif", 5, 0, true, false },
 		{ "a.dng", 5, 0, true, false }, { "a.jxl", 5, 0, true, false }, { "a.tga", 5, 0, true, false },
-		{ "a.jpg.gz", 5, 0, false, false }, { "a.tar", 5, 1, false, false }, { "a.tar.gz", 5, 1, false, false },
+		{ "a.PJPEG", 7, 0, true, false }, { "a.apng", 6, 0, true, false }, { "a.qoi", 5, 0, true, false },
+		{ "a.tga.gz", 5, 0, false, false }, { "a.jpg.gz", 5, 0, false, false },
+		{ "a.tar", 5, 1, false, false }, { "a.tar.gz", 5, 1, false, false },
 		{ "b/a.TGZ", 7, 3, false, false }, { "a.7z", 4, 1, false, false }, { "a.cpio.Z", 6, 1, false, false },
 		{ "data.bin", 8, 0, false, true }, { "data.bin.xz", 8, 0, false, true },
 		{ "x-idx3-ubyte.gz", 12, 0, false, true }, { "tar", 3, 0, false, false },
@@ -28,5 +30,7 @@ main(void)
 		ok(suffix_is_image(t[i].name) == t[i].image && suffix_is_raw(t[i].name) == t[i].raw,
 		    "'%s' is classified as an image, raw or neither", t[i].name);
 	}
+	is_str(suffix_not_read("a/b.TGA"), ".tga", "a .TGA is not read");
+	ok(suffix_not_read("a.png") == NULL && suffix_not_read("tga") == NULL, "a .png and a file without a suffix are");
 	return done();
 }

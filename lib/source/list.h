@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LIST_LINE	65536u	/* most bytes of a line */
-#define LIST_LABELS	4096u	/* most labels of a line */
+#define LIST_LINE	((1u << 20) + 8192)	/* most bytes of a line: 65536 labels of 16, an index and a path */
+#define LIST_LABELS	65536u	/* most labels of a line: as many as a record that is written may have */
 
 struct list_entry {
 	uint64_t	 id;

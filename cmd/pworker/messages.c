@@ -133,6 +133,14 @@ pworker_log_say(struct pworker_log *l, const struct train_event *ev)
 		err_note(0, "%s", ev->text);
 		front_warn("no checkpoint", ERR_SYS);
 		break;
+	case TRAIN_NO_CUT:
+		if (l->train->cut == 0) {
+			front_say("no cut: %s", ev->text);
+		} else {
+			err_note(0, "%s", ev->text);
+			front_warn("no cut", ERR_SYS);
+		}
+		break;
 	case TRAIN_FROM:
 		if (ev->samples > 0)
 			front_say("%" PRIu64 " arrays start from the file, all but %s", ev->batch, ev->text);

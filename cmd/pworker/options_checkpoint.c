@@ -54,22 +54,22 @@ static const struct pworker_option checkpoint_options[] = {
 	{ 0 }
 };
 
-/* The prefix of cuts.  Without one none are made. */
+/* The prefix of cuts.  Without one there are none. */
 static void
 settle_cuts(struct pworker *p)
 {
 	struct train_opt *t = &p->train;
-	bool none = pworker_given(p, "cut") && t->cut == 0;
 	const char *base = t->save != NULL ? strrchr(t->save, '/') : NULL;
 
-	if (none && p->cut_dir != NULL)
-		front_wrong("--cut-dir: has no effect with --cut 0");
+	base = base != NULL ? base + 1 : t->save;
+	if (base != NULL && strstr(base, CUT_INFIX) != NULL)
+		front_wrong("--save: %s: a name with '" CUT_INFIX "' is that of a cut", t->save);
+	t->no_cuts = pworker_given(p, "cut") && t->cut == 0;
 	if ((t->cut > 0 || p->cut_dir != NULL) && t->ps.slack != STALE_SYNC)
 		front_wrong("--%s: needs a synchronous job", t->cut > 0 ? "cut" : "cut-dir");
-	if (t->save == NULL || none || t->ps.slack != STALE_SYNC)
+	if (t->save == NULL || t->ps.slack != STALE_SYNC)
 		return;
-	if ((p->cut_dir == NULL ? asprintf(&p->cuts, "%s-cut", t->save) :
-	    asprintf(&p->cuts, "%s/%s-cut", p->cut_dir, base != NULL ? base + 1 : t->save)) < 0)
+	if ((p->cuts = cut_prefix(t->save, p->cut_dir)) == NULL)
 		front_die("--cut", err_nomem());
 	t->cuts = p->cuts;
 }
@@ -93,15 +93,14 @@ settle_checkpoint_options(struct pworker *p)
 const struct pworker_theme pworker_checkpoint_theme = { checkpoint_options, settle_checkpoint_options };
 
 static void
-report_refused_cut(void *silent, const char *why)
+report_refused_cut(const char *why)
 {
-	if (!*(const bool *)silent)
-		front_say("%s; it is not used", why);
+	front_say("%s; it is not used", why);
 }
 
 /*
  * A run without a checkpoint starts as it does without the option.  A worker that was started again within a run goes
- * on from its memory, and takes only preprocessing and classes from the checkpoint.
+ * on from its memory, and takes only preprocessing and classes from the checkpoint: the others wait for it meanwhile.
  */
 void
 pworker_find_last(struct pworker *p)
@@ -113,7 +112,7 @@ pworker_find_last(struct pworker *p)
 
 	if (!p->resume_last || t->ps.rank != 0)
 		return;
-	if ((e = cut_find(t->save, t->cuts, train_run_id(t), report_refused_cut, &again, &p->found)) < 0)
+	if ((e = cut_find(t->save, t->cuts, train_run_id(t), again ? NULL : report_refused_cut, &p->found)) < 0)
 		front_die("--resume-last", e);
 	if (e > 0)
 		t->resume = p->found;

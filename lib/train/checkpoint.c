@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -91,6 +92,29 @@ save_weights(const struct checkpoint *k)
 	return e == ERR_SYS && (errno == ENOSPC || errno == EDQUOT) ? ERR_LIMIT : e;
 }
 
+/* The directory of a path. */
+static void
+get_folder(const char *path, char folder[CHECKPOINT_PATH])
+{
+	const char *slash = strrchr(path, '/');
+
+	snprintf(folder, CHECKPOINT_PATH, "%.*s", slash != NULL ? (int)(slash - path + 1) : 1, slash != NULL ? path : ".");
+}
+
+/* Whether the cuts are in the file system of the checkpoints. */
+static bool
+cuts_are_beside(const struct checkpoint *k)
+{
+	char of_cuts[CHECKPOINT_PATH], folder[CHECKPOINT_PATH];
+	struct stat a, b;
+
+	if (k->o.cuts == NULL)
+		return false;
+	get_folder(k->o.cuts, of_cuts);
+	get_folder(k->path, folder);
+	return stat(of_cuts, &a) == 0 && stat(folder, &b) == 0 && a.st_dev == b.st_dev;
+}
+
 /* Whether the file fits once the older ones are removed, which frees `bytes`. */
 static bool
 fits_after_removal(const struct checkpoint *k, uint64_t bytes)
@@ -100,11 +124,9 @@ fits_after_removal(const struct checkpoint *k, uint64_t bytes)
 	uint64_t need = SLACK + sizeof(float) * (g->P * (1 + opt_states(k->o.rule)) + g->A +
 	    (k->with_average ? g->P + g->A : 0) + (k->o.mean_image != NULL ? (uint64_t)x->c * x->h * x->w : 0));
 	char folder[CHECKPOINT_PATH];
-	const char *slash = strrchr(k->path, '/');
 	struct statvfs fs;
 
-	snprintf(folder, sizeof(folder), "%.*s", slash != NULL ? (int)(slash - k->path + 1) : 1,
-	    slash != NULL ? k->path : ".");
+	get_folder(k->path, folder);
 	return bytes > 0 && statvfs(folder, &fs) == 0 && fs.f_bavail * fs.f_frsize + bytes >= need;
 }
 
@@ -118,9 +140,8 @@ write_checkpoint(const struct checkpoint *k)
 	uint64_t from = trace_now(k->o.trace), bytes;
 	int e = save_weights(k);
 
-	if (e == ERR_LIMIT && k->o.cuts != NULL &&
-	    fits_after_removal(k, checkpoint_bytes(k->o.cuts, UINT64_MAX, UINT64_MAX)) &&
-	    cut_prune(k->o.cuts, 0, 0, 0) == 0)
+	if (e == ERR_LIMIT && cuts_are_beside(k) && fits_after_removal(k, cut_bytes(k->o.cuts, k->o.run)) &&
+	    cut_prune(k->o.cuts, k->o.run, 0, 0, 0) == 0)
 		e = save_weights(k);
 	for (uint32_t left = k->o.most; left-- > 0 && e == ERR_LIMIT;) {
 		bytes = checkpoint_bytes(k->o.prefix, k->epoch, k->at);
@@ -151,10 +172,10 @@ write_cut(const struct checkpoint *k)
 	uint64_t from = trace_now(k->o.trace);
 	int e = save_cut(k);
 
-	if (e == ERR_LIMIT && cut_prune(k->o.cuts, k->epoch, k->at, 1) == 0)
+	if (e == ERR_LIMIT && cut_prune(k->o.cuts, k->o.run, k->epoch, k->at, 1) == 0)
 		e = save_cut(k);
 	trace_span(k->o.trace, TRACE_CHECKPOINTS, from, "write cut");
-	return e == 0 ? cut_prune(k->o.cuts, k->epoch, k->at, CUT_KEPT) : e;
+	return e == 0 ? cut_prune(k->o.cuts, k->o.run, k->epoch, k->at, CUT_KEPT) : e;
 }
 
 static void *

@@ -1,6 +1,7 @@
 /* cut - cuts of a run: checkpoints within an epoch, from which a job that lost all its processes goes on. */
 #include "train/cut.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/io.h"
 #include "train/checkpoint_find.h"
 
@@ -13,12 +14,35 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
 #define VERSION	1
 #define SUFFIX	".manifest"
 #define BLOCK	(1u << 20)	/* bytes that are read at once */
+
+char *
+cut_prefix(const char *prefix, const char *dir)
+{
+	const char *slash = strrchr(prefix, '/'), *base = slash != NULL ? slash + 1 : prefix;
+	char *folder = slash != NULL ? strndup(prefix, (size_t)(base - prefix)) : strdup("."), *real, *path = NULL;
+	const char *whole;
+	uint64_t hash;
+
+	if (folder == NULL)
+		return NULL;
+	/* A directory that is not there is reported when the run begins. */
+	real = realpath(folder, NULL);
+	whole = real != NULL ? real : folder;
+	hash = hash_update(hash_update(hash_update(HASH_START, whole, strlen(whole)), "/", 1), base, strlen(base));
+	if (asprintf(&path, "%s%s%s" CUT_INFIX "%08" PRIx32, dir != NULL ? dir : slash != NULL ? folder : "",
+	    dir != NULL ? "/" : "", base, (uint32_t)(hash ^ hash >> 32)) < 0)
+		path = NULL;
+	free(real);
+	free(folder);
+	return path;
+}
 
 /* A number as 16 hexadecimal digits: JSON's integers have 63 bits in jansson. */
 static int
@@ -103,29 +127,45 @@ cut_seal(const char *path, const struct cut_manifest *m)
 	return e == ERR_SYS && (errno == ENOSPC || errno == EDQUOT) ? ERR_LIMIT : e;
 }
 
-/* Whether the cut may be used: 0, or an error whose line says why not. */
+/* Reads the manifest of a cut. */
 static int
-check_cut(const char *path, uint64_t run, const struct checkpoint_name *at)
+read_manifest(const char *path, struct cut_manifest *m)
 {
-	struct cut_manifest m;
 	struct buf text = { 0 };
 	char manifest[PATH_MAX];
-	uint64_t bytes, sum;
 	int e;
 
 	if (snprintf(manifest, sizeof(manifest), "%s" SUFFIX, path) >= (int)sizeof(manifest))
 		return err_fail(ERR_ARG, "the path is too long");
 	if (access(manifest, F_OK) < 0)
-		return err_fail(ERR_FORMAT, "was not completed");
+		return errno == ENOENT ? err_fail(ERR_FORMAT, "was not completed") : err_sys("manifest");
 	if ((e = io_slurp(manifest, CUT_MANIFEST, &text)) == 0)
-		e = cut_parse(text.p, text.n, &m);
+		e = cut_parse(text.p, text.n, m);
 	buf_free(&text);
+	return e;
+}
+
+/*
+ * Whether the cut may be used: 0, or an error whose line says why not.  ERR_SYS and ERR_NOMEM leave it open.  reads: it
+ * is compared with its checksum.
+ */
+static int
+check_cut(const char *path, uint64_t run, const struct checkpoint_name *at, bool reads)
+{
+	struct cut_manifest m;
+	uint64_t bytes, sum;
+	int e = read_manifest(path, &m);
+
 	if (e < 0)
 		return e;
 	if (m.run != run)
 		return err_fail(ERR_ARG, "is of a run with another net, optimizer, seed, batch or number of records");
 	if (m.epoch != at->epoch || m.step != at->step)
 		return err_fail(ERR_FORMAT, "has the manifest of another");
+	if (access(path, F_OK) < 0 && errno == ENOENT)
+		return err_fail(ERR_FORMAT, "is gone, and left its manifest");
+	if (!reads)
+		return 0;
 	if ((e = sum_file(path, &bytes, &sum)) < 0)
 		return e;
 	return bytes == m.bytes && sum == m.sum ? 0 : err_fail(ERR_FORMAT, "is damaged: it does not fit its manifest");
@@ -138,13 +178,12 @@ is_later(const struct checkpoint_name *a, const struct checkpoint_name *b)
 }
 
 int
-cut_find(const char *prefix, const char *cuts, uint64_t run, void (*refused)(void *arg, const char *why), void *arg,
-    char **path)
+cut_find(const char *prefix, const char *cuts, uint64_t run, void (*refused)(const char *why), char **path)
 {
 	struct checkpoint_name *save = NULL, *cut = NULL;
 	size_t nsave = 0, ncut = 0;
 	char why[ERR_LINE];
-	int e = checkpoint_list(prefix, UINT64_MAX, UINT64_MAX, &save, &nsave);
+	int e = checkpoint_list(prefix, UINT64_MAX, UINT64_MAX, &save, &nsave), bad;
 
 	*path = NULL;
 	if (e == 0 && cuts != NULL)
@@ -152,12 +191,14 @@ cut_find(const char *prefix, const char *cuts, uint64_t run, void (*refused)(voi
 	for (size_t i = 0; e == 0 && i < ncut && (nsave == 0 || is_later(&cut[i], &save[0])); i++) {
 		if ((*path = checkpoint_path(cuts, &cut[i])) == NULL) {
 			e = err_nomem();
-		} else if (check_cut(*path, run, &cut[i]) == 0) {
+		} else if ((bad = check_cut(*path, run, &cut[i], refused != NULL)) == 0) {
 			e = 1;
 		} else {
 			snprintf(why, sizeof(why), "%s: %s", *path, err_line());
-			if (refused != NULL)
-				refused(arg, why);
+			if (bad == ERR_SYS || bad == ERR_NOMEM)
+				e = err_fail(bad, "%s", why);
+			else if (refused != NULL)
+				refused(why);
 			free(*path);
 			*path = NULL;
 		}
@@ -171,34 +212,65 @@ cut_find(const char *prefix, const char *cuts, uint64_t run, void (*refused)(voi
 
 /* Without its manifest first, so that what is left after a crash is not used. */
 static int
-remove_cut(const char *prefix, const struct checkpoint_name *name)
+remove_cut(const char *path)
 {
-	char *path = checkpoint_path(prefix, name), manifest[PATH_MAX];
-	int e = 0;
+	char manifest[PATH_MAX];
 
-	if (path == NULL)
-		return err_nomem();
 	snprintf(manifest, sizeof(manifest), "%s" SUFFIX, path);
 	if (unlink(manifest) < 0 && errno != ENOENT)
-		e = err_sys("%s", manifest);
-	if (e == 0 && unlink(path) < 0 && errno != ENOENT)
-		e = err_sys("%s", path);
+		return err_sys("%s", manifest);
+	return unlink(path) < 0 && errno != ENOENT ? err_sys("%s", path) : 0;
+}
+
+/* The path of a cut, NULL if another run made it; *e: an error. */
+static char *
+get_own_path(const char *cuts, const struct checkpoint_name *name, uint64_t run, int *e)
+{
+	struct cut_manifest m;
+	char *path = checkpoint_path(cuts, name);
+
+	if (path == NULL)
+		*e = err_nomem();
+	if (path == NULL || read_manifest(path, &m) < 0 || m.run == run)
+		return path;
 	free(path);
-	return e;
+	return NULL;
 }
 
 int
-cut_prune(const char *prefix, uint64_t epoch, uint64_t step, uint32_t most)
+cut_prune(const char *cuts, uint64_t run, uint64_t epoch, uint64_t step, uint32_t most)
 {
 	const struct checkpoint_name now = { epoch, step };
 	struct checkpoint_name *p;
 	uint32_t kept = 0;
+	char *path;
 	size_t n;
-	int e = checkpoint_list(prefix, UINT64_MAX, UINT64_MAX, &p, &n);
+	int e = checkpoint_list(cuts, UINT64_MAX, UINT64_MAX, &p, &n);
 
-	for (size_t i = 0; i < n && e == 0; i++)
-		if (is_later(&p[i], &now) || kept++ >= most)
-			e = remove_cut(prefix, &p[i]);
+	for (size_t i = 0; i < n && e == 0; i++) {
+		if ((path = get_own_path(cuts, &p[i], run, &e)) != NULL && (is_later(&p[i], &now) || kept++ >= most))
+			e = remove_cut(path);
+		free(path);
+	}
 	free(p);
 	return e;
+}
+
+uint64_t
+cut_bytes(const char *cuts, uint64_t run)
+{
+	struct checkpoint_name *p;
+	uint64_t bytes = 0;
+	struct stat st;
+	char *path;
+	size_t n;
+	int e = checkpoint_list(cuts, UINT64_MAX, UINT64_MAX, &p, &n);
+
+	for (size_t i = 0; i < n && e == 0; i++) {
+		if ((path = get_own_path(cuts, &p[i], run, &e)) != NULL && stat(path, &st) == 0)
+			bytes += (uint64_t)st.st_blocks * 512;
+		free(path);
+	}
+	free(p);
+	return bytes;
 }

@@ -1,11 +1,11 @@
 /*
  * cut - cuts of a run: checkpoints within an epoch, from which a job that lost all its processes goes on.
  *
- *	PREFIX-EEEE-SSSSSS.safetensors			a checkpoint (train/checkpoint_find.h)
- *	PREFIX-EEEE-SSSSSS.safetensors.manifest		its run, position, size and checksum as JSON
+ *	CUTS-EEEE-SSSSSS.safetensors			a checkpoint (train/checkpoint_find.h)
+ *	CUTS-EEEE-SSSSSS.safetensors.manifest		its run, position, size and checksum as JSON
  *
- * The prefix of cuts is not that of the run's other checkpoints.  The manifest is written after the checkpoint and
- * seals it: a cut without one, or with one that does not fit, is not used.  Threads: no state.
+ * CUTS is the prefix that cut_prefix() makes from that of the run's other checkpoints.  The manifest is written after
+ * the checkpoint and seals it: a cut without one, or with one that does not fit, is not used.  Threads: no state.
  */
 #ifndef TRAIN_CUT_H
 #define TRAIN_CUT_H
@@ -15,6 +15,7 @@
 
 #define CUT_MANIFEST	4096u	/* most bytes of a manifest */
 #define CUT_KEPT	2u	/* newest cuts that stay */
+#define CUT_INFIX	".cut-"	/* in the names of cuts, and in no other */
 
 struct cut_manifest {
 	uint64_t run;		/* identifies what must not change from the run that made it to one that uses it */
@@ -23,6 +24,12 @@ struct cut_manifest {
 	uint64_t sum;		/* XXH3 of these */
 };
 
+/*
+ * The prefix of the cuts of a run whose checkpoints are PREFIX-*: in its directory, or in `dir` unless NULL, its name,
+ * CUT_INFIX and a hash of its absolute path, so that no two runs share one.  The caller frees it; NULL when out of
+ * memory.
+ */
+char	*cut_prefix(const char *prefix, const char *dir);
 /* Reads the text of a manifest.  Returns 0 or ERR_FORMAT. */
 int	 cut_parse(const void *text, size_t n, struct cut_manifest *m);
 /*
@@ -32,15 +39,17 @@ int	 cut_parse(const void *text, size_t n, struct cut_manifest *m);
 int	 cut_seal(const char *path, const struct cut_manifest *m);
 /*
  * Finds the newest of a run's checkpoints under `prefix` and cuts under `cuts` (NULL: none).  Cuts of another run or
- * without a manifest that fits are passed over, and their reasons given to refused(), which may be NULL.  Returns 1
- * with *path, which the caller frees, 0 if there is none (or no directory), ERR_SYS or ERR_NOMEM.
+ * without a manifest that fits are passed over, and their reasons given to refused().  Without refused() a cut is not
+ * read: its manifest is believed.  Returns 1 with *path, which the caller frees, 0 if there is none (or no directory),
+ * ERR_SYS or ERR_NOMEM.
  */
-int	 cut_find(const char *prefix, const char *cuts, uint64_t run, void (*refused)(void *arg, const char *why),
-	     void *arg, char **path);
+int	 cut_find(const char *prefix, const char *cuts, uint64_t run, void (*refused)(const char *why), char **path);
 /*
- * Removes all cuts but the `most` newest up to an epoch and step.  Later ones go too: the run went on from before them.
- * Returns 0, ERR_SYS or ERR_NOMEM.
+ * Removes all cuts of a run but the `most` newest up to an epoch and step.  Later ones go too: the run went on from
+ * before them.  Those whose manifest names another run stay.  Returns 0, ERR_SYS or ERR_NOMEM.
  */
-int	 cut_prune(const char *prefix, uint64_t epoch, uint64_t step, uint32_t most);
+int	 cut_prune(const char *cuts, uint64_t run, uint64_t epoch, uint64_t step, uint32_t most);
+/* Bytes on disk that become free if all cuts of a run are removed. */
+uint64_t cut_bytes(const char *cuts, uint64_t run);
 
 #endif

@@ -11,7 +11,7 @@ void
 train_tell(struct train *t, struct train_event *ev)
 {
 	bool logged = ev->kind != TRAIN_START && ev->kind != TRAIN_REMARK && ev->kind != TRAIN_FROM &&
-	    ev->kind != TRAIN_BAD && ev->kind != TRAIN_WAIT;
+	    ev->kind != TRAIN_BAD && ev->kind != TRAIN_WAIT && ev->kind != TRAIN_NO_CUT;
 
 	if (logged && !kept_tell(t->kept, t->step, ev->kind))
 		return;

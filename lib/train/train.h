@@ -37,6 +37,7 @@ enum train_kind {
 	TRAIN_VALIDATION,	/* as for an epoch; of the average of the weights if there is one */
 	TRAIN_SAVE,		/* text: file name of a checkpoint */
 	TRAIN_UNSAVED,		/* text: why a checkpoint could not be written; the run goes on */
+	TRAIN_NO_CUT,		/* text: why the first cut could not be written; the run goes on */
 	TRAIN_BEST,		/* a validation was better than all before */
 	TRAIN_EARLY,		/* the run ends: `samples` epochs in a row were no better than this one */
 	TRAIN_CACHE,		/* samples: images kept in memory after an epoch; text: their bytes */
@@ -104,6 +105,7 @@ struct train_opt {
 	/* prefix of the cuts (train/cut.h) of a synchronous run, which rank 0 makes, or NULL; needs save */
 	const char	*cuts;
 	uint64_t	 cut;			/* steps from one cut to the next; 0: so that they cost little */
+	bool		 no_cuts;		/* makes none, but goes on from those that are there */
 	/* the best by validation is PREFIX-best.safetensors too; needs save and val */
 	bool		 best;
 	/* leave out a batch whose loss or gradient is NaN or infinite; else the run fails */
@@ -134,8 +136,8 @@ struct train_memory {
 };
 
 /*
- * Identifies a run for its cuts, from what a position within an epoch depends on: the net, the optimizer, the seed, the
- * micro-batches of a step and the number of records.
+ * Identifies a run for its cuts, by their name and by what a position within an epoch depends on: the net, the
+ * optimizer, the seed, the micro-batches of a step and the number of records.
  */
 uint64_t train_run_id(const struct train_opt *o);
 

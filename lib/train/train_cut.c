@@ -18,15 +18,18 @@ train_run_id(const struct train_opt *o)
 	const uint64_t of[] = { graph_hash(o->ps.graph), o->ps.hyper.rule, o->ps.hyper.average.kind, o->seed,
 	    (uint64_t)o->accumulate * o->ps.nworkers, o->batches == NULL ? o->data.batch : 0,
 	    o->data.recs != NULL ? o->data.recs->count : 0 };
+	const char *slash = o->cuts != NULL ? strrchr(o->cuts, '/') : NULL, *name = slash != NULL ? slash + 1 : o->cuts;
 	uint64_t hash = hash_update(HASH_START, of, sizeof(of));
 
+	if (name != NULL)
+		hash = hash_update(hash, name, strlen(name));
 	return o->batches == NULL ? hash : hash_update(hash, o->batches, o->ps.nworkers * sizeof(*o->batches));
 }
 
 uint64_t
 train_first_cut(const struct train *t)
 {
-	if (t->keep == NULL || t->o->cuts == NULL || !t->sync || t->stream)
+	if (t->keep == NULL || t->o->cuts == NULL || t->o->no_cuts || !t->sync || t->stream)
 		return 0;
 	return t->o->cut > 0 ? t->o->cut - t->step % t->o->cut : LOOK;
 }
@@ -40,14 +43,14 @@ train_drop_cuts(struct train *t)
 	if (t->keep == NULL || cuts == NULL)
 		return 0;
 	from_cut = t->o->resume != NULL && strstr(t->o->resume, base != NULL ? base + 1 : cuts) != NULL;
-	return cut_prune(cuts, t->step / t->steps, t->step % t->steps, from_cut ? CUT_KEPT : 0);
+	return cut_prune(cuts, train_run_id(t->o), t->step / t->steps, t->step % t->steps, from_cut ? CUT_KEPT : 0);
 }
 
 void
 train_end_cuts(struct train *t)
 {
-	if (t->keep != NULL && t->o->cuts != NULL && !t->unsaved)
-		cut_prune(t->o->cuts, 0, 0, 0);	/* what stays is older than the last checkpoint */
+	if (t->keep != NULL && t->o->cuts != NULL && t->saved)
+		cut_prune(t->o->cuts, train_run_id(t->o), 0, 0, 0);	/* what stays is older than the checkpoint */
 }
 
 /*

@@ -18,6 +18,7 @@ struct train_cuts {
 	uint64_t next;		/* the step before which the workers are at a cut; 0: there is none */
 	double	 from_s;	/* worker 0: when it began to measure steps, and at which */
 	uint64_t from;
+	bool	 failed;	/* one could not be written, which was reported */
 	double	 collect_s;	/* worker 0: the time that the last cut took from the step; 0: not known yet */
 };
 
@@ -55,7 +56,7 @@ struct train {
 	uint64_t	 layer_from;	/* 0: none */
 	double		 best;		/* worker 0: best accuracy of a validation */
 	bool		 is_best;	/* the next checkpoint is the best */
-	bool		 unsaved;	/* the last checkpoint could not be written */
+	bool		 saved;		/* what was saved last is a checkpoint, not a cut, and it was written */
 	bool		 writes_cut;	/* what was saved last is a cut */
 	struct train_cuts cuts;
 	uint64_t	 best_epoch;	/* from 1; 0: none yet */
@@ -135,7 +136,7 @@ uint64_t train_first_cut(const struct train *t);
 int	train_drop_cuts(struct train *t);
 /* Before a step: makes a cut if it is due. */
 int	train_cut(struct train *t);
-/* After the last checkpoint of a run is written: removes the cuts. */
+/* At the end of a run: removes its cuts if its last checkpoint is written. */
 void	train_end_cuts(struct train *t);
 
 /* train_return.c: the sum over all workers, or its answer to a predecessor.  n <= KEPT_NUMBERS. */

@@ -176,7 +176,7 @@ open_checkpoints(struct train *t)
 	if (t->o->save == NULL || t->o->ps.rank != 0)
 		return 0;
 	if (!kept_began(t->kept, &step) && ((e = check_save(t->o->save)) < 0 ||
-	    (t->o->cuts != NULL && (e = check_save(t->o->cuts)) < 0)))
+	    (t->o->cuts != NULL && !t->o->no_cuts && (e = check_save(t->o->cuts)) < 0)))
 		return e;
 	return checkpoint_open(&(struct checkpoint_opt){ .prefix = t->o->save, .graph = t->graph,
 	    .rule = t->o->ps.hyper.rule, .average = t->average != NULL, .mean_image = t->o->data.aug.mean,

@@ -41,13 +41,19 @@ put_batch(const struct train *t, struct buf *b)
 	return e == 0 ? buf_terminate(b) : e;
 }
 
+/* A cut that nobody asked for may be missing. */
 static void
 tell_unsaved(struct train *t)
 {
 	char why[ERR_LINE];
 
 	snprintf(why, sizeof(why), "%s", err_line());
-	t->unsaved = true;
+	if (t->writes_cut) {
+		if (!t->cuts.failed)
+			train_tell(t, &(struct train_event){ .kind = TRAIN_NO_CUT, .text = why });
+		t->cuts.failed = true;
+		return;
+	}
 	kept_warn(t->kept, KEPT_UNSAVED);
 	train_tell(t, &(struct train_event){ .kind = TRAIN_UNSAVED, .text = why });
 }
@@ -61,7 +67,7 @@ train_saved(struct train *t, bool wait)
 
 	ev.text = path;
 	if (e > 0) {
-		t->unsaved = false;
+		t->saved = true;
 		train_tell(t, &ev);
 	} else if (e < 0) {
 		tell_unsaved(t);
@@ -84,6 +90,8 @@ train_save(struct train *t, enum checkpoint_kind kind, const struct train_sums *
 	if ((e = worker_ready(t->wk)) < 0 || (e = worker_read(t->wk)) < 0)
 		return e;
 	train_saved(t, true);
+	t->saved = false;
+	t->writes_cut = kind == CHECKPOINT_CUT;
 	updates = t->sync ? 0 : worker_updates(t->wk);
 	preprocess_from_aug(&t->o->data.aug, &images);
 	checkpoint_room(t->keep, &w, &aux, &state, &average);
@@ -121,7 +129,6 @@ train_save(struct train *t, enum checkpoint_kind kind, const struct train_sums *
 		    (char *)(uintptr_t)t->o->class_names };
 	if (checkpoint_put(t->keep, kind, epoch, at, t->averaged > 0, meta, n) < 0)
 		tell_unsaved(t);
-	t->writes_cut = kind == CHECKPOINT_CUT;
 	buf_free(&batch);
 	buf_free(&text);
 	trace_span(t->trace, TRACE_STEPS, from, kind == CHECKPOINT_CUT ? "cut" : "checkpoint");

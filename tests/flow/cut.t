@@ -11,14 +11,14 @@ export OMP_NUM_THREADS=1
 trap 'really_living | xargs -r kill -9; rm -rf "$T"' EXIT
 cd "$T" || exit 1
 
-cuts() { find . -name '*-cut-*' | wc -l; }
-sealed() { find . -name "$1-cut-*.manifest" | wc -l; }
+cuts() { find . -name '*.cut-*' | wc -l; }
+sealed() { find . -name "$1.cut-*.manifest" | wc -l; }
 same_bits() { for f in whole.*.safetensors; do cmp "$f" "${f/whole/cut}" || return 1; done; }
 # The figures of each epoch and validation; in the log of a job that went on they are those of the last row.
 figures() {
 	awk -F '\t' '$5 ~ /^(epoch|validation)$/ { row[$5 " " $6] = $8 " " $9 " " $10 } END { for (k in row) print k, row[k] }' "$1" | sort
 }
-# all_die N: when N more cuts are sealed, and some time after, all processes of the job die at once.
+# all_die N: when a cut N or more steps after the newest is sealed, and some time after, all processes of the job die at once.
 all_die() {
 	local last=$(($1 + $(newest)))
 	while [ "$(newest)" -lt "$last" ]; do
@@ -49,7 +49,7 @@ check() {
 		ok "$name: it has a sealed cut" test "$(sealed "cut.$name")" -gt 0
 		cat "cut.$name.log" >>"cut.$name.all"
 		start "cut.$name" -- "$@" --resume-last
-		like "$T/err" "^worker 0: pworker: resumes from .*cut.$name-cut-[0-9]*-[0-9]*.safetensors$" "$name: it goes on from a cut"
+		like "$T/err" "^worker 0: pworker: resumes from .*cut.$name.cut-[0-9a-f]*-[0-9]*-[0-9]*.safetensors$" "$name: it goes on from a cut"
 	done
 	ok "$name: it ends well" ends 0
 	cat "cut.$name.log" >>"cut.$name.all"
@@ -72,7 +72,7 @@ if have mnist; then
 	# shellcheck disable=SC2046
 	kill -9 $(real_process --server 0) $(real_process --server 1)
 	ok "a job whose servers all die is started again" ends 0
-	like "$T/err" '^worker 0: pworker: resumes from .*/again-cut-0000-[0-9]*.safetensors$' "it goes on from a cut"
+	like "$T/err" '^worker 0: pworker: resumes from .*/again.cut-[0-9a-f]*-0000-[0-9]*.safetensors$' "it goes on from a cut"
 	ok "its weights have the bits of the undisturbed job" cmp again.whole-0000-000020.safetensors again-0000-000020.safetensors
 
 	# Cuts of another directory, of which the newest is not as it was written.
@@ -87,12 +87,33 @@ if have mnist; then
 	wait $pid 2>/dev/null
 	old=$(ls cuts/*.manifest | sed -n 1p) new=$(ls cuts/*.manifest | sed -n 2p)
 	old=${old%.manifest} new=${new%.manifest}
+	cp -r cuts kept
 	printf xxxx | dd of="$new" bs=1 seek=2000 conv=notrunc 2>/dev/null
 	status 0 "a run goes on from the older cut if the newest is damaged" "$@" --steps 39 --cut-dir cuts --resume-last
 	like "$T/err" "^pworker: $new: is damaged: it does not fit its manifest; it is not used$" "it reports the damaged cut"
 	like "$T/err" "^pworker: resumes from $old$" "it reports the older one"
 	ok "its weights have the bits of an undisturbed run" cmp whole one-0001-000019.safetensors
 	is "$(ls cuts)" "" "it leaves no cut"
+
+	# What does not go on from cuts leaves them, unless it begins anew.
+	rm -f one-*
+	cp kept/* cuts
+	status 0 "a run with another seed by mistake starts from the beginning" "$@" --seed 8 --steps 1 --cut-dir cuts --resume-last
+	like "$T/err" "^pworker: $new: is of a run with another net, .*; it is not used$" "it refuses the cuts"
+	is "$(ls cuts)" "$(ls kept)" "it does not remove them"
+	rm -f one-*
+	at=${new##*-} at=$((10#${at%%.*}))
+	status 0 "a run that ends with a cut, and writes no checkpoint" "$@" --steps "$at" --cut-dir cuts --resume-last
+	is "$(ls cuts)" "$(ls kept)" "it keeps the cuts"
+	status 0 "a run without cuts goes on from one" "$@" --steps 39 --cut 0 --cut-dir cuts --resume-last
+	like "$T/err" "^pworker: resumes from $new$" "it reports which"
+	ok "its weights have the bits of an undisturbed run" cmp whole one-0001-000019.safetensors
+	cp kept/* cuts
+	status 0 "a run without cuts begins anew" "$@" --steps 1 --cut 0 --cut-dir cuts
+	is "$(ls cuts)" "" "it removes the cuts"
+	status 2 "the name of a cut is refused for checkpoints" "$@" --save net.cut-1
+	like "$T/err" "^pworker: --save: net.cut-1: a name with '.cut-' is that of a cut$" "the line says so"
+	rm -r kept
 else
 	skip "lenet: killed jobs" "$WHY"
 fi

@@ -44,15 +44,15 @@ ends() {
 }
 # has_cut NAME: waits until the job has made a cut.
 has_cut() {
-	until ls "$T/$1"-cut-*.manifest >"$T/.cuts" 2>/dev/null; do
+	until ls "$T/$1".cut-*.manifest >"$T/.cuts" 2>/dev/null; do
 		kill -0 "$pid" || return
 		read -rt 0.02 <> <(:) || :
 	done
 }
 goes_on() { # NAME
-	like "$T/err" "^worker 0: pworker: resumes from .*/$1-cut-[0-9]*-[0-9]*\.safetensors$" "$1: the job goes on from a cut"
+	like "$T/err" "^worker 0: pworker: resumes from .*/$1.cut-[0-9a-f]*-[0-9]*-[0-9]*\.safetensors$" "$1: the job goes on from a cut"
 	ok "$1: its weights have the bits of the undisturbed job" cmp "$T"/whole-*.safetensors "$T/$1"-0*.safetensors
-	ok "$1: no cut is left" test -z "$(find "$T" -name "$1-cut-*")"
+	ok "$1: no cut is left" test -z "$(find "$T" -name "$1.cut-*")"
 	ok "$1: nothing is left" really_none_left
 }
 

@@ -12,6 +12,7 @@
 #define RUN 7
 
 static char why[2 * ERR_LINE];
+static int refusals;
 
 static void
 put_file(const char *name, const char *text)
@@ -31,23 +32,23 @@ make_cut(const char *name, uint64_t run, uint64_t epoch, uint64_t step)
 }
 
 static void
-note_refused(void *arg, const char *text)
+note_refused(const char *text)
 {
-	(*(int *)arg)++;
+	refusals++;
 	snprintf(why, sizeof(why), "%s", text);
 }
 
 static void
-finds(const char *want, int refusals, const char *reason, const char *name)
+finds(const char *want, int nrefused, const char *reason, const char *name)
 {
 	char *path;
-	int n = 0;
 
 	*why = 0;
-	is(cut_find("w", "d/w-cut", RUN, note_refused, &n, &path), want != NULL, "%s: %s is found", name,
+	refusals = 0;
+	is(cut_find("w", "d/w.cut-00000001", RUN, note_refused, &path), want != NULL, "%s: %s is found", name,
 	    want != NULL ? "one" : "none");
 	is_str(path != NULL ? path : "", want != NULL ? want : "", "%s: it is the right one", name);
-	is(n, refusals, "%s: so many are refused", name);
+	is(refusals, nrefused, "%s: so many are refused", name);
 	is_str(why, reason, "%s: the last refused says why", name);
 	free(path);
 }
@@ -83,48 +84,81 @@ parse_manifests(void)
 	    "without a checksum is refused");
 }
 
+/* Runs share no cuts, and a run has the same ones however its prefix is written. */
+static void
+name_cuts(void)
+{
+	char *a = cut_prefix("w", NULL), *b = cut_prefix("./w", NULL), *c = cut_prefix("d/w", "."), *e = cut_prefix("w", ".");
+
+	ok(a != NULL && strncmp(a, "w.cut-", 6) == 0 && strlen(a) == 14, "cuts have the name of the run and a hash");
+	ok(b != NULL && a != NULL && strncmp(b, "./", 2) == 0 && strcmp(b + 2, a) == 0, "another spelling has the same hash");
+	ok(c != NULL && e != NULL && strncmp(c, e, 8) == 0 && strcmp(c, e) != 0,
+	    "runs of another directory have another hash");
+	ok(a != NULL && e != NULL && strncmp(e, "./", 2) == 0 && strcmp(e + 2, a) == 0, "cuts may be in another directory");
+	free(a);
+	free(b);
+	free(c);
+	free(e);
+}
+
 int
 main(void)
 {
 	static char dir[] = "/tmp/tally.XXXXXX";
-	char rm[64];
+	char rm[64], *path;
 
 	if (mkdtemp(dir) == NULL || chdir(dir) < 0 || mkdir("d", 0700) < 0)
 		return 1;
 	parse_manifests();
+	name_cuts();
 	finds(NULL, 0, "", "nothing is there");
 	put_file("w-0002.safetensors", "");
-	make_cut("d/w-cut-0001-000008.safetensors", RUN, 1, 8);
+	make_cut("d/w.cut-00000001-0001-000008.safetensors", RUN, 1, 8);
 	finds("w-0002.safetensors", 0, "", "a checkpoint after the cut");
-	make_cut("d/w-cut-0002-000004.safetensors", RUN, 2, 4);
-	make_cut("d/w-cut-0002-000008.safetensors", RUN, 2, 8);
-	finds("d/w-cut-0002-000008.safetensors", 0, "", "two cuts after the checkpoint");
-	put_file("d/w-cut-0002-000009.safetensors", "half");
-	finds("d/w-cut-0002-000008.safetensors", 1, "d/w-cut-0002-000009.safetensors: was not completed",
+	make_cut("d/w.cut-00000001-0002-000004.safetensors", RUN, 2, 4);
+	make_cut("d/w.cut-00000001-0002-000008.safetensors", RUN, 2, 8);
+	finds("d/w.cut-00000001-0002-000008.safetensors", 0, "", "two cuts after the checkpoint");
+	put_file("d/w.cut-00000001-0002-000009.safetensors", "half");
+	finds("d/w.cut-00000001-0002-000008.safetensors", 1, "d/w.cut-00000001-0002-000009.safetensors: was not completed",
 	    "a cut without a manifest");
-	make_cut("d/w-cut-0002-000009.safetensors", RUN + 1, 2, 9);
-	finds("d/w-cut-0002-000008.safetensors", 1, "d/w-cut-0002-000009.safetensors: is of a run with another net, "
+	make_cut("d/w.cut-00000001-0002-000009.safetensors", RUN + 1, 2, 9);
+	finds("d/w.cut-00000001-0002-000008.safetensors", 1, "d/w.cut-00000001-0002-000009.safetensors: is of a run with another net, "
 	    "optimizer, seed, batch or number of records", "a cut of another run");
-	make_cut("d/w-cut-0002-000009.safetensors", RUN, 2, 8);
-	finds("d/w-cut-0002-000008.safetensors", 1, "d/w-cut-0002-000009.safetensors: has the manifest of another",
+	make_cut("d/w.cut-00000001-0002-000009.safetensors", RUN, 2, 8);
+	finds("d/w.cut-00000001-0002-000008.safetensors", 1, "d/w.cut-00000001-0002-000009.safetensors: has the manifest of another",
 	    "a cut under a wrong name");
-	put_file("d/w-cut-0002-000008.safetensors", "d/w-cut-0002-000004.safetensorX");
-	finds("d/w-cut-0002-000004.safetensors", 2, "d/w-cut-0002-000008.safetensors: is damaged: it does not fit its "
+	put_file("d/w.cut-00000001-0002-000008.safetensors", "d/w.cut-00000001-0002-000004.safetensorX");
+	finds("d/w.cut-00000001-0002-000004.safetensors", 2, "d/w.cut-00000001-0002-000008.safetensors: is damaged: it does not fit its "
 	    "manifest", "a damaged cut");
-	put_file("d/w-cut-0002-000004.safetensors.manifest", "{");
-	finds("w-0002.safetensors", 3, "d/w-cut-0002-000004.safetensors: the manifest is malformed", "no cut is good");
+	put_file("d/w.cut-00000001-0002-000004.safetensors.manifest", "{");
+	finds("w-0002.safetensors", 3, "d/w.cut-00000001-0002-000004.safetensors: the manifest is malformed", "no cut is good");
 
-	make_cut("d/w-cut-0003-000001.safetensors", RUN, 3, 1);
-	is(cut_prune("d/w-cut", 2, 8, 2), 0, "cuts are removed");
-	ok(access("d/w-cut-0003-000001.safetensors", F_OK) < 0 && access("d/w-cut-0002-000009.safetensors", F_OK) < 0 &&
-	    access("d/w-cut-0003-000001.safetensors.manifest", F_OK) < 0, "later ones are gone");
-	ok(access("d/w-cut-0002-000008.safetensors", F_OK) == 0 && access("d/w-cut-0002-000004.safetensors", F_OK) == 0 &&
-	    access("d/w-cut-0002-000004.safetensors.manifest", F_OK) == 0, "the two newest stay");
-	ok(access("d/w-cut-0001-000008.safetensors", F_OK) < 0, "older ones are gone");
-	is(cut_prune("d/w-cut", 0, 0, 0), 0, "all cuts are removed");
+	make_cut("d/w.cut-00000001-0003-000001.safetensors", RUN, 3, 1);
+	is(cut_prune("d/w.cut-00000001", RUN, 2, 8, 2), 0, "cuts are removed");
+	ok(access("d/w.cut-00000001-0003-000001.safetensors", F_OK) < 0 && access("d/w.cut-00000001-0002-000009.safetensors", F_OK) < 0 &&
+	    access("d/w.cut-00000001-0003-000001.safetensors.manifest", F_OK) < 0, "later ones are gone");
+	ok(access("d/w.cut-00000001-0002-000008.safetensors", F_OK) == 0 && access("d/w.cut-00000001-0002-000004.safetensors", F_OK) == 0 &&
+	    access("d/w.cut-00000001-0002-000004.safetensors.manifest", F_OK) == 0, "the two newest stay");
+	ok(access("d/w.cut-00000001-0001-000008.safetensors", F_OK) < 0, "older ones are gone");
+	is(cut_find("w", "d/w.cut-00000001", RUN, NULL, &path), 1, "without a reporter one is found");
+	is_str(path, "d/w.cut-00000001-0002-000008.safetensors", "its manifest is believed");
+	free(path);
+	make_cut("d/w.cut-00000001-0002-000005.safetensors", RUN + 1, 2, 5);
+	ok(cut_bytes("d/w.cut-00000001", RUN + 1) > 0, "a cut has bytes");
+	is(cut_prune("d/w.cut-00000001", RUN, 0, 0, 0), 0, "all cuts of a run are removed");
+	ok(access("d/w.cut-00000001-0002-000005.safetensors", F_OK) == 0 &&
+	    access("d/w.cut-00000001-0002-000005.safetensors.manifest", F_OK) == 0, "that of another run stays");
+	is(cut_prune("d/w.cut-00000001", RUN + 1, 0, 0, 0), 0, "its run removes it");
+	mkdir("d/w.cut-00000001-0003-000001.safetensors", 0700);
+	put_file("d/w.cut-00000001-0003-000001.safetensors.manifest", "{\"tally_cut\": 1, \"run\": \"0000000000000007\", "
+	    "\"epoch\": 3, \"step\": 1, \"bytes\": 5, \"xxh3\": \"fedcba9876543210\"}");
+	is(cut_find("w", "d/w.cut-00000001", RUN, note_refused, &path), ERR_SYS, "a cut that cannot be read is an error");
+	free(path);
+	unlink("d/w.cut-00000001-0003-000001.safetensors.manifest");
+	rmdir("d/w.cut-00000001-0003-000001.safetensors");
 	is(rmdir("d"), 0, "with their manifests");
-	is(cut_prune("d/w-cut", 0, 0, 0), 0, "without a directory there is nothing to remove");
-	is(cut_seal("gone/w-cut-0001-000001.safetensors", &(struct cut_manifest){ 0 }), ERR_SYS,
+	is(cut_prune("d/w.cut-00000001", RUN, 0, 0, 0), 0, "without a directory there is nothing to remove");
+	is(cut_seal("gone/w.cut-00000001-0001-000001.safetensors", &(struct cut_manifest){ 0 }), ERR_SYS,
 	    "a cut that is not there is not sealed");
 	snprintf(rm, sizeof(rm), "rm -rf %s", dir);
 	return system(rm) != 0 || done();

@@ -76,6 +76,16 @@ name_hosts(const struct dlaunch *c)
 	return c->hosts_file != NULL ? c->hosts_file : c->rsh != NULL ? "SLURM_JOB_NODELIST" : "";
 }
 
+/* The file of the job's directory with the hosts of an attempt, which stays until the attempt's record is written. */
+static void
+name_hosts_file(uint32_t attempt, char name[32])
+{
+	if (attempt == 0)
+		snprintf(name, 32, "hosts");
+	else
+		snprintf(name, 32, "hosts.%u", attempt);
+}
+
 /*
  * Reads the hosts: those of a job that is taken over, else of the hosts file, else those that the remote
  * shell knows, else this machine.
@@ -86,19 +96,22 @@ read_hosts(const struct dlaunch *c, struct start *s)
 	static const char here[] = "localhost addr=127.0.0.1";
 	const char *name = name_hosts(c);
 	struct buf *text = &s->hosts_text;
+	char file[32];
 	int e;
 
 	s->remote = c->hosts_file != NULL || c->rsh != NULL;
-	if (c->record != NULL)
-		e = jobdir_get(s->job, "hosts", HOSTS_FILE, text);
-	else if (c->hosts_file != NULL && (e = io_slurp(c->hosts_file, HOSTS_FILE, text)) < 0)
+	if (c->record != NULL) {
+		name_hosts_file(c->record->attempt, file);
+		e = jobdir_get(s->job, file, HOSTS_FILE, text);
+	} else if (c->hosts_file != NULL && (e = io_slurp(c->hosts_file, HOSTS_FILE, text)) < 0) {
 		err_within("%s", c->hosts_file);
-	else if (c->hosts_file != NULL)
+	} else if (c->hosts_file != NULL) {
 		e = 0;
-	else if (c->rsh != NULL)
+	} else if (c->rsh != NULL) {
 		e = rsh_hosts(c->rsh, text);
-	else
+	} else {
 		e = buf_put(text, here, strlen(here));
+	}
 	if (e >= 0 && c->hosts_file == NULL && c->rsh != NULL && text->n == 0)
 		front_wrong("--rsh %s: no hosts; name them with -H", c->rsh);
 	if (e < 0 || (e = hosts_parse(name, text->p, text->n, &s->hosts)) < 0)
@@ -215,12 +228,16 @@ say_host_line(void *arg, const struct host *host, const char *line)
 	front_say("host %s: %s", host->login, line);
 }
 
-/* Copies "DIR" or "DIR:TO" to the hosts.  Returns 0 or the exit status. */
+/*
+ * Copies "DIR" or "DIR:TO" to the hosts.  Returns 0 or the exit status.  A host that was not reached is lost for a
+ * further attempt.
+ */
 static int
-sync_hosts(const struct dlaunch *c, const struct start *s, const struct roster *roster)
+sync_hosts(const struct dlaunch *c, const struct start *s, struct roster *roster)
 {
 	const char *colon = strrchr(c->sync, ':');
 	char *from = strndup(c->sync, colon != NULL ? (size_t)(colon - c->sync) : strlen(c->sync)), *real;
+	uint32_t host = 0;
 	int signo, e;
 
 	if (from == NULL)
@@ -229,9 +246,14 @@ sync_hosts(const struct dlaunch *c, const struct start *s, const struct roster *
 		front_die("--sync", err_sys("%s", from));
 	e = sync_run(&(struct sync_opt){ .hosts = &s->hosts, .nhosts = roster->hosts, .rsh = s->remote ? &s->rsh : NULL,
 	    .from = real, .to = colon != NULL ? colon + 1 : real, .signals = s->signals, .say = say_host_line },
-	    &signo);
+	    &signo, &host);
 	if (e < 0)
 		front_warn("--sync", e);
+	for (uint32_t i = 0; i < roster->n && e == ERR_PEER; i++)
+		if (roster->m[i].host == host)
+			roster->m[i].state = ROSTER_LOST;
+	if (e == ERR_PEER)
+		roster_fail(roster, FRONT_AGAIN);
 	free(from);
 	free(real);
 	return e == 0 ? 0 : e == ERR_STOP ? 128 + signo : e == ERR_PEER ? FRONT_AGAIN : FRONT_PARTIAL;
@@ -282,15 +304,17 @@ make_roster(const struct dlaunch *c, const struct start *s, struct roster *roste
 }
 
 /*
- * Leaves out hosts that were lost, unless none would stay: spares, or the other hosts, take their places.  Returns
- * whether it has left out any.
+ * Leaves out hosts that were lost before an attempt: spares, or the other hosts, take their places.  None is left out
+ * if none would stay, or if all of several were lost at once: this machine, not they, was cut off.  Returns whether
+ * it has left out any.
  */
 static bool
-drop_lost_hosts(const struct dlaunch *c, struct start *s, const struct roster *roster)
+drop_lost_hosts(const struct dlaunch *c, struct start *s, const struct roster *roster, uint32_t attempt)
 {
 	bool *gone = calloc(s->hosts.n, sizeof(*gone));
 	uint32_t left = s->hosts.n;
 	struct buf text = { 0 };
+	char file[32];
 	int e = gone != NULL ? 0 : err_nomem();
 
 	for (uint32_t i = 0; e == 0 && i < roster->n; i++) {
@@ -299,6 +323,8 @@ drop_lost_hosts(const struct dlaunch *c, struct start *s, const struct roster *r
 		left -= m->state == ROSTER_LOST && !gone[m->host];
 		gone[m->host] |= m->state == ROSTER_LOST;
 	}
+	if (roster->hosts > 1 && s->hosts.n - left == roster->hosts)
+		left = s->hosts.n;
 	if (e == 0 && left > 0 && left < s->hosts.n &&
 	    (e = hosts_without(&s->hosts, gone, s->hosts_text.p, s->hosts_text.n, &text)) == 0) {
 		for (uint32_t h = 0; h < s->hosts.n; h++)
@@ -307,12 +333,14 @@ drop_lost_hosts(const struct dlaunch *c, struct start *s, const struct roster *r
 		hosts_free(&s->hosts);
 		buf_free(&s->hosts_text);
 		s->hosts_text = text;
-		if ((e = hosts_parse(name_hosts(c), text.p, text.n, &s->hosts)) == 0 && c->detach)
-			e = jobdir_put(s->job, "hosts", text.p, text.n);
+		e = hosts_parse(name_hosts(c), text.p, text.n, &s->hosts);
 	}
+	name_hosts_file(attempt, file);
 	free(gone);
 	if (e < 0)
 		front_die(NULL, e);
+	if (c->detach && (e = jobdir_put(s->job, file, s->hosts_text.p, s->hosts_text.n)) < 0)
+		front_warn("--detach", e);
 	return text.n > 0;
 }
 
@@ -322,16 +350,17 @@ run_attempts(const struct dlaunch *c, struct start *s, struct roster *roster)
 {
 	uint32_t first = c->record != NULL ? c->record->attempt : 0;
 	int status = run_attempt(c, s, roster, first, c->record);
+	bool copies = false;	/* a spare host may not have the files yet */
 
 	for (uint32_t i = first + 1; i <= c->restarts && status != 0 && dlaunch_may_restart(roster); i++) {
-		bool others = drop_lost_hosts(c, s, roster);
-
+		copies |= drop_lost_hosts(c, s, roster, i) && c->sync != NULL;
 		dlaunch_pause(i, c->restarts, s->signals);
 		roster_free(roster);
 		make_roster(c, s, roster);
-		/* A spare host may not have the files yet. */
-		if (!others || c->sync == NULL || (status = sync_hosts(c, s, roster)) == 0)
+		if (!copies || (status = sync_hosts(c, s, roster)) == 0) {
+			copies = false;
 			status = run_attempt(c, s, roster, i, NULL);
+		}
 	}
 	return status;
 }

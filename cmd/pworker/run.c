@@ -23,7 +23,16 @@
 
 static volatile sig_atomic_t stop;
 static double stop_s;	/* time of the first signal */
-static struct worker *volatile connected;
+static struct worker *connected;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* of connected */
+
+static void
+set_connected(struct worker *wk)
+{
+	pthread_mutex_lock(&lock);
+	connected = wk;
+	pthread_mutex_unlock(&lock);
+}
 
 /*
  * The second request ends the process at once.  It runs in a thread that does nothing else, so that it may take locks.
@@ -36,6 +45,7 @@ on_signal(int sig)
 	if (stop <= 0) {
 		stop_s = now;
 	} else if (now - stop_s > ONCE_S) {
+		pthread_mutex_lock(&lock);
 		if (connected != NULL)
 			worker_quit(connected);
 		_exit(128 + sig);
@@ -84,6 +94,8 @@ catch_signals(void)
 	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_RESTART }, old;
 
 	sigemptyset(&sa.sa_mask);
+	for (size_t i = 0; i < SIGNALS; i++)	/* none comes while the lock is held */
+		sigaddset(&sa.sa_mask, sig[i]);
 	for (size_t i = 0; i < SIGNALS; i++)	/* a signal that the caller ignores stays ignored */
 		if (sigaction(sig[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
 			sigaction(sig[i], &sa, NULL);
@@ -163,7 +175,7 @@ run_training(struct pworker *p, double began_s)
 	if ((e = io_random(&t->ps.incarnation, sizeof(t->ps.incarnation))) < 0)
 		front_die(NULL, e);
 	t->stop = &stop;
-	t->worker = &connected;
+	t->connected = set_connected;
 	t->event = on_event;
 	t->arg = &l;
 	if (p->trace != NULL)

@@ -98,7 +98,8 @@ get_folder(const char *path, char folder[CHECKPOINT_PATH])
 {
 	const char *slash = strrchr(path, '/');
 
-	snprintf(folder, CHECKPOINT_PATH, "%.*s", slash != NULL ? (int)(slash - path + 1) : 1, slash != NULL ? path : ".");
+	snprintf(folder, CHECKPOINT_PATH, "%.*s", slash != NULL ? (int)(slash - path + 1) : 1,
+	    slash != NULL ? path : ".");
 }
 
 /* Whether the cuts are in the file system of the checkpoints. */

@@ -117,8 +117,8 @@ struct train_opt {
 	const char	*resume;		/* checkpoint, or NULL; read by rank 0 */
 	struct kept	*kept;			/* what this worker leaves to its successor, lent, or NULL */
 	const volatile sig_atomic_t *stop;	/* other than 0: end soon, with a checkpoint */
-	/* set to the run's worker as long as it has one, for worker_quit(); or NULL */
-	struct worker	*volatile *worker;
+	/* called with the run's worker, for worker_quit(), and with NULL before that is closed; or NULL */
+	void		(*connected)(struct worker *wk);
 	void		(*event)(void *arg, const struct train_event *ev);
 	void		*arg;
 };

@@ -136,8 +136,8 @@ join_job(struct train *t)
 	ps.arg = t;
 	if ((e = worker_open(&ps, &t->wk)) < 0)
 		return e;
-	if (t->o->worker != NULL)
-		*t->o->worker = t->wk;
+	if (t->o->connected != NULL)
+		t->o->connected(t->wk);
 	if (ps.rank == 0 && !t->returned && ((e = alloc_floats(&state, t->graph->P * opt_states(ps.hyper.rule))) < 0 ||
 	    (e = train_first(t, state, &first, &t->step)) < 0)) {
 		free(state);
@@ -262,8 +262,8 @@ void
 train_close(struct train *t)
 {
 	checkpoint_close(t->keep);
-	if (t->o->worker != NULL)
-		*t->o->worker = NULL;
+	if (t->o->connected != NULL)
+		t->o->connected(NULL);
 	worker_close(t->wk);
 	tta_close(t->views);
 	t->engine->plan_free(t->plan);

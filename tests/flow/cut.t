@@ -49,7 +49,8 @@ check() {
 		ok "$name: it has a sealed cut" test "$(sealed "cut.$name")" -gt 0
 		cat "cut.$name.log" >>"cut.$name.all"
 		start "cut.$name" -- "$@" --resume-last
-		like "$T/err" "^worker 0: pworker: resumes from .*cut.$name.cut-[0-9a-f]*-[0-9]*-[0-9]*.safetensors$" "$name: it goes on from a cut"
+		like "$T/err" "^worker 0: pworker: resumes from .*cut.$name.cut-[0-9a-f]*-[0-9]*-[0-9]*.safetensors$" \
+			"$name: it goes on from a cut"
 	done
 	ok "$name: it ends well" ends 0
 	cat "cut.$name.log" >>"cut.$name.all"

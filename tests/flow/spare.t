@@ -87,7 +87,8 @@ goes_on other
 hosts one two three
 start silent --silence 1 -- "$@"
 has_cut silent
-kill -STOP "$(agent two)"
+# shellcheck disable=SC2046
+kill -STOP "$(agent two)" $(real_process --server 1)	# without the server the job cannot end before
 ok "silent: a job whose host is silent ends well" ends 0
 like "$T/err" '^dlaunch: host two: silent for' "silent: the silent host is named"
 goes_on silent
@@ -101,6 +102,35 @@ kill -9 "$(agent two)"
 ok "down: a job of whose spares none answers goes on on the first host" ends 0
 like "$T/err" '^dlaunch: host three: is left out from now on$' "down: the spare that does not answer is left out too"
 goes_on down
+
+# All hosts are lost at once, as when this machine is cut off.
+hosts one two three four five
+start outage -- "$@"
+has_cut outage
+# shellcheck disable=SC2046
+kill -9 $(agent one) $(agent two) $(agent three) $(agent four)
+ok "outage: a job whose hosts are all lost at once ends well" ends 0
+is "$(grep -c 'is left out' "$T/err")" 0 "outage: none is left out"
+ok "outage: the spare host does not take the place of all" test ! -e "$T/agent.five"
+goes_on outage
+
+if command -v rsync >"$T/.which"; then
+	mkdir "$T/files"
+	echo new >"$T/files/file"
+	hosts one two three four five
+	start sync --sync "$T/files:$T/copied" -- "$@"
+	has_cut sync
+	rm "$T/copied/file"
+	touch "$T/down.five"
+	kill -9 "$(agent two)"
+	ok "sync: a job whose spare host gets no copy ends well" ends 0
+	like "$T/err" '^dlaunch: --sync: host five: rsync: exit status' "sync: the host is named"
+	like "$T/err" '^dlaunch: host five: is left out from now on$' "sync: it is left out"
+	is "$(cat "$T/copied/file")" new "sync: the other hosts get a copy before they go on"
+	goes_on sync
+else
+	skip "copies to spare hosts" "rsync is not installed"
+fi
 
 # Only one host: there is nothing else than to try it again.
 hosts one

@@ -82,7 +82,7 @@ until [ -s "$T/at0" ]; do read -rt 0.05 <> <(:); done
 for w in 0 1; do
 	pworker --net lenet --data "$MNIST_TEST" --scale 0.00390625 --batch 32 --epochs 1000 --servers "$(cat "$T/at0")" \
 		--worker $w/2 --key-file "$T/key" --state "$T/twice$w" >"$T/twice$w.log" 2>"$T/err" & eval "worker$w=$!"
-	done
+done
 until grep -q '	step	' "$T/twice0.log" && grep -q '	step	' "$T/twice1.log"; do
 	kill -0 $worker0 || break
 	read -rt 0.05 <> <(:)

@@ -123,9 +123,9 @@ stop_copy(struct copy *c)
 	c->pid = 0;
 }
 
-/* Starts copies up to the limit and checks those that run; *busy is their number. */
+/* Starts copies up to the limit and checks those that run; *busy is their number, *host that of one that failed. */
 static int
-run_copies(const struct sync_opt *o, struct copy copy[SYNC_ATONCE], uint32_t *next, uint32_t *busy)
+run_copies(const struct sync_opt *o, struct copy copy[SYNC_ATONCE], uint32_t *next, uint32_t *busy, uint32_t *host)
 {
 	struct pollfd fd[SYNC_ATONCE + 1] = { { .fd = o->signals, .events = POLLIN } };
 	int e;
@@ -145,8 +145,10 @@ run_copies(const struct sync_opt *o, struct copy copy[SYNC_ATONCE], uint32_t *ne
 	if (poll(fd, SYNC_ATONCE + 1, TICK_MS) < 0 && errno != EINTR)
 		return err_sys("poll");
 	for (uint32_t i = 0; i < SYNC_ATONCE; i++)
-		if (copy[i].pid > 0 && (e = check_copy(o, &copy[i])) < 0)
+		if (copy[i].pid > 0 && (e = check_copy(o, &copy[i])) < 0) {
+			*host = (uint32_t)(copy[i].host - o->hosts->host);
 			return e;
+		}
 	return 0;
 }
 
@@ -164,14 +166,14 @@ read_signal(int fd)
 }
 
 int
-sync_run(const struct sync_opt *o, int *signo)
+sync_run(const struct sync_opt *o, int *signo, uint32_t *host)
 {
 	struct copy copy[SYNC_ATONCE] = { { 0 } };
 	uint32_t next = 0, busy;
 	int e;
 
 	*signo = 0;
-	while ((e = run_copies(o, copy, &next, &busy)) == 0 && busy > 0)
+	while ((e = run_copies(o, copy, &next, &busy, host)) == 0 && busy > 0)
 		if ((*signo = read_signal(o->signals)) != 0) {
 			e = err_fail(ERR_STOP, "%s", strsignal(*signo));
 			break;

@@ -28,9 +28,9 @@ struct sync_opt {
 };
 
 /*
- * Returns 0; ERR_PEER if a host was not reached; ERR_STOP after a signal, which is *signo; ERR_SYS,
- * also if rsync failed for another reason; ERR_NOMEM.
+ * Returns 0; ERR_PEER if a host was not reached, whose index is *host; ERR_STOP after a signal, which is *signo;
+ * ERR_SYS, also if rsync failed for another reason; ERR_NOMEM.
  */
-int	 sync_run(const struct sync_opt *opt, int *signo);
+int	 sync_run(const struct sync_opt *opt, int *signo, uint32_t *host);
 
 #endif

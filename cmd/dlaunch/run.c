@@ -76,7 +76,10 @@ name_hosts(const struct dlaunch *c)
 	return c->hosts_file != NULL ? c->hosts_file : c->rsh != NULL ? "SLURM_JOB_NODELIST" : "";
 }
 
-/* The file of the job's directory with the hosts of an attempt, which stays until the attempt's record is written. */
+/*
+ * The file of the job's directory with the hosts of an attempt.  Each has its own, so that the record, which changes
+ * later, always has the one it fits.
+ */
 static void
 name_hosts_file(uint32_t attempt, char name[32])
 {

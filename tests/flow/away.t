@@ -241,4 +241,18 @@ slay "$(parent "$(parent "$(cat "$STAND/pids")")")"
 status 0 "a job whose agent was killed is started again" attach "$job"
 like "$T/err" "^dlaunch: host localhost: its agent and processes have ended$" "the launcher reports that the agent has ended"
 is "$(paste -sd, "$T/logs/worker-0.out")" "attempt 0,attempt 1" "both attempts print into the worker's file"
+
+# A launcher that is killed in a further attempt: the one that takes over reads the hosts of this attempt.
+cat >>"$T/again" <<'EOF'
+[ ! -p "$STAND/end" ] || read -r x <"$STAND/end"
+EOF
+begin_again() {
+	begin && mkfifo "$STAND/end" && slay "$(parent "$(parent "$(cat "$STAND/pids")")")" || return
+	line_of "$T/logs/worker-0.out" "attempt 1" 1 && read -r launcher _ <"$XDG_STATE_HOME/tally/jobs/$job/lock"
+}
+must "a job is in its second attempt" begin_again
+slay "$launcher"
+echo >"$XDG_STATE_HOME/tally/jobs/$job/hosts"	# those of the first are of no use
+echo end >"$STAND/end" &
+status 0 "it is taken over" attach "$job"
 done_testing

@@ -93,20 +93,18 @@ balance_weights(const struct batch_opt *d, float *weight, uint32_t classes)
 	free(count);
 }
 
-float *
-pworker_open_class_weights(const struct pworker *p, uint32_t classes)
+void
+pworker_open_class_weights(const struct pworker *p, uint32_t classes, float **weight)
 {
-	float *weight;
-
+	*weight = NULL;
 	if (p->class_weights == NULL)
-		return NULL;
-	if ((weight = calloc(classes, sizeof(*weight))) == NULL)
+		return;
+	if ((*weight = calloc(classes, sizeof(**weight))) == NULL)
 		front_die("--class-weights", err_nomem());
 	for (uint32_t c = 0; c < classes; c++)
-		weight[c] = 1;
+		(*weight)[c] = 1;
 	if (strcmp(p->class_weights, "balanced") == 0)
-		balance_weights(&p->train.data, weight, classes);
+		balance_weights(&p->train.data, *weight, classes);
 	else
-		parse_weights(p, weight, classes);
-	return weight;
+		parse_weights(p, *weight, classes);
 }

@@ -260,7 +260,8 @@ pworker_run(struct pworker *p, double began_s)
 	pworker_check_data(p, g, &look);
 	if (p->class_weights != NULL && graph_targets(g) > 0)
 		front_wrong("--class-weights: needs samples with one class, not --loss sigmoid or squared");
-	t->data.class_weight = weights = pworker_open_class_weights(p, g->classes);
+	pworker_open_class_weights(p, g->classes, &weights);
+	t->data.class_weight = weights;
 	e = run_training(p, kept_since(&kept, began_s));
 	recs_close(t->data.recs);
 	recs_close(t->val_recs);

@@ -49,6 +49,7 @@ check() {
 		ok "$name: it has a sealed cut" test "$(sealed "cut.$name")" -gt 0
 		cat "cut.$name.log" >>"cut.$name.all"
 		start "cut.$name" -- "$@" --resume-last
+		until grep -q ': resumes from ' "$T/err" || ! kill -0 "$pid"; do read -rt 0.02 <> <(:) || :; done
 		like "$T/err" "^worker 0: pworker: resumes from .*cut.$name.cut-[0-9a-f]*-[0-9]*-[0-9]*.safetensors$" \
 			"$name: it goes on from a cut"
 	done

@@ -147,7 +147,8 @@ is_internet_socket(pid_t tid, int theirs)
 	int pidfd = (int)syscall(SYS_pidfd_open, tid, 0), fd, domain = AF_UNSPEC;
 	socklen_t n = sizeof(domain);
 
-	if (pidfd < 0 && errno == EINVAL)	/* tid is not its process's first thread */
+	/* tid is not its process's first thread: EINVAL, or ENOENT from newer kernels. */
+	if (pidfd < 0 && (errno == EINVAL || errno == ENOENT))
 		pidfd = (int)syscall(SYS_pidfd_open, process_of(tid), 0);
 	if (pidfd < 0)
 		return false;

@@ -33,7 +33,7 @@ ok "over TCP all bytes that the job logs pass through sockets: $(moved tcp.log) 
 ok "through memory the job logs as many, and few pass through sockets: $(moved auto.log), $(bytes auto.net)" \
 	test "$(moved auto.log)" -gt $(($(moved tcp.log) / 10 * 9)) -a "$(bytes auto.net)" -lt $(($(moved auto.log) / 10))
 status 0 "netstat-logging makes a job use sockets" \
-	netstat-logging -q -o default.net dlaunch -n 1 -s 1 pworker $job --epochs 1 --save one
+	netstat-logging -q --count calls -o default.net dlaunch -n 1 -s 1 pworker $job --epochs 1 --save one
 ok "it counts what the job moves: $(moved out) of $(bytes default.net)" \
 	test "$(moved out)" -gt 500000 -a "$(moved out)" -le "$(bytes default.net)"
 

@@ -25,7 +25,7 @@ all_die() {
 		kill -0 "$pid" 2>/dev/null || return
 		read -rt 0.02 <> <(:) || :
 	done
-	read -rt 0.0$((RANDOM % 90 + 10)) <> <(:) || :
+	read -rt 0.0$((RANDOM % 40 + 10)) <> <(:) || :
 	# shellcheck disable=SC2046
 	kill -9 "$pid" $(really_living)
 	wait "$pid" 2>/dev/null
@@ -120,7 +120,7 @@ else
 	skip "lenet: killed jobs" "$WHY"
 fi
 if have cifar; then
-	KILLS=1 check inception 1250 --net inception --data "$CIFAR_TEST" --rand-crop --rand-mirror --batch 4 --steps 12 --cut 3
+	KILLS=1 check inception 1250 --net inception --data "$CIFAR_TEST" --rand-crop --rand-mirror --batch 4 --steps 40 --cut 3
 else
 	skip "inception: killed jobs" "$WHY"
 fi

@@ -35,21 +35,20 @@ confusion_add(struct confusion *k, uint32_t label, const float *p)
 	k->count[(size_t)label * k->classes + predicted]++;
 }
 
-static void
-print_class_name(const struct confusion *k, uint32_t c)
+void
+confusion_print_name(const struct names *names, uint32_t c)
 {
-	if (c < k->names->n)
-		fputs(k->names->p[c], stdout);
+	if (c < names->n)
+		fputs(names->p[c], stdout);
 	else
 		printf("%" PRIu32, c);
 }
 
-/* A class that is never predicted has no precision, and one without samples no recall. */
-static void
-print_ratio(uint64_t part, uint64_t all)
+void
+confusion_print_share(double part, uint64_t all)
 {
 	if (all > 0)
-		printf("\t%.6f", (double)part / (double)all);
+		printf("\t%.6f", part / (double)all);
 	else
 		fputs("\t-", stdout);
 }
@@ -63,10 +62,10 @@ print_class_row(const struct confusion *k, uint32_t c)
 		samples += k->count[(size_t)c * k->classes + i];
 		predicted += k->count[(size_t)i * k->classes + c];
 	}
-	print_class_name(k, c);
+	confusion_print_name(k->names, c);
 	printf("\t%" PRIu64 "\t%" PRIu64, samples, predicted);
-	print_ratio(both, predicted);
-	print_ratio(both, samples);
+	confusion_print_share((double)both, predicted);
+	confusion_print_share((double)both, samples);
 	putchar('\n');
 }
 
@@ -79,11 +78,11 @@ confusion_print(const struct confusion *k)
 	printf("\nlabel");
 	for (uint32_t c = 0; c < k->classes; c++) {
 		putchar('\t');
-		print_class_name(k, c);
+		confusion_print_name(k->names, c);
 	}
 	putchar('\n');
 	for (uint32_t c = 0; c < k->classes; c++) {
-		print_class_name(k, c);
+		confusion_print_name(k->names, c);
 		for (uint32_t i = 0; i < k->classes; i++)
 			printf("\t%" PRIu64, k->count[(size_t)c * k->classes + i]);
 		putchar('\n');

@@ -23,5 +23,8 @@ void	 confusion_close(struct confusion *k);
 void	 confusion_add(struct confusion *k, uint32_t label, const float *p);
 /* Prints to stdout precision and recall of each class, and the matrix, each after an empty line. */
 void	 confusion_print(const struct confusion *k);
+/* Print a class's name, or its number after the last name; and a tab and a ratio, or a hyphen where all is 0. */
+void	 confusion_print_name(const struct names *names, uint32_t c);
+void	 confusion_print_share(double part, uint64_t all);
 
 #endif

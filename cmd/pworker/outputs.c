@@ -1,5 +1,6 @@
 /* outputs - figures of evaluated samples whose outputs are compared with numbers: several labels, or values. */
 #include "pworker/outputs.h"
+#include "pworker/confusion.h"
 
 #include "base/err.h"
 #include "engine/score.h"
@@ -89,37 +90,18 @@ get_f1(const struct label *l)
 }
 
 static void
-print_output_name(const struct outputs *o, uint32_t k)
-{
-	if (k < o->names->n)
-		fputs(o->names->p[k], stdout);
-	else
-		printf("%" PRIu32, k);
-}
-
-/* A hyphen stands for a ratio without samples. */
-static void
-print_share(double part, uint64_t all)
-{
-	if (all > 0)
-		printf("\t%.6f", part / (double)all);
-	else
-		fputs("\t-", stdout);
-}
-
-static void
 print_label_rows(const struct outputs *o, const struct label *label)
 {
 	printf("\nlabel\tsamples\tpredicted\tprecision\trecall\tf1\taverage_precision\n");
 	for (uint32_t k = 0; k < o->n; k++) {
 		const struct label *l = &label[k];
 
-		print_output_name(o, k);
+		confusion_print_name(o->names, k);
 		printf("\t%" PRIu64 "\t%" PRIu64, l->samples, l->predicted);
-		print_share((double)l->both, l->predicted);
-		print_share((double)l->both, l->samples);
-		print_share(get_f1(l) * (double)l->samples, l->samples);
-		print_share(l->average_precision * (double)l->samples, l->samples);
+		confusion_print_share((double)l->both, l->predicted);
+		confusion_print_share((double)l->both, l->samples);
+		confusion_print_share(get_f1(l) * (double)l->samples, l->samples);
+		confusion_print_share(l->average_precision * (double)l->samples, l->samples);
 		putchar('\n');
 	}
 }
@@ -151,10 +133,10 @@ print_labels(const struct outputs *o, bool each)
 	}
 	printf("samples\tloss\taccuracy\tlabel_accuracy\tf1\taverage_precision\n%" PRIu64 "\t%.6f", o->samples,
 	    o->sum / (double)o->samples);
-	print_share((double)o->right, o->samples);
-	print_share((double)right, o->samples * o->n);
-	print_share(f1, had);
-	print_share(precision, had);
+	confusion_print_share((double)o->right, o->samples);
+	confusion_print_share((double)right, o->samples * o->n);
+	confusion_print_share(f1, had);
+	confusion_print_share(precision, had);
 	putchar('\n');
 	if (each)
 		print_label_rows(o, label);
@@ -182,7 +164,7 @@ outputs_print_values(const struct outputs *o, const char *id, const float *p)
 		printf("%s\t%" PRIu32 "\t%.6g", id, k, (double)p[k]);
 		if (o->names->n > 0) {
 			putchar('\t');
-			print_output_name(o, k);
+			confusion_print_name(o->names, k);
 		}
 		putchar('\n');
 	}

@@ -67,15 +67,18 @@ if have mnist; then
 	KILLS=1 check adam 40 "$@" --batch 125 --epochs 1 --cut 2 --optimizer adam --ema 0.99
 
 	# Servers that die with the memory of all of them: dlaunch starts the job again, from the cut.
-	start again.whole -- "$@" --batch 125 --steps 20
+	start again.whole -- "$@" --batch 50 --steps 99
 	ends 0
-	start again --restart 1 --respawn 0 -- "$@" --batch 125 --steps 20 --cut 1
-	until [ "$(sealed again)" -gt 0 ] || ! kill -0 "$pid"; do read -rt 0.02 <> <(:) || :; done
-	# shellcheck disable=SC2046
-	kill -9 $(real_process --server 0) $(real_process --server 1)
+	start again --restart 1 --respawn 0 -- "$@" --batch 50 --steps 99 --cut 1
+	until servers=$(real_process --server 0; real_process --server 1); [ "$(wc -w <<<"$servers")" -eq 2 ] || ! kill -0 "$pid"; do
+		read -rt 0.02 <> <(:) || :
+	done
+	until compgen -G 'again.cut-*.manifest' >/dev/null || ! kill -0 "$pid"; do read -rt 0.02 <> <(:) || :; done
+	# shellcheck disable=SC2086
+	kill -9 $servers
 	ok "a job whose servers all die is started again" ends 0
 	like "$T/err" '^worker 0: pworker: resumes from .*/again.cut-[0-9a-f]*-0000-[0-9]*.safetensors$' "it goes on from a cut"
-	ok "its weights have the bits of the undisturbed job" cmp again.whole-0000-000020.safetensors again-0000-000020.safetensors
+	ok "its weights have the bits of the undisturbed job" cmp again.whole-0000-000099.safetensors again-0000-000099.safetensors
 
 	# Cuts of another directory, of which the newest is not as it was written.
 	mkdir cuts

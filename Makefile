@@ -91,20 +91,28 @@ SCRIPTS := $(wildcard tests/op/*.t tests/cmd/*.t tests/flow/*.t tests/golden/*.t
 
 all: $(BUILD)/libtally.a $(addprefix $(BUILD)/,$(TOOLS)) $(MODULE)	## build the tools into build/
 
-# A file named by what the engines' objects were compiled for: other engines or another oneDNN make them anew.
-MADE_FOR := $(BUILD)/made-for-$(subst $(comma),-,$(ENGINES))-oneDNN$(DNNL)
-$(MADE_FOR):
-	@mkdir -p $(@D) && rm -f $(BUILD)/made-for-* && touch $@
+# A file whose name sums up settings: other settings make it, and what depends on it, anew.
+stamp = $(BUILD)/$(1)-$(firstword $(shell printf '%s' '$(2)' | cksum))
+MADE_FOR := $(call stamp,made-for,$(engines) $(DNNL) $(JPEGINT))
+CUDA_FOR := $(call stamp,cuda-for,$(CUDA_HOME) $(CUDNN_HOME) $(CUDA_CODE) $(CUDA_PTX))
+FOUND    := $(call stamp,found,$(engines) $(DNNL) $(JPEGINT) $(SAN) $(CUDA) $(CUDA_HOME) $(CUDNN_HOME) $(CUDA_CODE) $(PKGCONF))
+$(MADE_FOR) $(CUDA_FOR):
+	@mkdir -p $(@D) && rm -f $(@D)/$(firstword $(subst -for-, ,$(@F)))-for-* && touch $@
 $(BUILD)/lib/engine/engine.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/engine/cpu/dnnl*.c)): $(MADE_FOR)
+$(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%): $(CUDA_FOR)
 
-# What this machine has, told once.
-$(BUILD)/found: Makefile share/found $(MADE_FOR)
+# What this machine has, printed again when it changes.  A module of a toolkit that is no longer there is removed.
+find_parts = ENGINES="$(engines)" SAN="$(SAN)" JPEGINT="$(JPEGINT)" CUDA="$(CUDA)" CUDA_HOME="$(CUDA_HOME)" CUDNN_HOME="$(CUDNN_HOME)" \
+	CUDA_CODE="$(strip $(CUDA_CODE))" CUDA_WANT="$(CUDA_WANT)" PKGCONF="$(PKGCONF)" share/found "$(CC)" $(PKGS)
+$(FOUND): Makefile share/found
 	@mkdir -p $(@D)
-	@ENGINES="$(engines)" SAN="$(SAN)" JPEGINT="$(JPEGINT)" CUDA="$(CUDA)" CUDA_HOME="$(CUDA_HOME)" CUDNN_HOME="$(CUDNN_HOME)" \
-		CUDA_CODE="$(strip $(CUDA_CODE))" CUDA_WANT="$(CUDA_WANT)" PKGCONF="$(PKGCONF)" share/found "$(CC)" $(PKGS)
-	@touch $@
+	@$(find_parts)
+	@rm -f $(BUILD)/found-* $(if $(MODULE),,$(BUILD)/tally-cuda.so) && touch $@
 
-$(BUILD)/%.o: %.c | $(BUILD)/found
+found:	## print what the build finds on this machine and what it leaves out
+	@$(find_parts)
+
+$(BUILD)/%.o: %.c | $(FOUND)
 	@mkdir -p $(@D)
 	$(call say,cc  ,$<)$(CC) $(CPPFLAGS) $(CFLAGS) $(DIALECT) $(KERNEL) -MMD -MP -c -o $@ $<
 
@@ -120,10 +128,10 @@ $(BUILD)/lib/engine/cuda/%.o $(BUILD)/tests/emu/%.o: KERNEL := $(if $(SAN),-O1,-
 $(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%): CPPFLAGS += -isystem $(CUDA_HOME)/include -isystem $(CUDNN_HOME)/include
 $(BUILD)/tests/emu/%.o: CPPFLAGS += -Itests
 # Pure files of lib/ that the module has too.
-$(BUILD)/lib/engine/cuda/memplan.o: lib/engine/memplan.c | $(BUILD)/found
+$(BUILD)/lib/engine/cuda/memplan.o: lib/engine/memplan.c | $(FOUND)
 	@mkdir -p $(@D)
 	$(call say,cc  ,$<)$(CC) $(CPPFLAGS) $(CFLAGS) $(DIALECT) $(KERNEL) -MMD -MP -c -o $@ $<
-$(BUILD)/lib/engine/cuda/%.cu.o: lib/engine/cuda/%.cu | $(BUILD)/found
+$(BUILD)/lib/engine/cuda/%.cu.o: lib/engine/cuda/%.cu | $(FOUND)
 	@mkdir -p $(@D)
 	$(call say,nvcc,$<)$(CUDA_HOME)/bin/nvcc -std=c++17 -O3 -fmad=false -Ilib -isystem $(CUDNN_HOME)/include \
 		$(foreach a,$(CUDA_CODE),-gencode arch=compute_$a,code=sm_$a) $(foreach a,$(CUDA_PTX),-gencode arch=compute_$a,code=compute_$a) \
@@ -141,13 +149,13 @@ $(BUILD)/tests/emu/tally-cuda.so: $(CUDA_PURE:%=$(BUILD)/lib/engine/cuda/%.o) $(
 # Stand-ins for libraries of the GPU's, opened by name where LD_LIBRARY_PATH has this folder.
 $(BUILD)/tests/stub/libnccl.so.2: tests/stub/nccl.c
 $(BUILD)/tests/stub/libnvidia-ml.so.1: tests/stub/nvml.c
-$(STUBS): | $(BUILD)/found
+$(STUBS): | $(FOUND)
 	@mkdir -p $(@D)
 	$(call say,link,$@)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(DIALECT) -shared -fPIC -o $@ $<
 
-$(BUILD)/libtally.a: $(LIB)
+$(BUILD)/libtally.a: $(LIB) $(MADE_FOR)
 	@rm -f $@
-	$(call say,ar  ,$@)$(AR) rcs $@ $^
+	$(call say,ar  ,$@)$(AR) rcs $@ $(LIB)
 
 $(addprefix $(BUILD)/,$(TOOLS)): $(FRONT) $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS)
@@ -189,15 +197,11 @@ CHECKED := $(if $(EMULATOR),$(TESTS) $(REPLAY),$(if $(filter thread,$(SAN)),$(fi
 check: setup-test	## install what is missing and run every test; SAN=... for a sanitizer
 	@$(MAKE) --no-print-directory checked
 
-# Tests in C run beside each other, with the scripts that compute little or wait for outages.  Scripts of whole jobs run
-# one after another.
+# Tests run beside each other, one a processor; those that take longest begin, so that no processor waits for them at the end.
 PROVE   := prove --timer --failures --comments --exec tests/run
-APART   := $(filter-out tests/flow/ssh.t,$(filter tests/cmd/% tests/flow/%,$(CHECKED)))
+LONGEST := $(foreach t,flow/ssh flow/learn flow/return flow/spare flow/bits flow/demo op/emulated flow/cut flow/state cmd/examples flow/respawn flow/kill,tests/$t.t)
 checked: tests
-	@export TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) SAN=$(SAN); failed=0; \
-	$(PROVE) -j$(shell nproc) $(filter-out $(APART),$(CHECKED)) || failed=1; \
-	$(if $(APART),$(PROVE) $(APART) || failed=1;) \
-	exit $$failed
+	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PROVE) -j$(shell nproc) $(filter $(LONGEST),$(CHECKED)) $(filter-out $(LONGEST),$(CHECKED))
 
 # What a developer runs after each edit: every test of one module or one engine by itself, and the tree's laws.  Whole
 # tools, jobs and simulations, other authors' numbers, and all engines over again through emulation are for make check.
@@ -288,6 +292,6 @@ help:	## list the targets
 setup setup-test:
 	@$(SETUP) $(@:setup%=$(if $(filter %-test,$@),test))
 
-.PHONY: all tests check check-quick test check-gpu gpu checked check-peers demo demonstrated lint fuzz $(FUZZ) bench bench-profile reproduce install uninstall dist deb clean help setup setup-test
+.PHONY: all found tests check check-quick test check-gpu gpu checked check-peers demo demonstrated lint fuzz $(FUZZ) bench bench-profile reproduce install uninstall dist deb clean help setup setup-test
 .DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -23,8 +23,7 @@ chmod +x "$cuda/bin/nvcc"
 # found_line WORD [VAR=VALUE...]: the line of a build's findings that begins with WORD.
 found_line() {
 	local w=$1; shift
-	rm -rf "$T/build"
-	make -s BUILD="$T/build" CUDA_HOME="$cuda" "$@" "$T/build/found" 2>&1 | sed -n "s/^  \(yes\|no \)  $w */\1 /p"
+	make -s BUILD="$T/build" CUDA_HOME="$cuda" "$@" found 2>&1 | sed -n "s/^  \(yes\|no \)  $w */\1 /p"
 }
 # codes: the devices that nvcc compiles for, by make -n.
 codes() {
@@ -44,8 +43,15 @@ KNOWN=
 is "$(found_line CUDA ENGINES=ref,cuda)" \
 	"no  12.4              no module of the cuda engine: its nvcc knows none of the devices 75 80 90 100 120" \
 	"an nvcc that knows none of the devices leaves the module out, in one line"
-is "$(make -n BUILD="$T/build" CUDA_HOME="$cuda" all | grep -c 'tally-cuda\.so')" 0 \
+is "$(make -n BUILD="$T/build" CUDA_HOME="$cuda" all | grep -c 'shared.*tally-cuda\.so')" 0 \
 	"a build without the module makes the rest"
+KNOWN="75 80"
+built() { make -s BUILD="$T/other" ENGINES=ref,cuda "$@" "$T/other/lib/base/err.o" 2>&1 | sed -n 's/^  \(yes\|no \)  CUDA .*engine/\1/p'; }
+is "$(built CUDA_HOME="$cuda")" "yes, a module for devices 75 80, without 90 100 120" "a first build prints what it finds"
+is "$(built CUDA_HOME="$cuda")" "" "a second build prints nothing"
+touch "$T/other/tally-cuda.so"
+is "$(built CUDA_HOME=/nonexistent)" "no : no /nonexistent/bin/nvcc" "a build with another toolkit prints what it finds"
+is "$(ls "$T/other" | grep cuda.so)" "" "a build without CUDA removes the module of an earlier one"
 rm "$cuda/include/cudnn.h"
 is "$(found_line cuDNN ENGINES=ref,cuda)" "no  no module of the cuda engine: no $cuda/include/cudnn.h" \
 	"one line reports a missing cuDNN"

@@ -24,7 +24,7 @@ laws() {
 }
 
 cp -a "$TOP"/{lib,cmd,tests,share,Makefile,VERSION} "$COPY" && cd "$COPY" || exit 1
-mkdir build && cp -a "$TOP"/build/{lib,libtally.a,found,made-for*} build 2>/dev/null
+mkdir build && cp -a "$TOP"/build/{lib,libtally.a,found-*,made-for-*,cuda-for-*} build 2>/dev/null
 laws || { echo "without a fault: seed $seed: $claim" >&2; exit 1; }
 for patch; do
 	name=$(basename "$patch" .patch)

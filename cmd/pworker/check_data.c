@@ -47,13 +47,45 @@ asks_for_targets(const struct pworker *p)
 	return asks;
 }
 
+/* As many outputs as the records have names of classes, if they have names and the net has another number of its own. */
+static void
+choose_classes(struct pworker *p)
+{
+	const struct recs *r = p->train.data.recs;
+	struct graph *own, *g = NULL;
+	struct names names = { 0 };
+	int e;
+
+	if (r == NULL || r->classes == NULL || p->train.data.label_at > 0)
+		return;
+	if ((e = r->classes(r, &names)) < 0)
+		front_die(NULL, e);
+	if (names.n > 0 && script_run(p->net, p->c, p->h, p->w, 0, p->option, p->noption, &own) == 0) {
+		/* A net whose script sets the number keeps it. */
+		if (names.n != own->classes && script_run(p->net, p->c, p->h, p->w, (uint32_t)names.n, p->option,
+		    p->noption, &g) == 0) {
+			p->classes = (uint32_t)names.n;
+			if (p->train.ps.rank == 0)
+				front_say("%s: has %zu classes, and so has the net; --classes %u is the net's own",
+				    r->path, names.n, own->classes);
+		}
+		graph_free(g);
+		graph_free(own);
+	}
+	names_free(&names);
+}
+
 void
 pworker_choose_outputs(struct pworker *p, const struct pworker_look *l)
 {
 	const struct batch_opt *d = &p->train.data;
 	uint32_t end = d->weighted && d->weight_at > d->label_at && d->weight_at < l->labels ? d->weight_at : l->labels;
 
-	if (p->classes == 0 && end > d->label_at && asks_for_targets(p))
+	if (p->classes > 0)
+		return;
+	if (!asks_for_targets(p))
+		choose_classes(p);
+	else if (end > d->label_at)
 		p->classes = end - d->label_at;
 }
 

@@ -4,8 +4,10 @@
 #include "base/num.h"
 #include "base/rng.h"
 
+#include <fnmatch.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 #define STREAM	0x696e6974u	/* "init" in place of an epoch, so that no stream of the shuffle is used */
 
@@ -59,6 +61,40 @@ parse_rule(const char *text, const struct rule **rule, double *x)
 	return err_fail(ERR_FORMAT, "'%.64s' is not uniform:A, normal:SIGMA, xavier:MAGNITUDE or msra", text);
 }
 
+/*
+ * The rule of the array of this name: that of the last PATTERN=RULE which matches, else the first.  Without a name all
+ * rules are checked.
+ */
+static int
+find_rule(const char *text, const char *name, const struct rule **rule, double *x)
+{
+	char part[2 * GRAPH_NAME], *pattern, *one;
+	const struct rule *r;
+	double v;
+	int e;
+
+	for (const char *at = text, *end; at != NULL; at = *end != 0 ? end + 1 : NULL) {
+		end = at + strcspn(at, ",");
+		if ((size_t)(end - at) >= sizeof(part))
+			return err_fail(ERR_FORMAT, "'%.64s...' is too long", at);
+		snprintf(part, sizeof(part), "%.*s", (int)(end - at), at);
+		one = strchr(part, '=');
+		pattern = one != NULL ? part : NULL;
+		if (one != NULL)
+			*one++ = 0;
+		if ((at == text) != (pattern == NULL))
+			return err_fail(ERR_FORMAT, "'%.64s': the first rule is for all arrays, and others are PATTERN=RULE",
+			    at);
+		if ((e = parse_rule(pattern != NULL ? one : part, &r, &v)) < 0)
+			return e;
+		if (pattern == NULL || (name != NULL && fnmatch(pattern, name, 0) == 0)) {
+			*rule = r;
+			*x = v;
+		}
+	}
+	return 0;
+}
+
 static void
 draw_weights(const struct graph_array *a, const struct rule *rule, double x, struct rng rng, float *w)
 {
@@ -99,7 +135,7 @@ init_check(const char *rule)
 	const struct rule *r;
 	double x;
 
-	return parse_rule(rule, &r, &x);
+	return find_rule(rule, NULL, &r, &x);
 }
 
 int
@@ -107,13 +143,13 @@ init_weights(const struct graph *g, const char *rule, uint64_t seed, float *w, f
 {
 	const struct rule *r;
 	double x;
-	int e = parse_rule(rule, &r, &x);
+	int e;
 
-	if (e < 0)
-		return e;
 	for (uint32_t i = 0; i < g->nw; i++) {
 		const struct graph_array *a = &g->w[i];
 
+		if ((e = find_rule(rule, a->name, &r, &x)) < 0)
+			return e;
 		if (a->role == GRAPH_WEIGHT)
 			draw_weights(a, r, x, rng_start(seed, STREAM, i), w + a->first);
 		else

@@ -12,7 +12,8 @@ local drop, width = parts.number("dropout", 0.5), parts.whole("width", 4096, 1)
 local channels = { 64, 128, 256, 512, 512 }
 
 local x = data(3, 224, 224)
-parts.photographs("msra", 0.01)
+-- With He's weights in the full layers the first step would be too large: the pools let the mean square of activations grow.
+parts.photographs("msra,fc*=xavier:0.5", norm and 0.05 or 0.01)
 for g, n in ipairs(groups) do
 	for i = 1, n do
 		local name = g .. "_" .. i

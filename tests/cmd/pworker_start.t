@@ -22,10 +22,16 @@ for net in mlp lenet resnet; do
 	status 0 "pworker --net $net --data needs no other option" pworker --net $net --data small.rec --batch 20 --epochs 8
 	ok "$net learns with its own defaults" awk -v a="$(accuracy)" 'BEGIN { exit !(a > 0.5) }'
 done
-status 0 "vgg trains with --net and --data" pworker --net vgg --width 64 --data small.rec --batch 10 --steps 3
-is "$(last 7)" 3 "the loss of vgg stays finite"
-is "$(cat err)" "pworker: small.rec: images are 32x32, so samples are 3x32x32; --shape 3x224x224 is the net's own" \
+status 0 "vgg trains with --net and --data" pworker --net vgg --width 64 --data small.rec --batch 10 --steps 4 --save v
+is "$(awk -F'\t' '$5 == "step" && $9 < 2.6' out | wc -l)" 4 "the loss of vgg stays near that of equal probabilities"
+is "$(grep classes err)" "pworker: small.rec: has 10 classes, and so has the net; --classes 1000 is the net's own" \
+	"the net has the classes of the records, and pworker says so"
+is "$(grep images err)" "pworker: small.rec: images are 32x32, so samples are 3x32x32; --shape 3x224x224 is the net's own" \
 	"pworker says which shape it chose"
+status 0 "the same options resume" pworker --net vgg --width 64 --data small.rec --batch 10 --steps 5 \
+	--resume "$(echo v-*.safetensors)"
+status 0 "--classes takes precedence" pworker --net lenet --classes 30 --data small.rec --batch 10 --steps 1
+is "$(grep classes err)" "" "and nothing is said about classes"
 status 0 "a net that does not accept 32x32" pworker --net alexnet --data small.rec --batch 2 --steps 1
 like err 'so samples are 3x64x64; --shape 3x227x227 is|so samples are 3x64x64; --shape 3x224x224 is' \
 	"gets samples of twice the size"

@@ -103,7 +103,7 @@ int
 main(void)
 {
 	static const char *const wrong[] = { "", "uniform", "uniform:", "uniform:x", "uniform:-1", "normal", "msra:2",
-	    "xavier", "gauss:1" };
+	    "xavier", "gauss:1", "f*=msra", "msra,msra", "msra,f*=gauss", "msra,", "msra,=" };
 	const double conv = 4 * 5 * 3, fc = 6 * 8 * 10;	/* fan in */
 	const float *f;
 	int refused = 0;
@@ -113,6 +113,9 @@ main(void)
 	spread("normal:0.01", "f_weight", 0.01, 0.01 * 7);
 	spread("xavier:2.34", "f_weight", sqrt(2.34 / fc / 3), sqrt(2.34 / fc));
 	spread("xavier:2.34", "c_weight", sqrt(2.34 / conv / 3), sqrt(2.34 / conv));
+	spread("msra,f*=normal:0.01", "f_weight", 0.01, 0.01 * 7);
+	spread("msra,f*=normal:0.01", "c_weight", sqrt(2 / conv), sqrt(2 / conv) * 7);
+	spread("msra,*=normal:1,c*=uniform:0.07", "c_weight", 0.07 / sqrt(3), 0.07);
 	spread("msra", "f_weight", sqrt(2 / fc), sqrt(2 / fc) * 7);
 	spread("msra", "c_weight", sqrt(2 / conv), sqrt(2 / conv) * 7);
 	ok(all(array("c_bias"), w, 0) && all(array("f_bias"), w, 0) && all(array("b_beta"), w, 0), "biases and betas 0");

@@ -51,7 +51,7 @@ stop() {
 	wait $!
 }
 stop $train --epochs 100000 --save s
-saved=$(echo s-*.safetensors)
+saved=$(ls -t s-*.safetensors | head -n 1)
 is "$(tail -n 1 said | tr -d '\r')" "pworker: stopped; $saved is saved: to go on, give the same options and --resume $saved" \
 	"after SIGTERM pworker says what is saved and how to go on"
 status 0 "these options go on" $train --epochs 100000 --save s --resume "$saved" --steps 1

@@ -96,7 +96,8 @@ name_hosts_file(uint32_t attempt, char name[32])
 static void
 read_hosts(const struct dlaunch *c, struct start *s)
 {
-	static const char here[] = "localhost addr=127.0.0.1";
+	/* An address in the hosts takes precedence over --interface. */
+	const char *here = c->iface[0] != 0 ? "localhost" : "localhost addr=127.0.0.1";
 	const char *name = name_hosts(c);
 	struct buf *text = &s->hosts_text;
 	char file[32];

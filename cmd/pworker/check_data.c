@@ -47,7 +47,7 @@ asks_for_targets(const struct pworker *p)
 	return asks;
 }
 
-/* As many outputs as the records have names of classes, if they have names and the net has another number of its own. */
+/* Sets as many outputs as the records have names of classes, if the net has another number of its own. */
 static void
 choose_classes(struct pworker *p)
 {

@@ -183,7 +183,7 @@ struct pworker_look {
 	uint32_t labels;	/* of the last of these records */
 };
 void	 pworker_look(const struct recs *r, struct pworker_look *l);
-/* Sets the number of outputs without --classes: as many as records have classes, or labels that are compared with them. */
+/* Sets the number of outputs without --classes: that of the records' classes, or of the labels to compare with. */
 void	 pworker_choose_outputs(struct pworker *p, const struct pworker_look *l);
 /* Sets the shape of samples without --shape: smaller than the net's if all images are as small. */
 void	 pworker_choose_shape(struct pworker *p, const struct pworker_look *l);

@@ -83,8 +83,7 @@ find_rule(const char *text, const char *name, const struct rule **rule, double *
 		if (one != NULL)
 			*one++ = 0;
 		if ((at == text) != (pattern == NULL))
-			return err_fail(ERR_FORMAT, "'%.64s': the first rule is for all arrays, and others are PATTERN=RULE",
-			    at);
+			return err_fail(ERR_FORMAT, "'%.64s': only the first rule has no PATTERN=", at);
 		if ((e = parse_rule(pattern != NULL ? one : part, &r, &v)) < 0)
 			return e;
 		if (pattern == NULL || (name != NULL && fnmatch(pattern, name, 0) == 0)) {

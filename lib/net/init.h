@@ -7,7 +7,7 @@
  * 	normal:SIGMA		normal
  * 	xavier:MAGNITUDE	uniform with the bound sqrt(MAGNITUDE / fan_in)
  * 	msra			normal with sigma sqrt(2 / fan_in)
- * 	RULE,PATTERN=RULE,...	other rules for the arrays whose names match (fnmatch(3)); the last one that matches wins
+ * 	RULE,PATTERN=RULE,...	other rules for arrays whose names match (fnmatch(3)); the last match wins
  *
  * Each array draws from its own random stream.  Source: MXNet, python/mxnet/initializer.py.
  *

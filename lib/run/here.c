@@ -53,7 +53,8 @@ find_interface_addr(const char *iface, char text[HERE_ADDR])
 	}
 	freeifaddrs(all);
 	if (digits[0] == 0)
-		return err_fail(ERR_ARG, "interface %s: not there, or without an address", iface);
+		return err_fail(ERR_ARG, "interface %s: not there, or without an address; 'ip address' lists them",
+		    iface);
 	return format_host_addr(digits, text);
 }
 

@@ -78,6 +78,8 @@ void	 tensors_close(struct tensors *t);	/* leaves t empty; also for a table made
 const struct tensor *tensors_find(const struct tensors *t, const char *name);	/* NULL: none */
 /* Finds a tensor by its name without MXNet's "arg:" or "aux:". */
 const struct tensor *tensors_find_plain(const struct tensors *t, const char *name);
+/* *sorted [n] is by name; the caller frees it, also on error.  Returns 0, ERR_FORMAT (a name twice) or ERR_NOMEM. */
+int	 tensors_sort(const struct tensors *t, const struct tensor ***sorted);
 const char *tensors_meta(const struct tensors *t, const char *key);		/* NULL: none */
 /* A tensor's name without MXNet's "arg:" or "aux:". */
 const char *tensors_plain_name(const struct tensors *t, const char *name);

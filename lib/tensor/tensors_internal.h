@@ -23,8 +23,6 @@ int	 tensors_params_array(const struct tensor *x, struct buf *head);
 int	 tensors_onnx_array(const struct tensor *x, struct buf *head);
 int	 tensors_params_tail(const struct tensors *t, struct buf *tail);
 
-/* *sorted [n] is by name; the caller frees it, also on error.  Returns 0, ERR_FORMAT (a name twice) or ERR_NOMEM. */
-int	 tensors_sort(const struct tensors *t, const struct tensor ***sorted);
 /* Appends a tensor and sets its count.  Returns 0, ERR_LIMIT if it is too large for memory, or ERR_NOMEM. */
 int	 tensors_append(struct tensors *t, const char *name, size_t n, struct tensor x);
 

@@ -84,6 +84,8 @@ b none b
 b none b" "ports and addresses come from the hosts file"
 is "$(dlaunch -H "$T/hosts" --interface lo --rsh 'env AT={host}' -n 1 -s 0 -- \
 	sh -c 'echo $DMLC_NODE_HOST')" 127.0.0.1 "--interface selects the address"
+status 1 "--interface without hosts refuses an interface that is not there" dlaunch --interface nosuch0 -n 1 -s 0 -- true
+like "$T/err" 'interface nosuch0: not there, or without an address' "the error names the interface"
 
 # The commands of remote shells.
 printf 'a\nme@[fe80::7]:23\n' >"$T/two"

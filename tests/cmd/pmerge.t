@@ -80,7 +80,8 @@ status 0 "pmerge accepts --join of three parts" pmerge --join -o whole.safetenso
 ok "pmerge --join restores the file that --split divided" cmp whole.safetensors "$2"
 status 1 "pmerge --join refuses the same part twice" pmerge --join -o twice.safetensors part-00001-of-00003.safetensors \
 	part-00001-of-00003.safetensors
-like "$T/err" "two tensors are called '" "pmerge --join names the tensor that occurs twice"
+like "$T/err" "^pmerge: two tensors are called '.*'; give each file once$" \
+	"pmerge --join names the tensor that occurs twice, and what to do"
 ok "pmerge --join leaves no file if it fails" [ ! -e twice.safetensors ]
 
 status 0 "pmerge accepts --pick, --drop and --rename together" \

@@ -242,6 +242,22 @@ check_others(const struct merge *m, struct buf *name)
 	return 0;
 }
 
+/* Refuses an output of which two tensors have one name, before anything is written. */
+static int
+check_names(const struct merge *m)
+{
+	const struct tensor **sorted = NULL;
+	int e = tensors_sort(&m->out, &sorted);
+	char line[160];
+
+	free(sorted);
+	if (e != ERR_FORMAT)
+		return e;
+	snprintf(line, sizeof(line), "%s", err_line());
+	return err_fail(e, "%s; %s", line, m->o->share == NULL && m->o->n > 1 ?
+	    "give each file once" : "--rename gives each a name of its own, --drop leaves one out");
+}
+
 static int
 plan_tensors(struct merge *m)
 {
@@ -261,7 +277,7 @@ plan_tensors(struct merge *m)
 		m->all += m->out.t[k].count * tensors_type_size(m->out.t[k].type);
 	if (e == 0 && m->out.n == 0)
 		e = err_fail(ERR_ARG, "no tensor is selected by --pick and --drop; --list prints the names");
-	return e;
+	return e == 0 ? check_names(m) : e;
 }
 
 /* Fails if two files have different values of a key; a file without the key agrees with all. */

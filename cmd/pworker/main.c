@@ -35,7 +35,7 @@ static const char help[] =
     "  --engine cpu|ref|cuda   --threads N                  --dtype f32|tf32|bf16|f16\n"
     "  --servers HOST:PORT,... --worker I/W                 --key-file FILE, or --plain\n"
     "  --async                 --slack N (0)  --state FILE  --devices cpu:0,cpu:1,...\n"
-    "  --frequent N (50)       steps between two lines of progress; --help-log\n"
+    "  --codec bf16|fp16       of what is sent              --frequent N (50)  steps a line; --help-log\n"
     "  --deterministic, --autotune  choice of kernels       --print  the net; with --batch its memory\n"
     "  @NAME                   options of a recipe; --recipes lists them    -h, --help  --version\n";
 

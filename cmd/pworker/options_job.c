@@ -3,6 +3,8 @@
 #include "front.h"
 
 #include "base/err.h"
+#include "ps/hello.h"
+#include "ps/shard_plan.h"
 #include "run/rendezvous/rendezvous.h"
 #include "wire/conn.h"
 
@@ -60,9 +62,26 @@ parse_batch(struct pworker *p, const char *option, char *text)
 	p->nbatch = n;
 }
 
+/* "bf16" for all arrays, or "PATTERN=bf16". */
+static void
+parse_codec(struct pworker *p, const char *option, char *text)
+{
+	struct buf *rules = &p->learn.mults;
+	char *name = strrchr(text, '=');
+	enum codec c;
+
+	if (strpbrk(text, ";\n") != NULL || !codec_find(name != NULL ? name + 1 : text, &c))
+		front_wrong("%s: '%.64s' is none of " CODEC_NAMES ", or PATTERN= with one of them", option, text);
+	if (buf_put_fmt(rules, "%scodec:%s%s", rules->n > 0 ? ";" : "", name != NULL ? "" : "*=", text) < 0)
+		front_die(option, ERR_NOMEM);
+	if (rules->n >= HELLO_MULTS)
+		front_wrong("%s: the rules are more than %d bytes", option, HELLO_MULTS - 1);
+}
+
 static const struct pworker_option job_options[] = {
 	{ "async", WORKER_ACTION, .apply = select_async, .needs = NEED_TRAINING },
 	{ "batch", WORKER_VALUE, .apply = parse_batch },
+	{ "codec", WORKER_VALUE, .apply = parse_codec, .needs = NEED_TRAINING },
 	{ "key-file", WORKER_TEXT, WORKER_MEMBER(key) },
 	{ "plain", WORKER_FLAG, WORKER_MEMBER(plain) },
 	{ "servers", WORKER_VALUE, .apply = parse_servers },
@@ -172,6 +191,8 @@ pworker_join_rendezvous(struct pworker *p, uint8_t *key)
 		ps->rank = env.rank;
 		ps->nworkers = env.workers;
 	}
+	if (ps->nservers == 0 && shard_plan_coded(ps->mults))
+		front_wrong("--codec: needs --servers");
 	pworker_settle_batch(p);
 	return m;
 }

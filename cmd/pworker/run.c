@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/io.h"
+#include "ps/shard_plan.h"
 #include "record/recs.h"
 #include "record/recs_stream.h"
 #include "run/rendezvous/rendezvous.h"
@@ -213,7 +214,8 @@ open_state(const struct pworker *p, struct memory *m)
 	}
 	if ((e = memory_open(p->state, m)) < 0)
 		front_die(NULL, e);
-	if ((e = kept_reserve(m)) < 0)
+	/* How much codecs need is known with the net. */
+	if (!shard_plan_coded(p->train.ps.mults) && (e = kept_reserve(m, 0)) < 0)
 		front_die(p->state, e);
 	return true;
 }
@@ -251,7 +253,7 @@ pworker_run(struct pworker *p, double began_s)
 	pworker_choose_outputs(p, &look);
 	pworker_choose_shape(p, &look);
 	t->ps.graph = g = pworker_net(p);
-	if (keeps && (e = kept_open(&kept, &memory, hash_run(t))) < 0)
+	if (keeps && (e = kept_open(&kept, &memory, hash_run(t), worker_left_size(t->ps.mults, g->P))) < 0)
 		front_die(p->state, e);
 	t->kept = keeps ? &kept : NULL;
 	pworker_find_last(p);

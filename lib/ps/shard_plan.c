@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CODEC_RULE "codec:"
+
 /* Floats that are not frozen. */
 static size_t
 count_trained_floats(const struct graph *g)
@@ -66,14 +68,20 @@ append_slice(struct shard_plan *p, struct shard_plan_slice slice)
 	p->slice[p->n++] = slice;
 }
 
+static enum codec
+get_codec(const struct graph_array *a, const enum codec *codec, uint32_t i)
+{
+	return codec != NULL && !a[i].frozen ? codec[i] : CODEC_F32;
+}
+
 /*
- * Cuts [of.first, end) of the arrays into slices of one owner: between frozen and other arrays, and by size.  group
- * [n] names the matrices, which are slices of their own; NULL: there are none.  Returns whether any slice is not
- * frozen.
+ * Cuts [of.first, end) of the arrays into slices of one owner: between frozen and other arrays, between codecs [n]
+ * (NULL: all are f32), and by size.  group [n] names the matrices, which are slices of their own; NULL: there are none.
+ * Returns whether any slice is not frozen.
  */
 static bool
-cut_slices(struct shard_plan *p, const struct graph_array *a, uint32_t n,
-    const struct shard_plan_group *group, struct shard_plan_slice of, size_t end, size_t most)
+cut_slices(struct shard_plan *p, const struct graph_array *a, uint32_t n, const struct shard_plan_group *group,
+    const enum codec *codec, struct shard_plan_slice of, size_t end, size_t most)
 {
 	bool any = false;
 
@@ -81,10 +89,11 @@ cut_slices(struct shard_plan *p, const struct graph_array *a, uint32_t n,
 		size_t to = a[i].first + a[i].count, piece;
 
 		of.frozen = a[i].frozen;
+		of.codec = get_codec(a, codec, i);
 		of.rows = group != NULL ? group[i].rows : 0;
 		piece = of.rows > 0 ? a[i].count : most;
 		for (; of.rows == 0 && i + 1 < n && a[i + 1].frozen == a[i].frozen &&
-		    (group == NULL || group[i + 1].rows == 0); i++)
+		    get_codec(a, codec, i + 1) == of.codec && (group == NULL || group[i + 1].rows == 0); i++)
 			to += a[i + 1].count;
 		for (to = to < end ? to : end; of.first < to; of.first += of.count) {
 			of.count = to - of.first < piece ? to - of.first : piece;
@@ -104,13 +113,13 @@ build_slices(struct shard_plan *p, const struct graph *g, size_t most, bool whol
 		end = find_shard_start(g, L, s + 1, p->nservers);
 		if (whole && s + 1 < p->nservers)
 			end = find_nearest_array(g, end);
-		if (!cut_slices(p, g->w, g->nw, whole ? p->group : NULL,
+		if (!cut_slices(p, g->w, g->nw, whole ? p->group : NULL, p->codec,
 		    (struct shard_plan_slice){ .owner = s, .first = first },
 		    end, most))
 			append_slice(p, (struct shard_plan_slice){ .owner = s, .first = end });
 	}
 	p->nweights = p->n;
-	cut_slices(p, g->aux, g->naux, NULL, (struct shard_plan_slice){ .kind = SHARD_PLAN_AUX }, p->A, most);
+	cut_slices(p, g->aux, g->naux, NULL, NULL, (struct shard_plan_slice){ .kind = SHARD_PLAN_AUX }, p->A, most);
 	while (p->slice[p->lead].frozen)
 		p->lead++;
 }
@@ -128,6 +137,27 @@ build_folds(struct shard_plan *p, const struct graph *g)
 	return 0;
 }
 
+/* Applies one rule codec:PATTERN=NAME. */
+static int
+apply_codec_rule(struct shard_plan *p, const struct graph *g, char *rule)
+{
+	char *pattern = strchr(rule, ':') + 1, *name = strrchr(pattern, '=');
+	enum codec codec;
+	bool any = false;
+
+	if (name == NULL)
+		return err_fail(ERR_ARG, "'%.64s' is not PATTERN=CODEC", rule);
+	*name++ = 0;
+	if (!codec_find(name, &codec))
+		return err_fail(ERR_ARG, "--codec: '%.64s' is none of " CODEC_NAMES, name);
+	for (uint32_t i = 0; i < g->nw; i++)
+		if (fnmatch(pattern, g->w[i].name, 0) == 0) {
+			p->codec[i] = codec;
+			any = true;
+		}
+	return any ? 0 : err_fail(ERR_ARG, "--codec: '%.64s' is the name of no array of the net", pattern);
+}
+
 /* Applies one rule, such as lr:fc*=10, while each array has a group of its own. */
 static int
 apply_mult_rule(struct shard_plan *p, const struct graph *g, char *rule)
@@ -138,6 +168,8 @@ apply_mult_rule(struct shard_plan *p, const struct graph *g, char *rule)
 
 	if (strncmp(rule, "freeze", 6) == 0)
 		return 0;	/* freeze_rules() has marked the graph */
+	if (strncmp(rule, CODEC_RULE, sizeof(CODEC_RULE) - 1) == 0)
+		return apply_codec_rule(p, g, rule);
 	if (pattern == NULL || value == NULL || value < pattern || (!lr && strncmp(rule, "wd:", 3) != 0))
 		return err_fail(ERR_ARG, "'%.64s' is not PATTERN=X", rule);
 	*value++ = 0;
@@ -198,7 +230,9 @@ build_groups(struct shard_plan *p, const struct graph *g, const char *mults, uns
 	char *text = strdup(mults != NULL ? mults : ""), *rest = text, *rule;
 	int e = 0;
 
-	if (text == NULL || (p->group = calloc(g->nw > 0 ? g->nw : 1, sizeof(*p->group))) == NULL) {
+	p->codec = calloc(g->nw + 1, sizeof(*p->codec));
+	if (text == NULL || p->codec == NULL ||
+	    (p->group = calloc(g->nw > 0 ? g->nw : 1, sizeof(*p->group))) == NULL) {
 		free(text);
 		return err_nomem();
 	}
@@ -258,7 +292,25 @@ shard_plan_free(struct shard_plan *p)
 	free(p->slice);
 	free(p->fold);
 	free(p->group);
+	free(p->codec);
 	free(p);
+}
+
+bool
+shard_plan_coded(const char *mults)
+{
+	const char *at = mults != NULL ? strstr(mults, CODEC_RULE) : NULL;
+
+	/* A pattern of another rule may contain the word. */
+	while (at != NULL && at > mults && at[-1] != ';')
+		at = strstr(at + 1, CODEC_RULE);
+	return at != NULL;
+}
+
+size_t
+shard_plan_bytes(const struct shard_plan_slice *s)
+{
+	return codec_bytes(s->codec, s->count);
 }
 
 void

@@ -17,6 +17,9 @@
  * If the optimizer needs whole matrices (OPT_WHOLE), servers are cut at the nearest start of an array, and each matrix
  * is a slice of its own.  Matrices are the weights of two dimensions or more, except the last one, the classifier.
  *
+ * Arrays with different codecs (wire/codec.h) have slices of their own.  Codecs are for the gradients and weights of
+ * arrays that are not frozen.  First weights, statistics, optimizer state and averages are always f32.
+ *
  * Weights take an optimizer step (opt_step).  Statistics are folded (opt_fold) with the momentum of their batch norm.
  *
  * Workers and servers compute the same plan from the description of the job, so that it is never sent.
@@ -27,6 +30,7 @@
 
 #include "net/graph/graph.h"
 #include "net/optim/opt.h"
+#include "wire/codec.h"
 
 #define SHARD_PLAN_SLICE	(512u << 10)	/* default bytes of a slice: fits the cache, and is sent early */
 #define SHARD_PLAN_LEAST	4u		/* fewest bytes of a slice */
@@ -43,6 +47,7 @@ struct shard_plan_slice {
 	size_t		first, count;	/* floats of w or of aux */
 	bool		frozen;
 	uint32_t	rows;		/* of the matrix that this slice is; 0: it is not a matrix */
+	enum codec	codec;		/* of its gradients and weights in messages */
 };
 
 /* A range of aux with one momentum; the ranges are adjacent and cover [0, A). */
@@ -72,12 +77,14 @@ struct shard_plan {
 	struct shard_plan_group  *group;	/* by first */
 	uint32_t	   ngroup;
 	size_t		   P, A;
+	enum codec	  *codec;	/* [arrays] of each learned array */
 };
 
 /*
  * Makes a plan.  Only the rule of h is read; NULL is sgd.  bytes is rounded down to whole floats.  mults is NULL, ""
  * or rules separated by semicolons: lr:PATTERN=X multiplies the rate of the arrays whose names match (fnmatch(3)),
- * wd:PATTERN=X the decay; all rules for an array count.  The caller has applied freeze_rules() to g.  Returns 0,
+ * wd:PATTERN=X the decay; all rules for an array count.  codec:PATTERN=NAME sets the codec; the last rule for an array
+ * counts, and without one it is f32.  The caller has applied freeze_rules() to g.  Returns 0,
  * ERR_ARG (an invalid rule, or one that matches no array), ERR_LIMIT (also for a matrix that is too large) or
  * ERR_NOMEM.
  */
@@ -85,6 +92,10 @@ int	 shard_plan_new(const struct graph *g, uint32_t nservers, uint32_t bytes, co
     const struct opt_hyper *h,
 	     struct shard_plan **p);
 void	 shard_plan_free(struct shard_plan *p);	/* NULL does nothing */
+/* Whether rules (NULL: none) set codecs, so that workers need residuals. */
+bool	 shard_plan_coded(const char *mults);
+/* The bytes of a slice's gradient or weights in a message. */
+size_t	 shard_plan_bytes(const struct shard_plan_slice *s);
 
 /* Sets [*from, *to) to the slices of weights that overlap [first, first + count); count > 0. */
 void	 shard_plan_over(const struct shard_plan *p, size_t first, size_t count, uint32_t *from, uint32_t *to);

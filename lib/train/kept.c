@@ -26,10 +26,22 @@ struct kept_page {
 	} sum[KEPT_PHASES];
 };
 
-int
-kept_reserve(struct memory *m)
+/* Places the parts, or only measures them if base is NULL.  Returns the size. */
+static size_t
+lay_out_memory(void *base, size_t rest, struct kept *k)
 {
-	int e = memory_resize(m, sizeof(struct kept_page));
+	size_t at = 0;
+
+	k->page = memory_place(base, &at, sizeof(*k->page));
+	k->rest = rest > 0 ? memory_place(base, &at, rest) : NULL;
+	return at;
+}
+
+int
+kept_reserve(struct memory *m, size_t rest)
+{
+	struct kept none;
+	int e = memory_resize(m, lay_out_memory(NULL, rest, &none));
 	struct kept_page *page = m->base;
 
 	if (e == 0 && page->job == 0)
@@ -38,14 +50,14 @@ kept_reserve(struct memory *m)
 }
 
 int
-kept_open(struct kept *k, struct memory *m, uint64_t job)
+kept_open(struct kept *k, struct memory *m, uint64_t job, size_t rest)
 {
-	int e = kept_reserve(m);
+	int e = kept_reserve(m, rest);
 
 	*k = (struct kept){ .memory = m };
 	if (e < 0)
 		return e;
-	k->page = m->base;
+	lay_out_memory(m->base, rest, k);
 	job = job <= NO_JOB_YET ? NO_JOB_YET + 1 : job;
 	if (k->page->job != NO_JOB_YET && k->page->job != job)
 		return err_fail(ERR_ARG, "the worker's state is another run's; remove it");

@@ -9,6 +9,8 @@
  *	kept_put(k, s + 1, ...)	before the first gradient of step s is sent, after all servers closed step s - 1
  *	kept_find(k, from, ...)	in the successor
  *
+ * The worker's state machine keeps the residuals of codecs beside them (struct worker_left in ps/worker/worker.h).
+ *
  * At the end of an epoch the successor does again what its predecessor had not completed, in the same order.  Sums
  * whose answers are here are not requested again.
  *
@@ -36,13 +38,17 @@ struct kept_page;
 struct kept {
 	struct memory	 *memory;	/* lent */
 	struct kept_page *page;
+	void		 *rest;		/* [rest] for the worker's state machine, zeros at first; NULL: none */
 	uint64_t	  told;		/* what the log of the predecessors has */
 };
 
-/* Makes room in a memory, which is in use then (memory_used()).  Returns 0 or an error of memory_resize(). */
-int	 kept_reserve(struct memory *m);
+/*
+ * Makes room in a memory, and for `rest` bytes more.  It is in use then (memory_used()).  Returns 0 or an error of
+ * memory_resize().
+ */
+int	 kept_reserve(struct memory *m, size_t rest);
 /* Takes over what m holds; job identifies the run.  Returns 0, ERR_ARG if m is another run's, or as kept_reserve(). */
-int	 kept_open(struct kept *k, struct memory *m, uint64_t job);
+int	 kept_open(struct kept *k, struct memory *m, uint64_t job, size_t rest);
 
 /* The process's start: `now`, or that of the first predecessor. */
 double	 kept_since(struct kept *k, double now);

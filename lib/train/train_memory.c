@@ -1,5 +1,6 @@
 /* train_memory - the memory of a run besides the engine's plan, from its options: serves train. */
 #include "train/train_in.h"
+#include "ps/shard_plan.h"
 
 static uint64_t
 count_sample_bytes(const struct train_opt *o)
@@ -25,7 +26,8 @@ train_memory(const struct train_opt *o, struct train_memory *m)
 		learns += g->w[a].frozen ? 0 : g->w[a].count;
 	*m = (struct train_memory){
 		.weights = (within ? 3 : 2) * g->P,
-		.gradients = (1u + (o->accumulate > 1 || o->skip_nan)) * g->P + (within ? learns : 0),
+		.gradients = (1u + (o->accumulate > 1 || o->skip_nan)) * g->P + (within ? learns : 0) +
+		    (shard_plan_coded(o->ps.mults) ? 2 * g->P + learns / 2 : 0),
 		.optimizer = (within ? states * learns : 0) + (average ? g->P + (within ? learns : 0) : 0),
 		.checkpoint = o->save != NULL && o->ps.rank == 0 ? (1 + states + average) * g->P : 0,
 	};

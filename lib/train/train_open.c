@@ -131,6 +131,10 @@ join_job(struct train *t)
 	ps.plan = t->o->skip_nan ? NULL : t->plan;	/* gradients are to be seen before weights change */
 	ps.accumulate = t->o->accumulate > 1;
 	ps.kept = t->kept != NULL;
+	if (t->kept != NULL) {
+		ps.left = t->kept->rest;
+		ps.memory = t->kept->memory;
+	}
 	ps.returns = t->returned = kept_began(t->kept, &t->first);
 	ps.waiting = report_waiting;
 	ps.arg = t;

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define MSG_HEAD	40u
-#define MSG_VERSION	4u		/* of the protocol; MSG_HELLO carries it */
+#define MSG_VERSION	5u		/* of the protocol; MSG_HELLO carries it */
 #define MSG_MOST	(16u << 20)	/* most bytes of payload */
 
 /* The sender comes first: a worker or a server of a job, a reader of records or the host that serves them. */
@@ -27,12 +27,13 @@ enum msg_type {
 	MSG_WELCOME,	/* server: accepts; step: its step; flags: MSG_EMPTY if it has no weights yet */
 	MSG_REFUSE,	/* server: refuses; payload: one line of text */
 	MSG_INIT,	/* worker 0: first weights (or state: MSG_STATE_OF) of a slice, f32 */
-	MSG_PUSH,	/* worker: gradient of a slice, summed over `samples`, f32; `rate`: the step's learning rate */
-	MSG_WEIGHTS,	/* server: a slice after `step` updates, f32 */
+	/* worker: gradient of a slice, summed over `samples`, in its codec; `rate`: the step's learning rate */
+	MSG_PUSH,
+	MSG_WEIGHTS,	/* server: a slice after `step` updates, in its codec */
 	MSG_SUM,	/* worker: numbers to be summed over all workers, f64 */
 	MSG_TOTAL,	/* server: their sum, f64 */
 	MSG_PULL,	/* worker: requests a slice's weights (or state: MSG_STATE_OF) */
-	MSG_STATE,	/* server: a slice's optimizer state, f32 */
+	MSG_STATE,	/* server: a slice's optimizer state, f32; its average or weights with their flags */
 	MSG_STOP,	/* worker: the job should end at the next step */
 	MSG_BYE,	/* worker or server: done, nothing follows */
 	MSG_OPEN,	/* reader (dataset/dataset_msg.h): starts */
@@ -63,6 +64,7 @@ enum msg_type {
 #define MSG_AVERAGE_OF	8u	/* the slice's average, over `samples` weights */
 /* WELCOME: the server is restarted if it dies, with all that it has answered.  HELLO: the worker is */
 #define MSG_KEPT	32u
+#define MSG_EXACT	64u	/* the slice's weights as f32, although they have a codec */
 #define MSG_MARK	16u	/* PUSH: the weights after this step become part of the average (net/optim/average.h) */
 
 #define MSG_NOBODY	UINT32_MAX	/* WAIT: no worker, or no server */

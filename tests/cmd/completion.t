@@ -59,6 +59,7 @@ tried pworker --dtype --net mlp --print
 tried pworker --loss --net mlp --print
 tried pworker --on-nan --net mlp --print
 tried pworker --cache --net mlp --print
+tried pworker --codec --net mlp --print
 tried pworker --lr-scale --net mlp --print
 is "$all" $(($(for t in dlaunch im2rec netstat-logging plog pmerge pserver pworker; do words --table "$t"; done | awk '
 	$1 == "--engine" || $1 == "--rsh" { next }

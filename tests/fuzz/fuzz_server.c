@@ -1,8 +1,8 @@
 /*
  * fuzz_server - any messages to the state machine of a server: no crash, no answer beyond the plan, no more memory for it.
  *
- * The first byte is the regime and the kind: 0-3 slack 0, 1, 3, async, 4 slack 0 with norms, and then
- * messages, else the rest is a hello's text.  A message is
+ * The first byte is the regime and the kind: 0-3 slack 0, 1, 3, async, 4 slack 0 with norms, 5 slack 0 and 6 async
+ * with codecs, and then messages, else the rest is a hello's text.  A message is
  *
  *	u8 type | u8 flags | u8 worker, incarnation<<4 | u8 step | u8 slice | u8 samples | u8 rate | u8 words | f32[words]
  */
@@ -11,12 +11,14 @@
 #include "ps/hello.h"
 #include "ps/server/server_state.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define WORKERS	3
 
-static const struct { uint32_t slack; float clip_norm; } kinds[] = {
-	{ STALE_SYNC, 0 }, { 1, 0 }, { 3, 0 }, { STALE_ASYNC, 0 }, { STALE_SYNC, 1 },
+static const struct { uint32_t slack; float clip_norm; const char *rules; } kinds[] = {
+	{ STALE_SYNC, 0, "" }, { 1, 0, "" }, { 3, 0, "" }, { STALE_ASYNC, 0, "" }, { STALE_SYNC, 1, "" },
+	{ STALE_SYNC, 0, "codec:*=bf16;codec:bn_*=fp16" }, { STALE_ASYNC, 0, "codec:a_*=fp16" },
 };
 
 static void
@@ -28,8 +30,8 @@ emit(void *arg, uint32_t worker, const struct msg *m)
 
 	if (worker >= WORKERS || m->worker != worker || m->type == 0 || m->type >= MSG_TYPES)
 		abort();
-	if ((m->type == MSG_WEIGHTS || m->type == MSG_STATE) &&
-	    (m->slice >= p->n || m->len != p->slice[m->slice].count * sizeof(float)))
+	if ((m->type == MSG_WEIGHTS && (m->slice >= p->n || m->len != shard_plan_bytes(&p->slice[m->slice]))) ||
+	    (m->type == MSG_STATE && (m->slice >= p->n || m->len != p->slice[m->slice].count * sizeof(float))))
 		abort();
 	for (uint32_t i = 0; i < m->len; i++)
 		seen = (uint8_t)(seen + ((const uint8_t *)m->payload)[i]);
@@ -56,6 +58,7 @@ hello(struct server_state *s, const struct graph *g, unsigned kind, uint32_t w, 
 	struct msg m = { .type = MSG_HELLO, .worker = w, .incarnation = incarnation };
 	struct buf b = { 0 };
 
+	snprintf(h.mults, sizeof(h.mults), "%s", kinds[kind].rules);
 	if (hello_text(&h, g, &b) < 0)
 		abort();
 	m.len = (uint32_t)b.n;
@@ -77,7 +80,8 @@ messages(unsigned kind, const uint8_t *p, size_t n)
 		hello(s, g, kind, w, 1);
 	while (n >= 8) {
 		uint32_t words = p[7] % 32;
-		struct msg m = { .type = p[0] % (MSG_TYPES + 1), .flags = p[1] & 7, .worker = p[2] & 3,
+		struct msg m = { .type = p[0] % (MSG_TYPES + 1),
+		    .flags = p[1] & (MSG_STATE_OF | MSG_EMPTY | MSG_LAST | MSG_EXACT), .worker = p[2] & 3,
 		    .incarnation = (uint64_t)p[2] >> 4, .step = p[3], .slice = p[4], .samples = p[5],
 		    .rate = (float)p[6] / 64, .len = 4 * words, .payload = p + 8 };
 

@@ -29,6 +29,17 @@ world_freeze(struct rng *c, bool bn)
 	return i < 4 ? rules[i] : i >= 7 ? rules[i - 3] : NULL;
 }
 
+/* Rules of codecs for either net; for NULL all is f32. */
+__attribute__((unused)) static const char *
+world_codec(struct rng *c)
+{
+	static const char *const rules[] = { "codec:*=bf16", "codec:*=fp16", "codec:*_weight=bf16",
+	    "codec:*=fp16;codec:a_*=bf16;codec:b_bias=f32" };
+	uint64_t i = rng_below(c, 8);
+
+	return i < 4 ? rules[i] : NULL;
+}
+
 /* Do the weights after this step go into a mean? */
 __attribute__((unused)) static bool
 world_marked(uint64_t step)

@@ -1,5 +1,6 @@
 /* sync_test - slack 0: the same bits in any order, after repeats and deaths, and with one worker and micro-batches. */
 #include "law/world.h"
+#include "rounded.h"
 #include "tap.h"
 
 #include "net/optim/muon.h"
@@ -51,10 +52,39 @@ update(const struct world *x, const struct opt_hyper *of, float *w, float *state
 	free(room);
 }
 
+static enum codec
+codec_of(const struct world *x, uint32_t a)
+{
+	return worker_state_plan(x->actor[0].worker)->codec[a];
+}
+
+/* What workers see of the weights w. */
+static void
+seen_by_workers(const struct world *x, const float *w, float *seen)
+{
+	for (uint32_t a = 0; a < x->graph->nw; a++)
+		for (size_t i = x->graph->w[a].first; i < x->graph->w[a].first + x->graph->w[a].count; i++)
+			seen[i] = x->graph->w[a].frozen ? w[i] : rounded(codec_of(x, a), w[i]);
+}
+
+/* What arrives of a gradient, whose residual is left for the next one. */
+static void
+send_rounded(const struct world *x, float *g, float *left)
+{
+	for (uint32_t a = 0; a < x->graph->nw; a++)
+		for (size_t i = x->graph->w[a].first; i < x->graph->w[a].first + x->graph->w[a].count; i++) {
+			float all = codec_of(x, a) != CODEC_F32 ? g[i] + left[i] : g[i];
+
+			g[i] = rounded(codec_of(x, a), all);
+			left[i] = all - g[i];
+		}
+}
+
 /* The expected result of the job, by plain sums over whole arrays. */
 static void
 by_hand(const struct world *x, float *w, float *aux, float *state, float *average, uint64_t steps)
 {
+	float *seen = world_floats(x->graph->P), *left = world_floats(x->graph->P * x->W);
 	uint32_t averaged = x->hyper.average.kind == AVERAGE_LOOKAHEAD, auxed = averaged;
 	const struct graph *g = x->graph;
 	float *sum = world_floats(g->P), *one = world_floats(g->P), *stats = world_floats(g->A);
@@ -68,13 +98,15 @@ by_hand(const struct world *x, float *w, float *aux, float *state, float *averag
 		struct opt_hyper h = x->hyper;
 		uint32_t n = 0;
 
+		seen_by_workers(x, w, seen);
 		for (uint32_t r = 0; r < x->W; r++) {
 			uint32_t k = x->actor[r].steps > t ? world_samples(x, r, t) : 0;
 
 			if (k == 0)
 				continue;
-			world_gradient(x, r, t, w, one, g->P, 1);
-			world_gradient(x, r, t, w, batch, g->A, 2);
+			world_gradient(x, r, t, seen, one, g->P, 1);
+			world_gradient(x, r, t, seen, batch, g->A, 2);
+			send_rounded(x, one, left + r * g->P);
 			for (size_t i = 0; i < g->P; i++)
 				sum[i] = n > 0 ? sum[i] + one[i] : one[i];
 			for (size_t i = 0; i < g->A; i++)
@@ -101,6 +133,8 @@ by_hand(const struct world *x, float *w, float *aux, float *state, float *averag
 	free(batch);
 	free(w0);
 	free(aux0);
+	free(seen);
+	free(left);
 	for (uint32_t a = 0; a < g->nw; a++)
 		if (g->w[a].frozen)
 			memset(state + g->w[a].first * opt_states(x->hyper.rule), 0,
@@ -126,6 +160,7 @@ draw(uint64_t seed)
 	x.slice = 8u << rng_below(&c, 6);
 	x.full = 400 * (uint32_t)(seed % 3);
 	x.freeze = world_freeze(&c, bn);
+	x.codec = world_codec(&c);
 	return x;
 }
 
@@ -182,9 +217,10 @@ holds(struct world *x, bool uneven)
 		world_join(x, ws, auxs, states);
 		good = same(w, ws, g->P) && same(aux, auxs, g->A) && same(state, states, g->P * opt_states(x->hyper.rule)) &&
 		    averages(x, average);
+		seen_by_workers(x, w, ws);
 		for (uint32_t r = 0; r < x->W; r++)
 			if ((x->actor[r].steps == most || x->stops > 0) && !x->actor[r].blind)
-				good &= same(w, x->actor[r].o.w, g->P) && same(aux, x->actor[r].o.aux, g->A);
+				good &= same(ws, x->actor[r].o.w, g->P) && same(aux, x->actor[r].o.aux, g->A);
 		if (!good)
 			world_fault(x, "weights differ");
 	}
@@ -273,7 +309,7 @@ one_for_all(uint64_t seed)
 	graph_free(one.graph);
 	many_.graph = world_graph(false);
 	one.graph = world_graph(false);
-	many_.freeze = one.freeze = NULL;
+	many_.freeze = one.freeze = many_.codec = one.codec = NULL;
 	one.accumulate = many_.W;
 	one.W = 1;
 	world_open(&many_, STEPS);

@@ -300,6 +300,8 @@ world_open(struct world *x, uint64_t steps)
 
 	if (freeze_rules(x->graph, x->freeze) < 0)
 		abort();
+	snprintf(x->rules, sizeof(x->rules), "%s%s%s", x->freeze != NULL ? x->freeze : "",
+	    x->freeze != NULL && x->codec != NULL ? ";" : "", x->codec != NULL ? x->codec : "");
 	x->chance = rng_start(x->seed, 1, 1);
 	x->net = pair_new(x->W + x->S, x->seed);
 	x->accumulate = x->accumulate > 0 ? x->accumulate : 1;
@@ -314,7 +316,7 @@ world_open(struct world *x, uint64_t steps)
 		*a = (struct actor){ .world = x, .steps = steps, .dies_at = a->dies_at, .memory = { .fd = -1,
 		    .stored = stored_by_worker, .arg = a } };
 		a->o = (struct worker_opt){ .graph = g, .rank = r, .nworkers = x->W, .slack = x->slack,
-		    .hyper = x->hyper, .mults = x->freeze, .slice = x->slice, .w = world_floats(g->P), .aux = world_floats(g->A) };
+		    .hyper = x->hyper, .mults = x->rules, .slice = x->slice, .w = world_floats(g->P), .aux = world_floats(g->A) };
 		a->g = world_floats(g->P);
 		a->stats = world_floats(g->A);
 		a->state = world_floats(g->P * OPT_STATES);

@@ -41,6 +41,8 @@ struct world {
 	uint32_t	 repeats, crashes, stops;	/* in a thousand turns; crashes: deaths of workers */
 	uint32_t	 full;		/* of a thousand answers, those that find no room and wait */
 	const char	*freeze;	/* a rule of net/freeze.h, or NULL */
+	const char	*codec;		/* rules of ps/shard_plan.h, or NULL */
+	char		 rules[128];	/* both */
 	uint64_t	 floats;	/* that the workers pushed and got back in their steps, repeats counted */
 	uint32_t	 accumulate;	/* micro-batches a step of worker 0 alone; 1: none */
 	struct opt_hyper hyper;

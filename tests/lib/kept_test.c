@@ -31,16 +31,16 @@ test_place(void)
 	struct kept_place p = { .loss = 5, .best_epoch = 2 };
 	uint64_t step = 0;
 
-	is(kept_reserve(&m), 0, "room in a memory");
-	is(kept_open(&k, &m, 9), 0, "a first worker");
+	is(kept_reserve(&m, 0), 0, "room in a memory");
+	is(kept_open(&k, &m, 9, 0), 0, "a first worker");
 	ok(!kept_began(&k, &step), "it has joined no job");
 	kept_begin(&k, 4, &p);
 	p.loss = 6;
 	kept_put(&k, 5, &p);
 	p.loss = 7;
 	kept_put(&k, 5, &p);
-	is(kept_open(&next, &m, 8), ERR_ARG, "the worker of another run is refused: %s", err_line());
-	is(kept_open(&next, &m, 9), 0, "its successor");
+	is(kept_open(&next, &m, 8, 0), ERR_ARG, "the worker of another run is refused: %s", err_line());
+	is(kept_open(&next, &m, 9, 0), 0, "its successor");
 	ok(kept_began(&next, &step) && step == 4, "the successor knows the step of the first");
 	ok(kept_find(&next, 4, &p) && p.loss < 5.5 && p.best_epoch == 2, "the figures before the step");
 	ok(kept_find(&next, 5, &p) && p.loss < 6.5, "the figures after the step, as they were stored first");
@@ -65,7 +65,7 @@ test_sums(void)
 	struct kept k;
 	double v[2] = { 3, 4 }, u[2] = { 0 };
 
-	is(kept_open(&k, &m, 1), 0, "a worker");
+	is(kept_open(&k, &m, 1, 0), 0, "a worker");
 	kept_put_sum(&k, 10, 2, v, 2);
 	ok(kept_find_sum(&k, 10, 2, u, 2) && u[1] > 3.5, "the answer of a sum is found");
 	ok(!kept_find_sum(&k, 10, 3, u, 2), "another phase has no answer");
@@ -81,11 +81,11 @@ test_log(void)
 	struct memory m = { .fd = -1 };
 	struct kept k, next;
 
-	is(kept_open(&k, &m, 1), 0, "a worker");
+	is(kept_open(&k, &m, 1, 0), 0, "a worker");
 	ok(kept_since(&k, 7) < 7.5, "the worker starts");
 	ok(kept_tell(&k, 3, 1) && kept_tell(&k, 4, 1) && kept_tell(&k, 4, 2) && kept_tell(&k, 4, 2),
 	    "the first worker logs all events, also the same one twice");
-	is(kept_open(&next, &m, 1), 0, "its successor");
+	is(kept_open(&next, &m, 1, 0), 0, "its successor");
 	ok(kept_since(&next, 99) < 7.5, "the successor counts from the first start");
 	is(kept_last_told(&next), 4, "the successor knows the step of the last row");
 	ok(!kept_tell(&next, 3, 2) && !kept_tell(&next, 4, 1) && !kept_tell(&next, 4, 2), "its successor does not log what the log has");
@@ -93,9 +93,29 @@ test_log(void)
 	memory_close(&m);
 }
 
+static void
+test_rest(void)
+{
+	struct memory m = { .fd = -1 };
+	struct kept k, next;
+
+	is(kept_open(&k, &m, 9, 0), 0, "a worker that leaves nothing else");
+	ok(k.rest == NULL, "has no room for it");
+	is(kept_open(&next, &m, 9, 100), ERR_FORMAT, "a successor that leaves more is refused: %s", err_line());
+	memory_close(&m);
+	m = (struct memory){ .fd = -1 };
+	is(kept_open(&k, &m, 9, 100), 0, "a worker that leaves 100 bytes");
+	memset(k.rest, 7, 100);
+	kept_put(&k, 5, &(struct kept_place){ .loss = 1 });
+	is(kept_open(&next, &m, 9, 100), 0, "its successor");
+	ok(((char *)next.rest)[0] == 7 && ((char *)next.rest)[99] == 7, "has them");
+	memory_close(&m);
+}
+
 int
 main(void)
 {
+	test_rest();
 	test_nothing();
 	test_place();
 	test_sums();

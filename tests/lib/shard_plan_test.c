@@ -133,6 +133,51 @@ matrices(void)
 	graph_free(g);
 }
 
+/* Slices have the codec of their arrays, those of frozen arrays and of statistics none. */
+static void
+codecs(void)
+{
+	static const struct { const char *rules; enum codec weight, gamma; } all[] = {
+		{ "", CODEC_F32, CODEC_F32 }, { "codec:*=bf16", CODEC_BF16, CODEC_BF16 },
+		{ "codec:*=bf16;codec:*_gamma=fp16", CODEC_BF16, CODEC_FP16 },
+		{ "codec:*_gamma=fp16;codec:*=bf16;lr:*=2;codec:*_weight=f32", CODEC_F32, CODEC_BF16 },
+	};
+	struct graph *g = net(5);
+	struct shard_plan *p;
+	unsigned bad = 0, frozen = 0;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		is(shard_plan_new(g, 2, 64, all[i].rules, NULL, &p), 0, "codecs '%s'", all[i].rules);
+		ok(covers(p, g->P, g->A, 2, 64) && over_agrees(p, g), "its slices cover w and aux once");
+		for (uint32_t a = 0; a < g->nw; a++) {
+			bool gamma = strstr(g->w[a].name, "_gamma") != NULL, weight = strstr(g->w[a].name, "_weight") != NULL;
+			uint32_t from, to;
+
+			shard_plan_over(p, g->w[a].first, g->w[a].count, &from, &to);
+			for (; from < to && (gamma || weight); from++)
+				bad += p->slice[from].codec != (gamma ? all[i].gamma : all[i].weight);
+		}
+		for (uint32_t k = p->nweights; k < p->n; k++)
+			bad += p->slice[k].codec != CODEC_F32;
+		is(shard_plan_coded(all[i].rules), i > 0, "workers need residuals for '%s' or not", all[i].rules);
+		shard_plan_free(p);
+	}
+	is(bad, 0, "each slice has the codec of its arrays");
+	g->w[0].frozen = true;
+	is(shard_plan_new(g, 2, 64, "codec:*=bf16", NULL, &p), 0, "a plan with a frozen array");
+	for (uint32_t k = 0; k < p->nweights; k++)
+		frozen += p->slice[k].frozen && p->slice[k].codec != CODEC_F32;
+	is(frozen, 0, "frozen slices are f32");
+	is(shard_plan_bytes(&p->slice[0]), p->slice[0].count * 4, "their bytes");
+	is(shard_plan_bytes(&p->slice[p->lead]), p->slice[p->lead].count * 2, "those of the others are half as many");
+	shard_plan_free(p);
+	ok(!shard_plan_coded(NULL) && !shard_plan_coded("lr:codec:*=2"), "the word alone is no codec");
+	is(shard_plan_new(g, 1, 64, "codec:none=bf16", NULL, &p), ERR_ARG, "%s", err_line());
+	is(shard_plan_new(g, 1, 64, "codec:*=f8", NULL, &p), ERR_ARG, "%s", err_line());
+	is(shard_plan_new(g, 1, 64, "codec:*", NULL, &p), ERR_ARG, "%s", err_line());
+	graph_free(g);
+}
+
 int
 main(void)
 {
@@ -185,5 +230,6 @@ main(void)
 	shard_plan_free(NULL);
 	graph_free(g);
 	matrices();
+	codecs();
 	return done();
 }

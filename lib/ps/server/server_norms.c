@@ -26,7 +26,7 @@ update_shard(struct server_state *s, const struct norm *sums)
 	shard_update(&s->shard, sums);
 	for (uint32_t i = 0; i < s->shard.plan->nweights; i++)
 		if (shard_learns(&s->shard, i))
-			server_state_answer(s, i, was, SERVER_ALL);
+			server_answer(s, i, was, SERVER_ALL);
 }
 
 void
@@ -37,7 +37,7 @@ server_norms_count(struct server_state *s, uint32_t i)
 
 	shard_count(&s->shard, i);
 	if (s->shard.slice[i].step > was)
-		server_state_answer(s, i, was, SERVER_ALL);
+		server_answer(s, i, was, SERVER_ALL);
 	if (n->open || !shard_full(&s->shard))
 		return;
 	if (s->o.nservers == 1 || shard_samples(&s->shard) == 0) {

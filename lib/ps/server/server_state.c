@@ -66,6 +66,7 @@ server_state_free(struct server_state *s)
 	memory_close(&s->own);
 	total_free(&s->total);
 	free(s->peer);
+	free(s->coded);
 	free(s);
 }
 
@@ -95,7 +96,7 @@ check_job(struct server_state *s, const struct msg *m)
 	snprintf(want.tally, sizeof(want.tally), "%s", TALLY_VERSION);
 	if ((e = hello_same(&want, &job)) == 0 && first && (e = freeze_rules(g, job.mults)) == 0 &&
 	    (e = shard_init(&s->shard, &job, g, hash_update(HASH_START, m->payload, m->len),
-	    s->o.memory != NULL ? s->o.memory : &s->own, s->o.once)) == 0) {
+	    s->o.memory != NULL ? s->o.memory : &s->own, s->o.once)) == 0 && (e = server_answer_init(s)) == 0) {
 		s->hello = job;
 		total_attach(&s->total, s->shard.memory, s->shard.total);
 	}
@@ -141,103 +142,6 @@ handle_hello(struct server_state *s, const struct msg *m)
 	return 0;
 }
 
-static void
-send_weights(struct server_state *s, uint32_t i, uint32_t w, bool before)
-{
-	const struct slice *sl = &s->shard.slice[i];
-	const struct shard_head *head = s->shard.head;
-	struct msg m = { .type = MSG_WEIGHTS, .slice = i, .step = slice_step(sl, w) - before,
-	    .samples = s->hello.slack == STALE_SYNC ? 0 : (uint32_t)sl->updates };
-
-	if (i == s->shard.plan->lead && (s->hello.slack == STALE_SYNC ?
-	    head->last > 0 && m.step >= head->last : head->stop))
-		m.flags = MSG_LAST;
-	m.len = (uint32_t)(sl->at->count * sizeof(float));
-	m.payload = sl->w[before ? !sl->half : sl->half];
-	/*
-	 * This half is written again two steps later, which needs a push of this worker after it has these weights.
-	 * Other answers are copied: the next update of any worker may change them.
-	 */
-	m.lasting = s->hello.slack == STALE_SYNC && !before;
-	server_state_emit(s, w, m);
-}
-
-static void
-send_state(struct server_state *s, uint32_t i, uint32_t w)
-{
-	const struct slice *sl = &s->shard.slice[i];
-
-	server_state_emit(s, w, (struct msg){ .type = MSG_STATE, .slice = i, .step = slice_step(sl, w),
-	    .len = (uint32_t)(sl->at->count * opt_states(sl->hyper.rule) * sizeof(float)),
-	    .payload = sl->m[sl->half] });
-}
-
-/* An average over no weights yet is the newest weights, not the first ones. */
-static void
-send_average(struct server_state *s, uint32_t i, uint32_t w)
-{
-	const struct slice *sl = &s->shard.slice[i];
-
-	server_state_emit(s, w, (struct msg){ .type = MSG_STATE, .flags = MSG_AVERAGE_OF, .slice = i,
-	    .step = slice_step(sl, w),
-	    .samples = sl->averaged, .len = (uint32_t)(sl->at->count * sizeof(float)),
-	    .payload = sl->averaged > 0 ? sl->average[sl->average_half] : sl->w[sl->half] });
-}
-
-/* The SLICE_ bits that the next message to worker w about this slice answers; 0: none yet. */
-static unsigned
-find_due(struct slice *sl, uint32_t w)
-{
-	unsigned due = sl->due[w];
-	bool open = due & SLICE_W && !sl->full && stale_may_step(&sl->stale, w);
-
-	if (due & (SLICE_STATE | SLICE_AVERAGE | SLICE_BEFORE))
-		return due & SLICE_STATE ? SLICE_STATE : due & SLICE_AVERAGE ? SLICE_AVERAGE : SLICE_BEFORE;
-	return (due & SLICE_PULL) | (open ? SLICE_W : 0);
-}
-
-/* Sends worker w the answers about slice i that are due, while there is room. */
-static void
-answer_worker(struct server_state *s, uint32_t i, uint32_t w)
-{
-	struct slice *sl = &s->shard.slice[i];
-	unsigned due;
-
-	while ((due = find_due(sl, w)) != 0) {
-		if (s->o.room != NULL && !s->o.room(s->o.arg, w)) {
-			s->peer[w].held = true;
-			return;
-		}
-		sl->due[w] &= (uint8_t)~due;
-		if (due & SLICE_STATE)
-			send_state(s, i, w);
-		else if (due & SLICE_AVERAGE)
-			send_average(s, i, w);
-		else
-			send_weights(s, i, w, due & SLICE_BEFORE);
-	}
-}
-
-void
-server_state_answer(struct server_state *s, uint32_t i, uint64_t was, uint32_t worker)
-{
-	struct slice *sl = &s->shard.slice[i];
-	struct shard_head *head = s->shard.head;
-	uint64_t least = s->hello.slack != STALE_ASYNC ? stale_least(&sl->stale) : 0;
-
-	if (!sl->ready)
-		return;
-	if (i == s->shard.plan->lead && head->stop && head->last == 0 && sl->step > was)
-		memory_store(s->shard.memory, &head->last, sl->step);
-	if (worker != SERVER_ALL && sl->step <= was && least == sl->answered) {
-		answer_worker(s, i, worker);
-		return;
-	}
-	sl->answered = least;
-	for (uint32_t w = 0; w < s->o.nworkers; w++)
-		answer_worker(s, i, w);
-}
-
 /*
  * In a synchronous job a pull starts a worker, and may name the step before.  In the others the staleness bound
  * decides, so that neither a repeated pull nor a worker that died while it waited gets ahead.
@@ -257,12 +161,14 @@ handle_pull(struct server_state *s, const struct msg *m)
 		if (sl->average[0] == NULL)
 			return err_fail(ERR_FORMAT, "slice %" PRIu32 " has no average", m->slice);
 		sl->due[m->worker] |= SLICE_AVERAGE;
+	} else if (m->flags & MSG_EXACT) {
+		sl->due[m->worker] |= SLICE_EXACT;
 	} else if (sync && sl->ready && sl->began && m->step + 1 == sl->step) {
 		sl->due[m->worker] |= SLICE_BEFORE;
 	} else {
 		sl->due[m->worker] |= sync ? SLICE_PULL : SLICE_W;
 	}
-	server_state_answer(s, m->slice, UINT64_MAX, m->worker);
+	server_answer(s, m->slice, UINT64_MAX, m->worker);
 	return 0;
 }
 
@@ -284,9 +190,9 @@ handle_slice_msg(struct server_state *s, const struct msg *m)
 	if (e < 0)
 		return e;
 	if (m->type == MSG_INIT)
-		server_state_answer(s, m->slice, UINT64_MAX, SERVER_ALL);
+		server_answer(s, m->slice, UINT64_MAX, SERVER_ALL);
 	else
-		server_state_answer(s, m->slice, was, m->worker);
+		server_answer(s, m->slice, was, m->worker);
 	server_norms_count(s, m->slice);
 	if (m->type == MSG_PUSH)
 		server_norms_repeat(s, m);
@@ -333,7 +239,7 @@ release_worker(struct server_state *s, uint32_t w, enum shard_worker at)
 			uint64_t was = s->shard.slice[i].step;
 
 			slice_leave(&s->shard.slice[i], w);
-			server_state_answer(s, i, was, SERVER_ALL);
+			server_answer(s, i, was, SERVER_ALL);
 			server_norms_count(s, i);
 		}
 	total_leave(&s->total, w);
@@ -415,7 +321,7 @@ server_state_resume(struct server_state *s, uint32_t w)
 	s->peer[w].held = false;
 	for (uint32_t i = 0; i < s->shard.plan->n && !s->peer[w].held; i++)
 		if (shard_mine(&s->shard, i) && s->shard.slice[i].ready)
-			answer_worker(s, i, w);
+			server_answer_worker(s, i, w);
 }
 
 bool

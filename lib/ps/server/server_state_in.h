@@ -22,15 +22,20 @@ struct server_state {
 	struct shard	shard;		/* plan is NULL before the first hello */
 	struct total	total;
 	struct peer    *peer;		/* [nworkers] */
+	void	       *coded;		/* weights as they are sent, of the largest slice with a codec, or NULL */
 };
 
 void	 server_state_emit(struct server_state *s, uint32_t w, struct msg m);
+/* server_answer.c: room for coded weights, when the plan is known.  Returns 0, or ERR_NOMEM, and leaves no shard. */
+int	 server_answer_init(struct server_state *s);
+/* Sends worker w the answers about slice i that are due, while there is room. */
+void	 server_answer_worker(struct server_state *s, uint32_t i, uint32_t w);
 /*
  * Sends the answers about slice i that are due.  The slice was at step `was` before the last message, whose worker w is
  * the only one with new answers, unless the slowest step is over.  SERVER_ALL: any worker may have some.
  */
 #define SERVER_ALL	UINT32_MAX
-void	 server_state_answer(struct server_state *s, uint32_t i, uint64_t was, uint32_t w);
+void	 server_answer(struct server_state *s, uint32_t i, uint64_t was, uint32_t w);
 
 /*
  * server_norms.c: adds slice i to the norms if all its gradients are there; the last slice completes the server's

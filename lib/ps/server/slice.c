@@ -379,14 +379,14 @@ slice_reserve(struct slice *s, const struct msg *m)
 	struct slice_part *p = &s->part[m->worker];
 
 	if (s->at->frozen || !s->ready || p->here || m->step != s->stale.clock[m->worker] ||
-	    m->len != s->at->count * sizeof(float))
+	    s->at->codec != CODEC_F32 || m->len != shard_plan_bytes(s->at))
 		return NULL;
 	if (p->g == NULL)
 		p->g = pool_get(s->pool, s->at->count);
 	return p->g;
 }
 
-/* Holds the gradient of m in a buffer: that in which it was received, or a copy.  Returns false if out of memory. */
+/* Holds the gradient of m in a buffer: that in which it was received, or another.  Returns false if out of memory. */
 static bool
 hold_gradient(struct slice *s, const struct msg *m)
 {
@@ -394,8 +394,8 @@ hold_gradient(struct slice *s, const struct msg *m)
 
 	if (p->g == NULL && (p->g = pool_get(s->pool, s->at->count)) == NULL)
 		return false;
-	if (m->payload != p->g && m->len > 0)
-		memcpy(p->g, m->payload, m->len);
+	if (m->payload != p->g)
+		codec_decode(s->at->codec, m->payload, s->at->count, p->g);
 	return true;
 }
 
@@ -462,7 +462,7 @@ slice_push(struct slice *s, const struct msg *m)
 		return err_fail(ERR_FORMAT, "slice %" PRIu32 " is frozen", m->slice);
 	if (!s->ready || m->step > done || (m->step == done && (s->full || !stale_may_step(&s->stale, m->worker))))
 		return err_fail(ERR_FORMAT, "step %" PRIu64 " of slice %" PRIu32 " is out of turn", m->step, m->slice);
-	if (m->len != (empty ? 0 : s->at->count * sizeof(float)) || empty != (m->samples == 0) || !isfinite(m->rate))
+	if (m->len != (empty ? 0 : shard_plan_bytes(s->at)) || empty != (m->samples == 0) || !isfinite(m->rate))
 		return err_fail(ERR_FORMAT, "push of slice %" PRIu32 " has %" PRIu32 " bytes, %" PRIu32
 		    " samples, rate %g", m->slice, m->len, m->samples, (double)m->rate);
 	if (m->step == done && (e = s->stale.slack != STALE_SYNC ? push_async(s, m) : push_sync(s, m)) < 0)

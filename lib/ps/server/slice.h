@@ -43,6 +43,7 @@ void	 slice_pool_free(struct slice_pool *p);
 #define SLICE_PULL	4u	/* the weights as soon as there are any */
 #define SLICE_AVERAGE	8u	/* their average */
 #define SLICE_BEFORE	16u	/* the weights one step ago */
+#define SLICE_EXACT	32u	/* the weights as f32, although they have a codec */
 
 #define SLICE_NONE	UINT64_MAX	/* a record's step while its half is written */
 

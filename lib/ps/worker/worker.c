@@ -346,6 +346,18 @@ worker_average(struct worker *wk, float *to, uint32_t *n)
 }
 
 int
+worker_exact(struct worker *wk, float *weights)
+{
+	int e = lock_state(wk);
+
+	if (e < 0)
+		return e;
+	worker_state_exact(wk->state, weights);
+	e = wait_for(wk, WORKER_WAIT_STATE, 0);
+	return unlock_state(wk, e);
+}
+
+int
 worker_read(struct worker *wk)
 {
 	return wk->device != NULL ? device_opt_read(wk->device) : 0;

@@ -27,6 +27,7 @@
 #include "engine/engine.h"
 #include "net/graph/graph.h"
 #include "net/optim/opt.h"
+#include "ps/memory.h"
 #include "ps/stale.h"
 #include "ps/worker/trace.h"
 #include "wire/peer_traffic.h"
@@ -34,6 +35,18 @@
 #include <stdbool.h>
 
 #define WORKER_PATIENCE 3.0	/* seconds */
+
+/*
+ * What a worker with codecs (wire/codec.h) leaves to its successor: the residuals of the gradients that it has sent.
+ *
+ * A step reads the residuals of one parity and writes the others.  Servers are never more than one step apart, so that
+ * a successor finds those before the step that it repeats.  It must not store again what is complete: if it died
+ * within that, and the servers had closed the step already, the next one would lack them.
+ */
+struct worker_left {
+	_Atomic uint64_t step;		/* before which all residuals are complete; 0: none was sent */
+	float		 residual[];	/* [2, P] before even and odd steps */
+};
 
 struct worker_opt {
 	const struct graph *graph;
@@ -55,6 +68,9 @@ struct worker_opt {
 	bool		 kept;			/* the worker is started again if it dies: servers wait for it */
 	bool		 returns;		/* the job has had weights from this worker's predecessor */
 	bool		 parting;		/* the predecessor had nothing left to do but worker_bye() */
+	/* With codecs: what outlives the worker; lent.  NULL: it has its own, which starts from zeros. */
+	struct worker_left *left;
+	const struct memory *memory;	/* of left */
 	struct trace	*trace;			/* lent; NULL: none */
 	double		 patience_s;		/* 0: WORKER_PATIENCE */
 	void		(*waiting)(void *arg, const char *whom);	/* may be NULL */
@@ -62,6 +78,9 @@ struct worker_opt {
 };
 
 struct worker;
+
+/* The bytes of struct worker_left for a net of P weights; 0 if no rule of mults sets a codec. */
+size_t	 worker_left_size(const char *mults, size_t P);
 
 /* Connects to every server and sends the hello. */
 int	 worker_open(const struct worker_opt *opt, struct worker **wk);
@@ -110,6 +129,8 @@ int	 worker_pull_state(struct worker *wk, float *state);
  * and for frozen arrays, it is the weights.
  */
 int	 worker_average(struct worker *wk, float *to, uint32_t *n);
+/* Copies w to weights [P], after worker_read(), but as the servers have it: codecs do not round it. */
+int	 worker_exact(struct worker *wk, float *weights);
 /* Makes w and aux those of the current step, after worker_ready(). */
 int	 worker_read(struct worker *wk);
 bool	 worker_device_opt(const struct worker *wk);	/* the device optimizer runs */

@@ -61,6 +61,7 @@ void	 worker_state_finish(struct worker_state *b, const float *stats);
 void	 worker_state_sum(struct worker_state *b, uint32_t phase, const double *v, uint32_t n);
 void	 worker_state_state(struct worker_state *b, float *state);
 void	 worker_state_average(struct worker_state *b, float *average);
+void	 worker_state_exact(struct worker_state *b, float *weights);
 uint32_t worker_state_averaged(const struct worker_state *b);
 void	 worker_state_stop(struct worker_state *b);
 void	 worker_state_epoch(struct worker_state *b, uint64_t n);
@@ -75,7 +76,7 @@ enum worker_wait {
 	WORKER_WAIT_ALL,	/* all weights and statistics */
 	WORKER_WAIT_STATS,	/* the answers to worker_state_finish(), which belong to no array of weights */
 	WORKER_WAIT_SUM,	/* the answer to worker_state_sum() */
-	WORKER_WAIT_STATE,	/* the answers to worker_state_state() or worker_state_average() */
+	WORKER_WAIT_STATE,	/* the answers to worker_state_state(), _average() or _exact() */
 	WORKER_WAIT_BYE		/* the answers to worker_state_bye() */
 };
 

@@ -32,8 +32,8 @@ worker_state_place(const struct worker_state *b, uint32_t server, const struct m
 {
 	const struct shard_plan_slice *s = m->slice < b->plan->n ? &b->plan->slice[m->slice] : NULL;
 
-	if (m->type != MSG_WEIGHTS || s == NULL || s->owner != server || m->len != s->count * sizeof(float) ||
-	    !is_answer_wanted(b, &b->part[m->slice], m->step))
+	if (m->type != MSG_WEIGHTS || s == NULL || s->owner != server || s->codec != CODEC_F32 ||
+	    m->len != shard_plan_bytes(s) || !is_answer_wanted(b, &b->part[m->slice], m->step))
 		return NULL;
 	return b->staged + find_staged_offset(b, m->slice);
 }
@@ -41,19 +41,18 @@ worker_state_place(const struct worker_state *b, uint32_t server, const struct m
 static int
 store_state(struct worker_state *b, uint32_t i, const struct msg *m)
 {
-	bool average = m->flags & MSG_AVERAGE_OF;
 	const struct shard_plan_slice *s = &b->plan->slice[i];
-	uint32_t states = average ? 1 : opt_states(b->w->hyper.rule);
-	float *to = average ? b->average : b->state;
+	uint16_t is = m->flags & (MSG_AVERAGE_OF | MSG_EXACT);
+	uint32_t states = is != 0 ? 1 : opt_states(b->w->hyper.rule);
 
-	if (m->len != s->count * states * sizeof(float) || (!average && s->kind != SHARD_PLAN_WEIGHTS))
+	if (m->len != s->count * states * sizeof(float) || (is != MSG_AVERAGE_OF && s->kind != SHARD_PLAN_WEIGHTS))
 		return err_fail(ERR_FORMAT, "the state of slice %" PRIu32 " has %" PRIu32 " bytes", i, m->len);
-	if (!b->part[i].asked || average != (b->average != NULL))
+	if (!b->part[i].asked || b->wants != (is != 0 ? is : MSG_STATE_OF))
 		return 0;
 	b->part[i].asked = false;
 	if (m->len > 0)
-		memcpy(to + (average ? find_staged_offset(b, i) : s->first * states), m->payload, m->len);
-	b->averaged = average && m->samples > b->averaged ? m->samples : b->averaged;
+		memcpy(b->to + find_staged_offset(b, i) * states, m->payload, m->len);
+	b->averaged = is == MSG_AVERAGE_OF && m->samples > b->averaged ? m->samples : b->averaged;
 	return 0;
 }
 
@@ -70,13 +69,13 @@ handle_slice_answer(struct worker_state *b, uint32_t server, const struct msg *m
 		return store_state(b, m->slice, m);
 	s = &b->plan->slice[m->slice];
 	p = &b->part[m->slice];
-	if (m->len != s->count * sizeof(float))
+	if (m->len != shard_plan_bytes(s))
 		return err_fail(ERR_FORMAT, "slice %" PRIu32 " has %" PRIu32 " bytes", m->slice, m->len);
 	if (!is_answer_wanted(b, p, m->step))
 		return 0;
 	to = b->staged + find_staged_offset(b, m->slice);
-	if (m->len > 0 && m->payload != to)
-		memcpy(to, m->payload, m->len);
+	if (m->payload != to)
+		codec_decode(s->codec, m->payload, s->count, to);
 	p->waiting = false;
 	p->got = m->step;
 	if (m->slice == b->plan->lead) {

@@ -12,9 +12,10 @@ struct worker_part {
 	uint32_t arrays;	/* that overlap this slice */
 	uint32_t left;		/* arrays not yet pushed in this step */
 	bool	 waiting;	/* for weights of step `want` */
-	bool	 asked;		/* its state or its average was requested */
+	bool	 asked;		/* its state, average or exact weights were requested */
 	uint64_t want, got;	/* step awaited, and step of the last answer */
 	struct msg push;	/* the last gradient, repeated if it is not answered */
+	uint8_t	*coded;		/* the payload of push if the slice has a codec, else NULL */
 };
 
 struct worker_link {
@@ -44,8 +45,14 @@ struct worker_state {
 	bool		 aux_stale;	/* aux is */
 	float		*staged;	/* [P + A] received weights and statistics */
 	float		*stats;		/* [A] statistics as pushed, weighted by samples */
-	float		*state;		/* buffer for the requested state */
-	float		*average;	/* buffer for the requested average, else NULL */
+	struct worker_left *left;	/* NULL: no codecs */
+	struct worker_left *own_left;	/* the same if nothing outlives the worker, else NULL */
+	struct memory	 own_memory;	/* of own_left */
+	uint32_t	 ncoded, uncoded;	/* slices with a codec; those whose residuals lack in this step */
+	uint8_t		*coded;		/* the memory of part.coded */
+	/* MSG_STATE_OF, MSG_AVERAGE_OF or MSG_EXACT: what was requested last; and where it goes */
+	uint16_t	 wants;
+	float		*to;
 	uint32_t	 averaged;	/* number of weights in it: the largest of all answers */
 	bool		 marked;	/* the weights after the open step become part of the average */
 	uint64_t	 step;		/* steps finished */

@@ -37,12 +37,11 @@ worker_state_total(const struct worker_state *b, double *v, uint32_t n)
 		memcpy(v, b->sum, n * sizeof(double));
 }
 
-/* Requests the state or the average of slice i. */
+/* Requests of slice i what is wanted. */
 static void
 pull_asked(struct worker_state *b, uint32_t i)
 {
-	worker_state_emit_slice(b, i, (struct msg){ .type = MSG_PULL, .step = b->step,
-	    .flags = b->average != NULL ? MSG_AVERAGE_OF : MSG_STATE_OF });
+	worker_state_emit_slice(b, i, (struct msg){ .type = MSG_PULL, .step = b->step, .flags = b->wants });
 }
 
 void
@@ -50,8 +49,8 @@ worker_state_state(struct worker_state *b, float *state)
 {
 	uint32_t states = opt_states(b->w->hyper.rule);
 
-	b->state = state;
-	b->average = NULL;
+	b->wants = MSG_STATE_OF;
+	b->to = state;
 	for (uint32_t i = 0; i < b->plan->nweights; i++) {
 		const struct shard_plan_slice *s = &b->plan->slice[i];
 
@@ -67,7 +66,8 @@ worker_state_state(struct worker_state *b, float *state)
 void
 worker_state_average(struct worker_state *b, float *average)
 {
-	b->average = average;
+	b->wants = MSG_AVERAGE_OF;
+	b->to = average;
 	b->averaged = 0;
 	for (uint32_t i = 0; i < b->plan->n; i++) {
 		const struct shard_plan_slice *s = &b->plan->slice[i];
@@ -81,6 +81,19 @@ worker_state_average(struct worker_state *b, float *average)
 		b->part[i].asked = true;
 		pull_asked(b, i);
 	}
+}
+
+void
+worker_state_exact(struct worker_state *b, float *weights)
+{
+	b->wants = MSG_EXACT;
+	b->to = weights;
+	memcpy(weights, b->w->w, b->graph->P * sizeof(*weights));
+	for (uint32_t i = 0; i < b->plan->nweights; i++)
+		if (b->plan->slice[i].codec != CODEC_F32) {
+			b->part[i].asked = true;
+			pull_asked(b, i);
+		}
 }
 
 uint32_t

@@ -1,0 +1,135 @@
+/* server_answer - what a server answers to workers about its slices: serves server_state. */
+#include "ps/server/server_state_in.h"
+#include "base/err.h"
+
+#include <stdlib.h>
+
+int
+server_answer_init(struct server_state *s)
+{
+	size_t most = 0;
+
+	for (uint32_t i = 0; i < s->shard.plan->n; i++) {
+		const struct shard_plan_slice *at = &s->shard.plan->slice[i];
+
+		if (shard_mine(&s->shard, i) && at->codec != CODEC_F32 && shard_plan_bytes(at) > most)
+			most = shard_plan_bytes(at);
+	}
+	if (most > 0 && (s->coded = malloc(most)) == NULL) {
+		shard_free(&s->shard);
+		return err_nomem();
+	}
+	return 0;
+}
+
+static void
+send_weights(struct server_state *s, uint32_t i, uint32_t w, bool before)
+{
+	const struct slice *sl = &s->shard.slice[i];
+	const struct shard_head *head = s->shard.head;
+	struct msg m = { .type = MSG_WEIGHTS, .slice = i, .step = slice_step(sl, w) - before,
+	    .samples = s->hello.slack == STALE_SYNC ? 0 : (uint32_t)sl->updates };
+
+	if (i == s->shard.plan->lead && (s->hello.slack == STALE_SYNC ?
+	    head->last > 0 && m.step >= head->last : head->stop))
+		m.flags = MSG_LAST;
+	m.len = (uint32_t)shard_plan_bytes(sl->at);
+	m.payload = sl->w[before ? !sl->half : sl->half];
+	if (sl->at->codec != CODEC_F32) {
+		codec_encode(sl->at->codec, m.payload, NULL, NULL, sl->at->count, s->coded);
+		m.payload = s->coded;
+	}
+	/*
+	 * This half is written again two steps later, which needs a push of this worker after it has these weights.
+	 * Other answers are copied: the next update of any worker, or the next answer, may change them.
+	 */
+	m.lasting = s->hello.slack == STALE_SYNC && !before && sl->at->codec == CODEC_F32;
+	server_state_emit(s, w, m);
+}
+
+static void
+send_state(struct server_state *s, uint32_t i, uint32_t w)
+{
+	const struct slice *sl = &s->shard.slice[i];
+
+	server_state_emit(s, w, (struct msg){ .type = MSG_STATE, .slice = i, .step = slice_step(sl, w),
+	    .len = (uint32_t)(sl->at->count * opt_states(sl->hyper.rule) * sizeof(float)),
+	    .payload = sl->m[sl->half] });
+}
+
+/* An average over no weights yet is the newest weights, not the first ones. */
+static void
+send_average(struct server_state *s, uint32_t i, uint32_t w)
+{
+	const struct slice *sl = &s->shard.slice[i];
+
+	server_state_emit(s, w, (struct msg){ .type = MSG_STATE, .flags = MSG_AVERAGE_OF, .slice = i,
+	    .step = slice_step(sl, w),
+	    .samples = sl->averaged, .len = (uint32_t)(sl->at->count * sizeof(float)),
+	    .payload = sl->averaged > 0 ? sl->average[sl->average_half] : sl->w[sl->half] });
+}
+
+static void
+send_exact(struct server_state *s, uint32_t i, uint32_t w)
+{
+	const struct slice *sl = &s->shard.slice[i];
+
+	server_state_emit(s, w, (struct msg){ .type = MSG_STATE, .flags = MSG_EXACT, .slice = i,
+	    .step = slice_step(sl, w), .len = (uint32_t)(sl->at->count * sizeof(float)), .payload = sl->w[sl->half] });
+}
+
+/* The SLICE_ bits that the next message to worker w about this slice answers; 0: none yet. */
+static unsigned
+find_due(struct slice *sl, uint32_t w)
+{
+	unsigned due = sl->due[w];
+	bool open = due & SLICE_W && !sl->full && stale_may_step(&sl->stale, w);
+
+	if (due & (SLICE_STATE | SLICE_AVERAGE | SLICE_BEFORE | SLICE_EXACT))
+		return due & SLICE_STATE ? SLICE_STATE : due & SLICE_AVERAGE ? SLICE_AVERAGE :
+		    due & SLICE_EXACT ? SLICE_EXACT : SLICE_BEFORE;
+	return (due & SLICE_PULL) | (open ? SLICE_W : 0);
+}
+
+void
+server_answer_worker(struct server_state *s, uint32_t i, uint32_t w)
+{
+	struct slice *sl = &s->shard.slice[i];
+	unsigned due;
+
+	while ((due = find_due(sl, w)) != 0) {
+		if (s->o.room != NULL && !s->o.room(s->o.arg, w)) {
+			s->peer[w].held = true;
+			return;
+		}
+		sl->due[w] &= (uint8_t)~due;
+		if (due & SLICE_STATE)
+			send_state(s, i, w);
+		else if (due & SLICE_AVERAGE)
+			send_average(s, i, w);
+		else if (due & SLICE_EXACT)
+			send_exact(s, i, w);
+		else
+			send_weights(s, i, w, due & SLICE_BEFORE);
+	}
+}
+
+void
+server_answer(struct server_state *s, uint32_t i, uint64_t was, uint32_t worker)
+{
+	struct slice *sl = &s->shard.slice[i];
+	struct shard_head *head = s->shard.head;
+	uint64_t least = s->hello.slack != STALE_ASYNC ? stale_least(&sl->stale) : 0;
+
+	if (!sl->ready)
+		return;
+	if (i == s->shard.plan->lead && head->stop && head->last == 0 && sl->step > was)
+		memory_store(s->shard.memory, &head->last, sl->step);
+	if (worker != SERVER_ALL && sl->step <= was && least == sl->answered) {
+		server_answer_worker(s, i, worker);
+		return;
+	}
+	sl->answered = least;
+	for (uint32_t w = 0; w < s->o.nworkers; w++)
+		server_answer_worker(s, i, w);
+}

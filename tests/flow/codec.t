@@ -1,0 +1,110 @@
+# codec.t - jobs whose gradients and weights are rounded in messages: their bits, bytes, accuracy and deaths.
+. "$TOP/tests/tap.sh"
+. "$TOP/tests/standin.sh"
+. "$TOP/tests/flow/data.sh"
+. "$TOP/tests/flow/killed.sh"
+export OMP_NUM_THREADS=1 PATH=$BUILD/share/demo:$PATH
+trap 'really_living | xargs -r kill -9; rm -rf "$T"' EXIT
+cd "$T" || exit 1
+pictures train 32 1 >out 2>&1 && im2rec train >train.rec 2>err || { cat out err; tap 1 "the records are packed"; done_testing; }
+job="pworker --net mlp --data train.rec --batch 32 --seed 3"
+
+# moved FILE CLASS: the bytes of a kind that the workers logged.
+moved() {
+	awk -F '\t' -v class="$2" '$1 == "time_s" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		$at["role"] == "worker" && $at["event"] == "traffic" && $at["class"] == class { n += $at["rx_bytes"] + $at["tx_bytes"] }
+		END { printf "%d\n", n }' "$1"
+}
+# fractions FILE: how many weights have bits that bf16 lacks.
+fractions() { tensors "$1" | od -An -v -tx4 -w4 | grep -vc '0000$'; }
+
+for codec in f32 bf16 fp16; do
+	status 0 "$codec: a job of 2 workers and 2 servers exits with 0" \
+		dlaunch -n 2 -s 2 $job --codec $codec --epochs 2 --save $codec
+	mv out $codec.log
+done
+status 0 "a job without a codec exits with 0" dlaunch -n 2 -s 2 $job --epochs 2 --save none
+ok "f32 has its bits" cmp f32-0002.safetensors none-0002.safetensors
+for codec in bf16 fp16; do
+	ok "$codec: the bits are others" test "$(cmp f32-0002.safetensors $codec-0002.safetensors | wc -l)" -eq 1
+	for class in gradients weights; do
+		is "$(moved $codec.log $class)" $(($(moved f32.log $class) / 2)) "$codec: $class take half of the bytes"
+	done
+	how=$([ $codec = bf16 ] && echo tcp || echo auto)
+	status 0 "$codec: the job runs again, TALLY_TRANSPORT=$how" \
+		env TALLY_TRANSPORT=$how dlaunch -n 2 -s 2 $job --codec $codec --epochs 2 --save again
+	ok "it has the same bits" cmp $codec-0002.safetensors again-0002.safetensors
+done
+ok "a checkpoint has the weights of the servers, which are not rounded" test "$(fractions bf16-0002.safetensors)" -gt 10000
+status 0 "a job goes on from it" dlaunch -n 2 -s 2 $job --codec bf16 --epochs 3 --resume bf16-0002.safetensors --save more
+status 0 "arrays have codecs of their own, and frozen ones have none" \
+	dlaunch -n 2 -s 2 $job --codec bf16 --codec '*_bias=f32' --codec 'fc2*=fp16' --freeze 'fc1_*' --epochs 1 --save parts
+status 0 "a job that is not synchronous has codecs" dlaunch -n 2 -s 2 $job --codec bf16 --async --epochs 1
+
+# plain OPTION OPTION: a server and two workers without a key, each with its options; their pids are in $pids.
+plain() {
+	pids=()
+	rm -f at
+	mkfifo at
+	pserver --listen 127.0.0.1:0 --workers 2 --plain --ready-fd 9 9>at >server.log 2>server.err & pids+=($!)
+	read -r where <at
+	for w in 0 1; do
+		# shellcheck disable=SC2086
+		$job --plain --servers "$where" --worker $w/2 $1 --epochs 2 >$w.log 2>>plain.err & pids+=($!)
+		shift
+	done
+}
+status 0 "a job with one server exits with 0" dlaunch -n 2 -s 1 $job --codec bf16 --epochs 2 --save one
+plain "--codec bf16 --save plain" "--codec bf16"
+statuses=
+for p in "${pids[@]}"; do wait "$p"; statuses+=" $?"; done
+is "$statuses" " 0 0 0" "a job without a key exits with 0"
+ok "it has the bits of a job with a key" cmp one-0002.safetensors plain-0002.safetensors
+plain "--codec bf16" "--codec fp16"
+ok "workers that disagree are refused with one line" \
+	line_of plain.err 'multipliers is codec:\*=[bf][fp]16 here and codec:\*=[bf][fp]16 there$' 1
+kill "${pids[@]}" 2>/dev/null
+wait
+status 2 "an unknown codec is refused" $job --codec f8
+like err "^pworker: --codec: 'f8' is none of f32, bf16 and fp16" "the line has the names of all"
+status 2 "a codec without servers is refused" $job --codec bf16
+like err "^pworker: --codec: needs --servers$" "the line names what it needs"
+status 2 "a pattern that matches nothing is refused" dlaunch -n 1 -s 1 $job --codec 'conv*=bf16'
+like err "pworker: .*--codec: 'conv\*' is the name of no array of the net" "the line names the pattern"
+
+if have mnist; then
+	set -- --net lenet --data "$MNIST_TEST" --scale 0.00390625 --lr 0.05 --batch 32
+	# ends_killed NAME: what the kills of the job before cost.
+	ends_killed() {
+		ok "$1: the job ends well" ends 0
+		like "$T/err" 'was started again' "$1: dlaunch reports it"
+		ok "$1: the weights have the bits of the undisturbed job" \
+			cmp whole-0000-000120.safetensors "$1-0000-000120.safetensors"
+	}
+	start whole -- "$@" --codec bf16 --frequent 20 --steps 120
+	ok "an undisturbed job ends well" ends 0
+	for role in worker server; do
+		start $role -- "$@" --codec bf16 --frequent 20 --steps 120
+		line_of "$T/err" 'Speed' 2 "$pid"
+		kill -9 "$(real_process --$role 1)"
+		ends_killed $role
+	done
+	start both -- "$@" --codec bf16 --frequent 20 --steps 120
+	line_of "$T/err" 'Speed' 2 "$pid"
+	# shellcheck disable=SC2046
+	kill -9 $(real_process --worker 0) $(real_process --server 0)
+	ends_killed both
+	for codec in f32 bf16 fp16; do
+		start acc-$codec -- "$@" --codec $codec --val "$MNIST_TEST" --epochs 1
+		ends 0 || cat "$T/err"
+		eval "$codec=$(awk -F '\t' '$1 == "time_s" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+			$at["event"] == "validation" { print int(10000 * $at["accuracy"]); exit }' "$T/acc-$codec.log")"
+	done
+	for codec in bf16 fp16; do
+		ok "$codec: the accuracy is within 0.02 of f32: ${!codec}, $f32 of 10000" \
+			test "${!codec}" -gt $((f32 - 200)) -a "${!codec}" -lt $((f32 + 200)) -a "$f32" -gt 8000
+	done
+else
+	skip "lenet: killed processes and accuracy" "$WHY"
+fi
+done_testing

@@ -154,7 +154,7 @@ read_jpeg_head(struct img_codec *k, const uint8_t *data, size_t n, struct img_he
 
 	if (e == 0)
 		*head = (struct img_head){ .format = IMG_JPEG, .c = j.c == 1 ? 1 : 3, .h = j.h, .w = j.w,
-		    .orientation = j.exif.orientation, .odd = j.c == 4, .sub_h = j.ycc ? j.sub_h : 0,
+		    .orientation = j.exif.orientation, .odd = j.c == 4, .by_rows = true, .sub_h = j.ycc ? j.sub_h : 0,
 		    .sub_w = j.ycc ? j.sub_w : 0 };
 	return e;
 }
@@ -203,7 +203,9 @@ img_decode_rows(struct img_codec *k, const uint8_t *data, size_t n, uint32_t c, 
 {
 	int format = begin_image(k, data, n);
 
-	assert(format == IMG_PNG && (c == 1 || c == 3));
+	assert((format == IMG_JPEG || format == IMG_PNG) && (c == 1 || c == 3));
+	if (format == IMG_JPEG)
+		return img_jpeg_decode_rows(k->jpeg, data, n, c, k->pixels, &k->room, fn, ctx);
 	return img_png_decode_rows(data, n, c, k->pixels, &k->room, fn, ctx);
 }
 

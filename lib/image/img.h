@@ -77,8 +77,8 @@ int	 img_decode(struct img_codec *k, const uint8_t *data, size_t n, uint32_t c, 
 
 /*
  * Decodes an image whose header says by_rows to c channels, and gives fn each row from the top down, of the pixels that
- * img_decode() returns.  Only a few rows are in memory.  fn returns 0 or an error, which ends the decoding and is
- * returned.
+ * img_decode() returns.  Only a few rows are in memory, or the coefficients of a progressive JPEG.  fn returns 0 or an
+ * error, which ends the decoding and is returned.
  */
 typedef int img_row(void *ctx, const uint8_t *row);
 int	 img_decode_rows(struct img_codec *k, const uint8_t *data, size_t n, uint32_t c, img_row *fn, void *ctx);

@@ -156,6 +156,45 @@ img_jpeg_decode(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t c, u
 	return 0;
 }
 
+/* Where rows of CMYK go. */
+struct cmyk_rows {
+	uint8_t		*row;
+	uint32_t	 w, c;
+	bool		 inverted;
+	img_row		*fn;
+	void		*ctx;
+};
+
+static int
+give_cmyk_row(void *ctx, const uint8_t *row)
+{
+	struct cmyk_rows *r = ctx;
+
+	assert(row == r->row);
+	convert_cmyk(r->row, r->w, r->inverted, r->c);
+	return r->fn(r->ctx, r->row);
+}
+
+int
+img_jpeg_decode_rows(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t c, uint32_t pixels,
+    struct buf *room, img_row *fn, void *ctx)
+{
+	struct img_jpeg_head head;
+	struct cmyk_rows rows = { .c = c, .fn = fn, .ctx = ctx };
+	int e;
+
+	if ((e = img_jpeg_scan_head(j->scan, data, n, pixels, &head)) < 0)
+		return e;
+	room->n = 0;
+	if ((e = buf_room(room, (size_t)head.w * (head.c == 4 ? 4 : c))) < 0)
+		return e;
+	rows.row = room->p;
+	rows.w = head.w;
+	rows.inverted = head.inverted;
+	return head.c == 4 ? img_jpeg_scan_rows(j->scan, data, n, 4, room->p, give_cmyk_row, &rows)
+	    : img_jpeg_scan_rows(j->scan, data, n, c, room->p, fn, ctx);
+}
+
 int
 img_jpeg_decode_region(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t h, uint32_t w,
     const struct img_region *region,

@@ -20,6 +20,8 @@ int	 img_jpeg_check(struct img_jpeg *j, const uint8_t *data, size_t n);
 
 int	 img_jpeg_decode(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t c, uint32_t pixels,
 	    struct buf *room, struct img *out);
+int	 img_jpeg_decode_rows(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t c, uint32_t pixels,
+	    struct buf *room, img_row *fn, void *ctx);
 /* Decodes a region on the fast path.  Returns 1, or 0 if that path refuses the image: then call img_jpeg_decode(). */
 int	 img_jpeg_decode_region(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t h, uint32_t w,
 	    const struct img_region *region, uint32_t c, uint8_t *p);

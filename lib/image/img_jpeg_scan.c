@@ -199,6 +199,29 @@ img_jpeg_scan_head(struct img_jpeg_scan *s, const uint8_t *data, size_t n, uint3
 }
 
 int
+img_jpeg_scan_rows(struct img_jpeg_scan *s, const uint8_t *data, size_t n, uint32_t c, uint8_t *row, img_row *fn,
+    void *ctx)
+{
+	struct jpeg_decompress_struct *d = &s->d;
+	int e;
+
+	if (setjmp(s->out) != 0)
+		return close_scan(s, s->e);
+	if ((e = read_scan_header(s, data, n)) < 0)
+		return close_scan(s, e);
+	d->out_color_space = c == 1 ? JCS_GRAYSCALE : c == 3 ? JCS_RGB : JCS_CMYK;
+	jpeg_start_decompress(d);
+	while (e == 0 && d->output_scanline < d->output_height) {
+		jpeg_read_scanlines(d, &row, 1);
+		e = fn(ctx, row);
+	}
+	if (e < 0)
+		return close_scan(s, e);
+	jpeg_finish_decompress(d);
+	return close_scan(s, s->bad ? ERR_FORMAT : 0);
+}
+
+int
 img_jpeg_scan_check(struct img_jpeg_scan *s, const uint8_t *data, size_t n)
 {
 	int e;

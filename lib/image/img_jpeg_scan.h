@@ -7,6 +7,7 @@
 #define IMAGE_IMG_JPEG_SCAN_H
 
 #include "image/exif.h"
+#include "image/img.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,6 +33,12 @@ void	 img_jpeg_scan_free(struct img_jpeg_scan *s);	/* NULL is fine */
  */
 int	 img_jpeg_scan_head(struct img_jpeg_scan *s, const uint8_t *data, size_t n, uint32_t pixels,
 	    struct img_jpeg_head *head);
+/*
+ * Decodes an image row by row to c channels, 4 as stored, with room for a row at `row`, and gives fn each.  Returns the
+ * first error of fn, or as img_jpeg_scan_check().
+ */
+int	 img_jpeg_scan_rows(struct img_jpeg_scan *s, const uint8_t *data, size_t n, uint32_t c, uint8_t *row,
+	    img_row *fn, void *ctx);
 /*
  * Decodes all codes up to the end of the image.  Returns 0, ERR_FORMAT if some are bad or missing, ERR_LIMIT or
  * ERR_NOMEM.  Accepts defects that lose no pixel: extra bytes before a marker, which many ImageNet images have, and

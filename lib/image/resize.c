@@ -1,8 +1,7 @@
 /* resize - resizes images. */
 #include "image/resize.h"
 #include "base/err.h"
-#include "image/resize_lanes.h"
-#include "image/resize_sum.h"
+#include "image/resize_pass.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -10,15 +9,14 @@
 
 #define AXES	16u		/* axes kept: two for each plane, and photographs come in few sizes */
 #define KEEP	(1u << 25)	/* bytes kept for the next image */
-#define BAND	32u		/* rows of the result that resize_lanes() makes at a time */
 
 /* The state of resize_rows_put(). */
 struct rows {
 	const struct resize_axis *ay, *ax;
 	struct resize_view	 to;
 	uint32_t		 given, done;	/* rows of the image and of the result */
-	uint32_t		 base;		/* the first row kept */
-	size_t			 row;		/* bytes of a row of the image */
+	uint32_t		 base, n;	/* rows in `across`: the first of the image, and their number */
+	size_t			 row, out_row;	/* bytes of a row of the image and of the result */
 };
 
 struct resize {
@@ -26,9 +24,10 @@ struct resize {
 	uint64_t		 used[AXES];	/* value of calls at the last use */
 	uint64_t		 calls;
 	struct buf		 scratch;
+	struct buf		 across;	/* rows that have the width of the result */
 	struct buf		 out;		/* result of resize_img() */
 	struct rows		 rows;
-	struct buf		 kept;		/* rows of the image from rows.base on */
+	struct buf		 waiting;	/* rows of the image that resize_pass_across() will take together */
 };
 
 int
@@ -46,8 +45,9 @@ resize_free(struct resize *r)
 	for (uint32_t i = 0; i < AXES; i++)
 		resize_axis_free(&r->axis[i]);
 	buf_free(&r->scratch);
+	buf_free(&r->across);
 	buf_free(&r->out);
-	buf_free(&r->kept);
+	buf_free(&r->waiting);
 	free(r);
 }
 
@@ -64,8 +64,7 @@ choose_filter(enum resize_inter inter, const struct resize_region *region, uint3
 static bool
 keys_equal(const struct resize_axis_key *a, const struct resize_axis_key *b)
 {
-	return a->inter == b->inter && a->in == b->in && a->out == b->out && a->at == b->at && a->size == b->size &&
-	    a->mean == b->mean;
+	return a->inter == b->inter && a->in == b->in && a->out == b->out && a->at == b->at && a->size == b->size;
 }
 
 /* Finds the axis of that key, or makes it in place of the least recently used one. */
@@ -92,20 +91,33 @@ find_axes(struct resize *r, enum resize_inter inter, uint32_t fh, uint32_t fw, c
     uint32_t h, uint32_t w, const struct resize_axis **ay, const struct resize_axis **ax)
 {
 	struct resize_region region = wanted != NULL ? *wanted : (struct resize_region){ .h = fh, .w = fw };
-	struct resize_axis_key y = { choose_filter(inter, &region, h, w), fh, h, region.y, region.h, region.mean };
-	struct resize_axis_key x = { y.inter, fw, w, region.x, region.w, region.mean };
+	struct resize_axis_key y = { choose_filter(inter, &region, h, w), fh, h, region.y, region.h };
+	struct resize_axis_key x = { y.inter, fw, w, region.x, region.w };
 	int e = find_axis(r, &y, ay);
 
 	return e < 0 ? e : find_axis(r, &x, ax);
 }
 
+/* As in Pillow and PyTorch, rows are made narrower or wider first, and rounded to pixels. */
 static int
 resize_with_axes(struct resize *r, const struct resize_view *from, const struct resize_axis *ay,
     const struct resize_axis *ax, const struct resize_view *to)
 {
+	uint32_t first = ay->first[0], n = ay->first[ay->key.out - 1] + ay->taps - first;
+	struct resize_view in = { from->p + first * from->stride, from->stride, from->c };
+	struct resize_view across = { NULL, (size_t)ax->key.out * from->c, from->c };
+	int e;
+
 	buf_trim(&r->scratch, KEEP);
-	return ay->whole != NULL && ax->whole != NULL ? resize_lanes(from, ay, ax, to, &r->scratch)
-	    : resize_sum(from, ay, ax, to, &r->scratch);
+	buf_trim(&r->across, KEEP);
+	r->across.n = 0;
+	if ((e = buf_room(&r->across, n * across.stride)) < 0)
+		return e;
+	across.p = r->across.p;
+	if ((e = resize_pass_across(&in, n, ax, &across, &r->scratch)) < 0)
+		return e;
+	resize_pass_down(&across, first, across.stride, ay, 0, ay->key.out, to);
+	return 0;
 }
 
 int
@@ -139,12 +151,12 @@ start_image(struct resize *r, enum resize_inter inter, const struct img *from, c
 	int e;
 
 	assert(from->h > 0 && from->w > 0 && h > 0 && w > 0);
-	r->rows = (struct rows){ .row = (size_t)from->w * from->c };
+	r->rows = (struct rows){ .row = (size_t)from->w * from->c, .out_row = (size_t)w * from->c };
 	buf_trim(&r->out, KEEP);
 	if ((e = find_axes(r, inter, from->h, from->w, region, h, w, &r->rows.ay, &r->rows.ax)) < 0 ||
 	    (e = buf_room(&r->out, (size_t)h * w * from->c)) < 0)
 		return e;
-	r->rows.to = (struct resize_view){ r->out.p, (size_t)w * from->c, from->c };
+	r->rows.to = (struct resize_view){ r->out.p, r->rows.out_row, from->c };
 	*out = (struct img){ .p = r->out.p, .c = from->c, .h = h, .w = w };
 	return 0;
 }
@@ -163,65 +175,73 @@ int
 resize_rows_start(struct resize *r, enum resize_inter inter, const struct img *from,
     const struct resize_region *region, uint32_t h, uint32_t w, struct img *out)
 {
-	buf_trim(&r->kept, KEEP);
-	return start_image(r, inter, from, region, h, w, out);
+	int e = start_image(r, inter, from, region, h, w, out);
+
+	if (e < 0)
+		return e;
+	r->rows.base = r->rows.ay->first[0];
+	buf_trim(&r->across, KEEP);
+	buf_trim(&r->waiting, KEEP);
+	r->across.n = r->waiting.n = 0;
+	return buf_room(&r->waiting, RESIZE_PASS_ROWS * r->rows.row);
 }
 
-/* Rows of the result to make at a time: with many taps a row needs so many rows of the image that more take room. */
-static uint32_t
-band_rows(const struct rows *s)
-{
-	uint32_t left = s->ay->key.out - s->done, most = s->ay->whole != NULL ? BAND : 1;
-
-	return left < most ? left : most;
-}
-
-/* Makes the next n rows of the result, and drops the rows of the image that no later one needs. */
+/* Makes the waiting rows as wide as the result. */
 static int
-make_band(struct resize *r, uint32_t n)
+widen_waiting(struct resize *r)
 {
 	struct rows *s = &r->rows;
-	struct resize_view from = { r->kept.p, s->row, s->to.c }, to = s->to;
-	struct resize_axis band = *s->ay;
-	uint32_t first[BAND], drop;
+	struct resize_view from = { r->waiting.p, s->row, s->to.c }, to = { NULL, s->out_row, s->to.c };
+	uint32_t n = (uint32_t)(r->waiting.n / s->row);
 	int e;
 
-	for (uint32_t i = 0; i < n; i++)
-		first[i] = s->ay->first[s->done + i] - s->base;
-	band.first = first;
-	band.key.out = n;
-	band.weight += (size_t)s->done * band.taps;
-	if (band.whole != NULL)
-		band.whole += (size_t)s->done * band.taps;
-	to.p += s->done * to.stride;
-	if ((e = resize_with_axes(r, &from, &band, s->ax, &to)) < 0)
+	if ((e = buf_room(&r->across, n * s->out_row)) < 0)
 		return e;
-	s->done += n;
-	drop = s->done < s->ay->key.out ? s->ay->first[s->done] - s->base : 0;
-	drop = drop < s->given - s->base ? drop : s->given - s->base;
-	r->kept.n -= drop * s->row;
-	memmove(r->kept.p, r->kept.p + drop * s->row, r->kept.n);
-	s->base += drop;
+	to.p = r->across.p + r->across.n;
+	if ((e = resize_pass_across(&from, n, s->ax, &to, &r->scratch)) < 0)
+		return e;
+	r->across.n += n * s->out_row;
+	r->waiting.n = 0;
+	s->n += n;
 	return 0;
+}
+
+/* Makes all rows of the result that the rows until now suffice for, and drops those that no later one needs. */
+static void
+make_rows_below(struct resize *r)
+{
+	struct rows *s = &r->rows;
+	struct resize_view from = { r->across.p, s->out_row, s->to.c };
+	uint32_t end = s->done, drop;
+
+	while (end < s->ay->key.out && s->ay->first[end] + s->ay->taps <= s->base + s->n)
+		end++;
+	resize_pass_down(&from, s->base, s->out_row, s->ay, s->done, end, &s->to);
+	s->done = end;
+	drop = end < s->ay->key.out ? s->ay->first[end] - s->base : s->n;
+	drop = drop < s->n ? drop : s->n;
+	r->across.n -= drop * s->out_row;
+	memmove(r->across.p, r->across.p + drop * s->out_row, r->across.n);
+	s->base += drop;
+	s->n -= drop;
 }
 
 int
 resize_rows_put(struct resize *r, const uint8_t *row)
 {
 	struct rows *s = &r->rows;
-	uint32_t n = band_rows(s), at = s->given++;
+	const struct resize_axis *ay = s->ay;
+	uint32_t at = s->given++, end = ay->first[ay->key.out - 1] + ay->taps;
 	int e;
 
-	if (n == 0)
+	if (at < ay->first[0] || at >= end)
 		return 0;
-	if (at < s->ay->first[s->done]) {
-		s->base = s->given;
-		return 0;
-	}
-	if ((e = buf_put(&r->kept, row, s->row)) < 0)
+	if ((e = buf_put(&r->waiting, row, s->row)) < 0)
 		return e;
-	while (e == 0 && n > 0 && s->ay->first[s->done + n - 1] + s->ay->taps <= s->given)
-		if ((e = make_band(r, n)) == 0)
-			n = band_rows(s);
-	return e;
+	if (at + 1 < end && r->waiting.n < RESIZE_PASS_ROWS * s->row)
+		return 0;
+	if ((e = widen_waiting(r)) < 0)
+		return e;
+	make_rows_below(r);
+	return 0;
 }

@@ -4,11 +4,10 @@
  * The filters widen when they shrink an image, so that nothing aliases: as in Pillow and PyTorch (antialias), unlike
  * OpenCV, whose bilinear, cubic and Lanczos skip pixels beyond a factor of two.  Cubic is Keys' with a = -1/2,
  * Lanczos has three lobes, area is the exact mean, nearest takes the pixel at the centre.  Pixels beyond an edge do
- * not count.  If the pixels are already means of smaller ones, bilinear, cubic and Lanczos compensate the blur of
- * that mean.
+ * not count.
  *
- * Results are the same on every machine and differ from the exact sum by at most 1.  A flat image stays
- * flat.  Weights are kept from call to call, because sizes recur.
+ * Results are the same on every machine; those of bilinear, cubic and Lanczos equal Pillow's if the whole image is
+ * resized in proportion.  A flat image stays flat.  Weights are kept from call to call, because sizes recur.
  */
 #ifndef IMAGE_RESIZE_H
 #define IMAGE_RESIZE_H
@@ -35,7 +34,6 @@ struct resize_plane {
 /* A rectangle of an image, in pixels and fractions; it may reach beyond the edges. */
 struct resize_region {
 	double		 y, x, h, w;
-	uint32_t	 mean;		/* each pixel is a mean of mean x mean original pixels; 0: 1 */
 };
 
 /* Threads: one struct for each. */

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#define MANY	4096u		/* taps from which the rounding errors of weights are carried on */
+
 /* Half the width of the filter in pixels when it does not shrink. */
 static double
 filter_radius(enum resize_inter inter)
@@ -29,7 +31,7 @@ filter_value(enum resize_inter inter, double x)
 		return 0;
 	switch (inter) {
 	case RESIZE_BILINEAR: return 1 - x;
-	case RESIZE_CUBIC: return x < 1 ? (1.5 * x - 2.5) * x * x + 1 : ((-0.5 * x + 2.5) * x - 4) * x + 2;
+	case RESIZE_CUBIC: return x < 1 ? (1.5 * x - 2.5) * x * x + 1 : (((x - 5) * x + 8) * x - 4) * -0.5;
 	case RESIZE_LANCZOS: return normalized_sinc(x) * normalized_sinc(x / 3);
 	default: return 1;
 	}
@@ -37,71 +39,58 @@ filter_value(enum resize_inter inter, double x)
 
 /* Computes the weights of pixels lo to end for a result pixel at `centre`.  Returns their sum. */
 static double
-weigh_pixels(const struct resize_axis_key *k, double centre, double lo, double end, float *w)
+weigh_pixels(const struct resize_axis_key *k, double centre, double lo, double end, double *w)
 {
 	double scale = k->size / k->out, per = 1 / fmax(scale, 1), sum = 0;
 
 	for (double j = lo; j < end; j++) {
 		double v = k->inter == RESIZE_AREA ? fmin(j + 1, centre + scale / 2) - fmax(j, centre - scale / 2)
-		    : filter_value(k->inter, (j + 0.5 - centre) * per);
+		    : filter_value(k->inter, (j - centre + 0.5) * per);
 
-		*w++ = (float)v;
+		*w++ = v;
 		sum += v;
 	}
 	return sum;
 }
 
 /*
- * The fraction of the weights' second difference to subtract, so that a wave of 4 pixels, the middle of the band,
- * regains its height.
+ * Rounds n weights as Pillow does.  The errors of a few are far below half a pixel; those of many would add up, so that
+ * each is carried to the next weight.
  */
-static float
-find_blur(const struct resize_axis_key *k)
-{
-	double mean = k->mean > 1 && k->inter != RESIZE_NEAREST && k->inter != RESIZE_AREA ? k->mean : 1;
-
-	return (float)((mean * sin(M_PI / 4 / mean) / sin(M_PI / 4) - 1) / 2);
-}
-
-/* Subtracts from n weights blur times their second difference; the weights continue flat beyond the ends. */
 static void
-sharpen_weights(float *w, uint32_t n, float blur)
+round_weights(const double *w, uint32_t n, double sum, int32_t *to)
 {
-	float before = w[0];
+	double carry = 0;
 
 	for (uint32_t j = 0; j < n; j++) {
-		float now = w[j], after = j + 1 < n ? w[j + 1] : now;
+		double v = w[j] / sum * RESIZE_AXIS_ONE + carry;
 
-		w[j] = now - blur * (before - 2 * now + after);
-		before = now;
+		to[j] = (int32_t)(v < 0 ? v - 0.5 : v + 0.5);
+		carry = n < MANY ? 0 : v - to[j];
 	}
 }
 
 /*
- * Computes the weights of result pixel i.  Returns their number.  If the filter covers too few pixels, as beyond an
- * edge, the nearest pixel alone counts.
+ * Computes the weights of result pixel i, with w as room.  Returns their number.  If the filter covers too few pixels,
+ * as beyond an edge, the nearest pixel alone counts.
  */
 static uint32_t
-weigh_pixel(const struct resize_axis_key *k, uint32_t i, uint32_t most, uint32_t *first, float *w)
+weigh_pixel(const struct resize_axis_key *k, uint32_t i, uint32_t most, double *w, uint32_t *first, int32_t *to)
 {
 	double scale = k->size / k->out, widening = fmax(scale, 1), centre = k->at + (i + 0.5) * scale;
 	double reach = k->inter == RESIZE_AREA ? scale / 2 + 0.5 : filter_radius(k->inter) * widening;
-	float blur = find_blur(k);
-	double more = blur > 0 ? 1 : 0, lo = fmax(ceil(centre - reach - 0.5) - more, 0);
-	double end = fmin(floor(centre + reach - 0.5) + 1 + more, k->in), sum = 0;
+	double lo = fmax(ceil(centre - reach - 0.5), 0), end = fmin(floor(centre + reach - 0.5) + 1, k->in), sum = 0;
 	uint32_t n = end - lo < most ? end > lo ? (uint32_t)(end - lo) : 0 : most;
 
 	if (k->inter != RESIZE_NEAREST)
 		sum = weigh_pixels(k, centre, lo, lo + n, w);
 	if (sum < (k->inter == RESIZE_AREA ? scale : widening) * 0.4) {
 		*first = (uint32_t)fmin(fmax(floor(centre), 0), k->in - 1.0);
-		w[0] = 1;
+		to[0] = RESIZE_AXIS_ONE;
 		return 1;
 	}
 	*first = (uint32_t)lo;
-	for (uint32_t j = 0; j < n; j++)
-		w[j] = (float)(w[j] / sum);
-	sharpen_weights(w, n, blur);
+	round_weights(w, n, sum, to);
 	return n;
 }
 
@@ -114,7 +103,7 @@ pad_weights(struct resize_axis *a, const uint32_t *n, uint32_t most)
 	for (uint32_t i = 0; i < a->key.out; i++)
 		taps = n[i] > taps ? n[i] : taps;
 	for (uint32_t i = 0; i < a->key.out; i++) {
-		float *to = a->weight + (size_t)i * taps;
+		int32_t *to = a->weight + (size_t)i * taps;
 		uint32_t back = a->first[i] + taps > a->key.in ? a->first[i] + taps - a->key.in : 0;
 
 		memmove(to + back, a->weight + (size_t)i * most, n[i] * sizeof(*to));
@@ -125,32 +114,13 @@ pad_weights(struct resize_axis *a, const uint32_t *n, uint32_t most)
 	a->taps = taps;
 }
 
-/* Carries each rounding error to the next weight, so that the sum stays 1. */
-static void
-round_weights(struct resize_axis *a)
-{
-	for (uint32_t i = 0; i < a->key.out; i++) {
-		const float *w = a->weight + (size_t)i * a->taps;
-		int16_t *to = a->whole + (size_t)i * a->taps;
-		float sum = 0;
-		int done = 0;
-
-		for (uint32_t j = 0; j < a->taps; j++) {
-			int now = (int)((2 + (sum += w[j])) * RESIZE_AXIS_ONE + 0.5f) - 2 * RESIZE_AXIS_ONE;
-
-			to[j] = (int16_t)(now - done);
-			done = now;
-		}
-	}
-}
-
 /* A bound of the number of pixels of a sum. */
 static uint32_t
 bound_taps(const struct resize_axis_key *k)
 {
 	double scale = k->size / k->out;
 
-	return (uint32_t)fmin(k->inter == RESIZE_AREA ? scale + 3 : 2 * filter_radius(k->inter) * fmax(scale, 1) + 4,
+	return (uint32_t)fmin(k->inter == RESIZE_AREA ? scale + 3 : 2 * filter_radius(k->inter) * fmax(scale, 1) + 2,
 	    k->in);
 }
 
@@ -159,22 +129,21 @@ resize_axis_make(struct resize_axis *a, const struct resize_axis_key *k)
 {
 	uint32_t most = bound_taps(k), *n;
 	size_t sums = k->out, weights = sums * most;
+	double *w;
 	int e;
 
 	a->key = (struct resize_axis_key){ 0 };
 	a->room.n = 0;
-	if ((e = buf_room(&a->room, sums * 2 * sizeof(*n) + weights * (sizeof(float) + sizeof(int16_t)))) < 0)
+	if ((e = buf_room(&a->room, most * sizeof(*w) + sums * 2 * sizeof(*n) + weights * sizeof(*a->weight))) < 0)
 		return e;
 	a->key = *k;
-	a->first = (uint32_t *)(void *)a->room.p;
+	w = (double *)(void *)a->room.p;
+	a->first = (uint32_t *)(void *)(w + most);
 	n = a->first + sums;
-	a->weight = (float *)(void *)(n + sums);
+	a->weight = (int32_t *)(void *)(n + sums);
 	for (uint32_t i = 0; i < sums; i++)
-		n[i] = weigh_pixel(k, i, most, &a->first[i], a->weight + (size_t)i * most);
+		n[i] = weigh_pixel(k, i, most, w, &a->first[i], a->weight + (size_t)i * most);
 	pad_weights(a, n, most);
-	a->whole = a->taps <= RESIZE_AXIS_FEW ? (int16_t *)(void *)(a->weight + weights) : NULL;
-	if (a->whole != NULL)
-		round_weights(a);
 	return 0;
 }
 

@@ -2,30 +2,29 @@
  * resize_axis - computes the weights that resize one axis.  For resize.
  *
  * Pixel i of the result is the weighted sum of `taps` pixels from first[i] on.  The weights of a sum add up to
- * 1.  Pixels beyond an edge do not count.
+ * RESIZE_AXIS_ONE but for rounding.  Pixels beyond an edge do not count.
  */
 #ifndef IMAGE_RESIZE_AXIS_H
 #define IMAGE_RESIZE_AXIS_H
 
 #include "image/resize.h"
 
-#define RESIZE_AXIS_FEW	20u	/* most taps with integer weights: with more, rounding errors could reach 1 */
-#define RESIZE_AXIS_ONE	16384	/* the integer weight that stands for 1 */
+/* The weight that stands for 1: Pillow's, with which a sum of pixels is less than 2^31. */
+#define RESIZE_AXIS_BITS	22
+#define RESIZE_AXIS_ONE		(1 << RESIZE_AXIS_BITS)
 
 /* Of `in` pixels, `size` pixels from `at` on become `out` pixels.  inter is not RESIZE_AUTO. */
 struct resize_axis_key {
 	enum resize_inter	 inter;
 	uint32_t		 in, out;
 	double			 at, size;
-	uint32_t		 mean;		/* as in struct resize_region */
 };
 
 struct resize_axis {
 	struct resize_axis_key	 key;
 	uint32_t		 taps;
 	uint32_t		*first;		/* [out], not decreasing; first + taps is at most `in` */
-	float			*weight;	/* [out,taps] */
-	int16_t			*whole;		/* [out,taps] as integers; NULL above RESIZE_AXIS_FEW taps */
+	int32_t			*weight;	/* [out,taps] */
 	struct buf		 room;		/* memory of the arrays */
 };
 

@@ -5,8 +5,9 @@
 
 #include <stdlib.h>
 
-#define QUALITY	95		/* default */
-#define KEEP	(1u << 25)	/* bytes kept for the next image */
+#define QUALITY		95	/* default */
+#define QUALITY_MOST	100	/* loses nothing but what rounding costs */
+#define KEEP		(1u << 25) /* bytes kept for the next image */
 
 struct transcode {
 	struct transcode_opt	 opt;		/* with defaults in place of zeros */
@@ -27,7 +28,7 @@ struct target {
 static int
 check_transcode_options(const struct transcode_opt *opt)
 {
-	if (opt->quality < 0 || opt->quality > 100)
+	if (opt->quality < 0 || opt->quality > QUALITY_MOST)
 		return err_fail(ERR_ARG, "a quality of %d is not in 1 to 100", opt->quality);
 	if (opt->crop_even && !opt->crop)
 		return err_fail(ERR_ARG, "the rounding of a crop needs a crop");
@@ -95,6 +96,13 @@ plan_target(const struct transcode_opt *opt, const struct img_head *head, struct
 	return transcode_shape(opt, head, &target->shape);
 }
 
+/* Whether a JPEG that is encoded from pixels has chroma as dense as luma. */
+static bool
+is_dense(const struct transcode_opt *opt, const struct target *target, const struct img_head *head)
+{
+	return opt->quality == QUALITY_MOST || (target->shape.same && head->format == IMG_JPEG);
+}
+
 /* Makes resized pixels upright and encodes them to k->out. */
 static int
 encode_resized(struct transcode *k, const struct target *target, const struct img_head *head, const struct img *in)
@@ -114,7 +122,7 @@ encode_resized(struct transcode *k, const struct target *target, const struct im
 		    (size_t)image.w * image.c);
 	}
 	return target->format == IMG_PNG ? img_encode_png(&image, &k->out)
-	    : img_encode_jpeg(k->codec, &image, k->opt.quality, s->same && head->format == IMG_JPEG, &k->out);
+	    : img_encode_jpeg(k->codec, &image, k->opt.quality, is_dense(&k->opt, target, head), &k->out);
 }
 
 /* Resizes pixels, makes them upright and encodes them to k->out. */
@@ -153,14 +161,17 @@ convert_by_rows(struct transcode *k, const struct target *target, const struct i
 
 /*
  * Whether to convert a JPEG by its planes.  An image that keeps its size would lose detail if its chroma is dense, or
- * if a flip splits chroma's pairs of pixels because the number of pixels is odd.
+ * if a flip splits chroma's pairs of pixels because the number of pixels is odd.  One that is resized at the best
+ * quality would lose the detail that smaller blocks and half of the chroma cost.
  */
 static bool
-planes_suffice(const struct target *target, const struct img_head *head)
+planes_suffice(const struct transcode_opt *opt, const struct target *target, const struct img_head *head)
 {
 	const struct transcode_shape *s = &target->shape;
 
 	if (target->format != IMG_JPEG || head->sub_h == 0)
+		return false;
+	if (!s->same && (opt->quality == QUALITY_MOST || !transcode_planes_are_small(s, head)))
 		return false;
 	return !s->same || head->c == 1 || target->c == 1 || (head->sub_h == 2 && head->sub_w == 2 &&
 	    (head->h % 2 == 0 || !orient_flips_rows(s->orientation)) &&
@@ -178,7 +189,7 @@ convert_image(struct transcode *k, const struct target *target, const struct img
 	if (target->format == IMG_JPEG && head->sub_h > 0 && target->shape.same && target->c == head->c &&
 	    (e = transcode_planes_orient(k->planes, &k->opt, data, n, &k->out)) != 0)
 		return e;
-	if (planes_suffice(target, head))
+	if (planes_suffice(&k->opt, target, head))
 		return transcode_planes_run(k->planes, &k->opt, &target->shape, target->c, data, n, &k->out);
 	if (head->by_rows && !target->shape.same && (uint64_t)head->h * head->w >= IMG_LARGE)
 		return convert_by_rows(k, target, head, data, n);

@@ -7,8 +7,12 @@
  * 8.  WebP becomes JPEG, or PNG if it was lossless; BMP, GIF, PNM and TIFF become PNG.
  *
  * JPEG to JPEG is resized by its planes without conversion to RGB, and decoded at 1/2, 1/4 or 1/8 if each side then has
- * at least three times the pixels of the result.  A new JPEG has chroma at half size, unless a JPEG with denser chroma
- * is only made upright.  It has no metadata.
+ * at least five times the pixels of the result.  A new JPEG has chroma at half size, unless a JPEG with denser chroma
+ * is only made upright.  With quality 100 a JPEG is resized in RGB at its full size, as for PNG, and has dense chroma.
+ * A new JPEG has no metadata.
+ *
+ * A JPEG or PNG of IMG_LARGE pixels or more is decoded row by row when it is resized, unless it is an interlaced PNG.
+ * libjpeg has all coefficients of a progressive JPEG in memory.
  */
 #ifndef IMAGE_TRANSCODE_H
 #define IMAGE_TRANSCODE_H

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #define KEEP	(1u << 25)	/* bytes kept for the next image */
-#define MARGIN	3u
+#define MARGIN	5u
 
 struct transcode_planes {
 	struct img_jpeg		*jpeg;
@@ -57,21 +57,35 @@ plane_step(unsigned i)
 }
 
 /*
- * The largest factor by which plane i can be decoded smaller with no side less than MARGIN times the result's.  Smaller
- * blocks of libjpeg alias: without a margin, photographs are 34 to 40 dB from the filter's result, with 2 at least 42,
- * with 3 at least 48.
+ * The largest factor by which a plane of h by w pixels can be decoded smaller with no side less than MARGIN times the
+ * result's.  Smaller blocks of libjpeg alias: without a margin, images are 32 to 40 dB from the filter's result, with 2
+ * at least 36, with 3 and 4 at least 42 (black text on white), with 5 at least 46.
  */
 static unsigned
-choose_shrink(const struct transcode_shape *s, const struct img_jpeg_head *head, unsigned i)
+choose_shrink(uint64_t h, uint64_t w, uint64_t out_h, uint64_t out_w)
 {
-	uint64_t h = (uint64_t)s->h * (i > 0 ? head->sub_h : 1), w = (uint64_t)s->w * (i > 0 ? head->sub_w : 1);
 	unsigned k = 8;
 
-	h *= MARGIN;
-	w *= MARGIN;
-	while (k > 1 && ((uint64_t)head->h * plane_step(i) < h * k || (uint64_t)head->w * plane_step(i) < w * k))
+	while (k > 1 && (h < MARGIN * out_h * k || w < MARGIN * out_w * k))
 		k /= 2;
 	return k;
+}
+
+static unsigned
+choose_plane_shrink(const struct transcode_shape *s, const struct img_jpeg_head *head, unsigned i)
+{
+	uint32_t step = plane_step(i);
+
+	return choose_shrink((uint64_t)head->h * step, (uint64_t)head->w * step,
+	    (uint64_t)s->h * (i > 0 ? head->sub_h : 1), (uint64_t)s->w * (i > 0 ? head->sub_w : 1));
+}
+
+bool
+transcode_planes_are_small(const struct transcode_shape *s, const struct img_head *head)
+{
+	unsigned k = choose_shrink(head->h, head->w, s->h, s->w);
+
+	return (uint64_t)head->h * head->w < (uint64_t)IMG_LARGE * k * k;
 }
 
 /* Allocates a plane with one more row and column, which the encoder needs. */
@@ -144,7 +158,7 @@ transcode_planes_run(struct transcode_planes *p, const struct transcode_opt *opt
 		return e;
 	assert(head.ycc && (c == 1 || c == 3));
 	for (unsigned i = 0; i < 3; i++)
-		shrink[i] = choose_shrink(s, &head, i);
+		shrink[i] = choose_plane_shrink(s, &head, i);
 	if ((e = img_jpeg_planes(p->jpeg, data, n, &head, shrink, &p->in, from)) < 0)
 		return e;
 	for (unsigned i = 0; i < c; i++) {

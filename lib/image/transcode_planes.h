@@ -14,6 +14,8 @@ struct transcode_planes;
 /* Returns 0 or ERR_NOMEM. */
 int	 transcode_planes_new(struct transcode_planes **p);
 void	 transcode_planes_free(struct transcode_planes *p);	/* NULL is fine */
+/* Whether the planes have less than IMG_LARGE pixels, after they are decoded smaller. */
+bool	 transcode_planes_are_small(const struct transcode_shape *s, const struct img_head *head);
 /*
  * Appends the image in that shape and with c channels.  Its header must have a sub_h.  Returns what
  * transcode_encoded() does.

@@ -75,6 +75,5 @@ transcode_shape_region(const struct transcode_shape *s, const struct img_head *h
 		.x = first_pixel(c->x, c->w, step, orient_flips_columns(s->orientation)) * sx,
 		.h = (c->h + step - 1) / step * step * sy,
 		.w = (c->w + step - 1) / step * step * sx,
-		.mean = step > 1 ? shrink : 1,
 	};
 }

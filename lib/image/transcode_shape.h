@@ -21,9 +21,6 @@ int	 transcode_shape(const struct transcode_opt *opt, const struct img_head *hea
  * The region of a source plane that becomes a plane of the result.  The source plane is decoded smaller by shrink,
  * and has a sample for every sub_h by sub_w pixels; the result has one for every step by step pixels, their number
  * rounded up.
- *
- * Shrunk chroma is resized as means, which sharpens it.  Luma is not, so that aliasing of the DCT's upper band does not
- * grow.
  */
 struct resize_region transcode_shape_region(const struct transcode_shape *s, const struct img_head *head,
     unsigned shrink,

@@ -256,6 +256,80 @@ test_cmyk(void)
 	}
 }
 
+/* Rows as they come. */
+struct rows {
+	struct buf	 p;
+	size_t		 row;
+	unsigned	 left;	/* rows until an error; 0: none */
+};
+
+static int
+keep_row(void *ctx, const uint8_t *row)
+{
+	struct rows *r = ctx;
+
+	return r->left > 0 && --r->left == 0 ? ERR_STOP : buf_put(&r->p, row, r->row);
+}
+
+/* Row by row an image has the pixels of img_decode(). */
+static void
+test_rows(const char *name, const struct buf *b)
+{
+	for (uint32_t c = 1; c <= 3; c += 2) {
+		struct rows rows = { .left = 0 };
+		struct img_head head;
+		struct img want;
+
+		is(img_head(k, b->p, b->n, &head), 0, "%s: img_head reads the header", name);
+		ok(head.by_rows, "%s can be decoded row by row", name);
+		rows.row = (size_t)head.w * c;
+		is(img_decode_rows(k, b->p, b->n, c, keep_row, &rows), 0, "%s: img_decode_rows decodes %u channels", name, c);
+		if (img_decode(k, b->p, b->n, c, &want) < 0)
+			abort();
+		ok(rows.p.n == rows.row * head.h && memcmp(rows.p.p, want.p, rows.p.n) == 0,
+		    "%s: the rows of %u channels equal the pixels of img_decode", name, c);
+		rows.p.n = 0;
+		ok(img_decode_rows(k, b->p, b->n - b->n / 3, c, keep_row, &rows) < 0, "%s cut short is refused", name);
+		rows.left = 5;
+		is(img_decode_rows(k, b->p, b->n, c, keep_row, &rows), ERR_STOP, "%s: an error of a row ends the decoding", name);
+		buf_free(&rows.p);
+	}
+}
+
+static void
+test_all_rows(void)
+{
+	static const struct { const char *name; uint32_t c; int sampling, flags; } kind[] = {
+		{ "a JPEG of 4:2:0", 3, TJSAMP_420, 0 }, { "one of 4:2:2", 3, TJSAMP_422, 0 },
+		{ "one of 4:4:4", 3, TJSAMP_444, 0 }, { "one of 4:1:1", 3, TJSAMP_411, 0 }, { "a grey one", 1, TJSAMP_GRAY, 0 },
+		{ "a progressive one", 3, TJSAMP_420, TJFLAG_PROGRESSIVE },
+	};
+	struct buf b = { 0 };
+
+	for (size_t i = 0; i < sizeof(kind) / sizeof(*kind); i++) {
+		struct img im = photo_new(kind[i].c, 71, 93);
+
+		b.n = 0;
+		photo_jpeg(&im, kind[i].sampling, 90, kind[i].flags, &b);
+		test_rows(kind[i].name, &b);
+		photo_drop(&im);
+	}
+	for (int adobe = 0; adobe < 2; adobe++) {
+		b.n = 0;
+		put_cmyk(adobe, &b);
+		test_rows(adobe ? "CMYK as Adobe stores it" : "CMYK", &b);
+	}
+	b.n = 0;
+	{
+		struct img im = photo_new(3, 71, 93);
+
+		photo_png(&im, 2, 8, 0, &b);
+		test_rows("a PNG", &b);
+		photo_drop(&im);
+	}
+	buf_free(&b);
+}
+
 /* The limit is checked before memory is allocated for the pixels that a header claims. */
 static void
 test_lies(void)
@@ -339,6 +413,7 @@ main(void)
 	test_png_written();
 	test_png_bytes();
 	test_cmyk();
+	test_all_rows();
 	test_lies();
 	test_scans();
 	img_codec_free(k);

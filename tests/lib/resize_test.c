@@ -90,13 +90,13 @@ psnr(enum resize_inter inter, const struct resize_plane *from, const struct resi
 	return 10 * log10(255 * 255 / fmax(sum / n, 1e-9));
 }
 
-/* Rounding alone limits the similarity to 59 dB. */
+/* Rounding alone, once for each axis, limits the similarity to 57 dB. */
 static void
 test_filter(enum resize_inter inter, const char *name, uint32_t h, uint32_t w, uint32_t oh, uint32_t ow)
 {
 	struct resize_plane from = plane(h, w), to = plane(oh, ow);
-	struct resize_region all = { .h = h, .w = w }, some = { 3.25, 5.5, h * 0.7, w * 0.6, 0 };
-	double bound = inter == RESIZE_NEAREST ? 90 : 58;
+	struct resize_region all = { .h = h, .w = w }, some = { 3.25, 5.5, h * 0.7, w * 0.6 };
+	double bound = inter == RESIZE_NEAREST ? 90 : 55.5;
 
 	draw(&from);
 	is(resize_plane(r, inter, &from, NULL, &to), 0,
@@ -112,35 +112,6 @@ test_filter(enum resize_inter inter, const char *name, uint32_t h, uint32_t w, u
 	free(to.p);
 }
 
-/* Resizing means of 2 by 2 pixels gives nearly the result of resizing the pixels themselves. */
-static void
-test_mean(enum resize_inter inter, double bound)
-{
-	struct resize_plane fine = plane(150, 202), mean = plane(75, 101), to = plane(51, 69);
-	struct resize_region all = { .h = 150, .w = 202 }, half = { .h = 75, .w = 101, .mean = 2 };
-	double soft, sharp;
-
-	for (uint32_t y = 0; y < 150; y++)
-		for (uint32_t x = 0; x < 202; x++)
-			fine.p[y * fine.stride + x] = (uint8_t)(128 + 60 * sin(x * 0.7 + y * 0.3) + 50 * sin(y * 0.5 - x * 0.2));
-	for (uint32_t y = 0; y < 75; y++)
-		for (uint32_t x = 0; x < 101; x++) {
-			const uint8_t *p = fine.p + 2 * y * fine.stride + 2 * x;
-
-			mean.p[y * mean.stride + x] = (uint8_t)((p[0] + p[1] + p[fine.stride] + p[fine.stride + 1] + 2) / 4);
-		}
-	resize_plane(r, inter, &mean, NULL, &to);
-	soft = psnr(inter, &fine, &all, &to);
-	resize_plane(r, inter, &mean, &half, &to);
-	sharp = psnr(inter, &fine, &all, &to);
-	ok(soft < 40 && sharp > bound,
-	    "with mean set the result is %.1f dB from exact sums of the original pixels, else %.1f", sharp,
-	    soft);
-	free(fine.p);
-	free(mean.p);
-	free(to.p);
-}
-
 /* A flat image stays flat with every filter and size, and no byte outside the result is written. */
 static void
 test_flat(void)
@@ -152,7 +123,7 @@ test_flat(void)
 
 	for (uint32_t i = 0; i < n * n * n * n; i++) {
 		struct resize_plane from = plane(size[i % n], size[i / n % n]), to = plane(size[i / n / n % n], size[i / n / n / n]);
-		struct resize_region part = { .h = from.h, .w = from.w, .mean = 1u << i % 4 };
+		struct resize_region part = { .h = from.h, .w = from.w };
 
 		for (uint32_t k = 0; k < sizeof(inters) / sizeof(*inters); k++) {
 			memset(to.p, 1, to.h * to.stride);
@@ -323,9 +294,6 @@ main(void)
 	test_filter(RESIZE_CUBIC, "cubic, many taps", 300, 200, 20, 11);
 	test_all_rows();
 	test_filter(RESIZE_AREA, "area, many taps", 300, 100, 20, 2);
-	test_mean(RESIZE_BILINEAR, 41);
-	test_mean(RESIZE_CUBIC, 47);
-	test_mean(RESIZE_LANCZOS, 47);
 	test_flat();
 	test_flat_mean();
 	test_auto();

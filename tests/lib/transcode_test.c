@@ -351,7 +351,7 @@ test_rounding(void)
 
 /* The memory, in KiB, that a process takes in addition to transcode an image or, without options, to check it. */
 static long
-memory_for(const struct buf *png, const struct transcode_opt *opt)
+memory_for(const struct buf *b, const struct transcode_opt *opt)
 {
 	int status;
 
@@ -362,7 +362,7 @@ memory_for(const struct buf *png, const struct transcode_opt *opt)
 		size_t n;
 
 		getrusage(RUSAGE_SELF, &before);
-		if (transcode_new(&k, opt) < 0 || transcode_encoded(k, png->p, png->n, &out, &n) < 0)
+		if (transcode_new(&k, opt) < 0 || transcode_encoded(k, b->p, b->n, &out, &n) < 0)
 			_exit(255);
 		getrusage(RUSAGE_SELF, &after);
 		_exit((int)((after.ru_maxrss - before.ru_maxrss) >> 10) & 255);
@@ -371,48 +371,71 @@ memory_for(const struct buf *png, const struct transcode_opt *opt)
 	return WIFEXITED(status) ? (long)WEXITSTATUS(status) << 10 : -1;
 }
 
-/* A large PNG is resized row by row: it has the pixels of any other, in little memory. */
+static void
+test_memory(const char *name, const struct buf *b, const struct transcode_opt *opt)
+{
+	long took;
+
+	if (getenv("SAN") != NULL && *getenv("SAN") != 0) {
+		skip("the memory for a large image is bounded", "a sanitizer takes memory of its own");
+		return;
+	}
+	took = memory_for(b, opt);
+	ok(took >= 0 && took < 20 << 10, "%s of 16 Mpixel takes %ld KiB", name, took);
+}
+
+/* Large images become the same as if all of their pixels had been resized and encoded. */
+static void
+test_large_one(const char *name, const struct buf *b, enum transcode_encoding to, uint32_t side)
+{
+	const struct transcode_opt opt = { .resize = side, .inter = RESIZE_CUBIC, .encoding = to };
+	struct buf want = { 0 };
+	struct transcode *k;
+	struct resize *r;
+	struct img all, small;
+	const uint8_t *data;
+	size_t n;
+
+	test_memory(name, b, &opt);
+	transcode_new(&k, &opt);
+	resize_new(&r);
+	is(transcode_encoded(k, b->p, b->n, &data, &n), 0, "%s is resized", name);
+	if (img_decode(codec, b->p, b->n, 0, &all) < 0 ||
+	    resize_img(r, RESIZE_CUBIC, &all, NULL, side * all.h / all.w, side, &small) < 0 ||
+	    (to == TRANSCODE_PNG ? img_encode_png(&small, &want) : img_encode_jpeg(codec, &small, 95, false, &want)) < 0)
+		abort();
+	ok(n == want.n && memcmp(data, want.p, n) == 0, "%s: resized row by row it has the same bytes", name);
+	ok(transcode_encoded(k, b->p, b->n - 40, &data, &n) < 0, "%s that ends early is refused: %s", name, err_line());
+	buf_free(&want);
+	transcode_free(k);
+	resize_free(r);
+}
+
+/* Large JPEGs and PNGs are resized in little memory. */
 static void
 test_large(void)
 {
-	const uint32_t h = 4001, w = IMG_LARGE / 4000;
-	const struct transcode_opt resize = { .resize = 60, .color = TRANSCODE_COLOR, .inter = RESIZE_CUBIC },
-	    check = { 0 };
-	uint8_t *p = malloc((size_t)h * w), *same;
-	struct buf png = { 0 };
-	struct transcode *k;
-	struct resize *r;
-	struct img want, got, out;
-	const uint8_t *data;
-	size_t n, bytes;
+	const uint32_t h = 4101, w = IMG_LARGE / 4100;
+	uint8_t *p = malloc((size_t)h * w * 3), *q = p;
+	struct buf png = { 0 }, jpeg = { 0 };
+	struct img im = { p, 3, h, w };
 
-	for (size_t i = 0; i < (size_t)h * w; i++)
-		p[i] = (uint8_t)((i % w / 50 + i / w / 50 * 7) * 31);
-	img_encode_png(&(struct img){ p, 1, h, w }, &png);
+	for (uint32_t y = 0; y < h; y++)
+		for (uint32_t x = 0; x < w; x++)
+			for (uint32_t k = 0; k < 3; k++)
+				*q++ = (uint8_t)((x / 50 + y / 50 * 7 + k) * 31);
+	photo_jpeg(&im, TJSAMP_420, 90, 0, &jpeg);
+	im.c = 1;
+	img_encode_png(&im, &png);
 	free(p);
-	if (getenv("SAN") != NULL && *getenv("SAN") != 0) {
-		skip("the memory for a large PNG is bounded", "a sanitizer takes memory of its own");
-	} else {
-		ok(memory_for(&png, &resize) < 16 << 10, "to resize 16 Mpixel of PNG takes %ld KiB", memory_for(&png, &resize));
-		ok(memory_for(&png, &check) < 16 << 10, "to check them takes %ld KiB", memory_for(&png, &check));
-	}
-	transcode_new(&k, &resize);
-	resize_new(&r);
-	is(transcode_encoded(k, png.p, png.n, &data, &n), 0, "a large PNG is resized");
-	is(img_decode(codec, data, n, 3, &got), 0, "the result is decoded");
-	bytes = (size_t)got.h * got.w * 3;
-	same = malloc(bytes);
-	memcpy(same, got.p, bytes);
-	is(img_decode(codec, png.p, png.n, 3, &want), 0, "the large PNG is decoded");
-	is(resize_img(r, RESIZE_CUBIC, &want, NULL, got.h, got.w, &out), 0, "its pixels are resized");
-	ok(memcmp(out.p, same, bytes) == 0, "a large PNG that is resized row by row has the same pixels");
-	png.n -= 40;
-	ok(transcode_encoded(k, png.p, png.n, &data, &n) < 0 && strncmp(err_line(), "PNG: ", 5) == 0,
-	    "a large PNG that ends early is refused: %s", err_line());
-	free(same);
-	transcode_free(k);
-	resize_free(r);
+	test_memory("checking a PNG", &png, &(struct transcode_opt){ 0 });
+	test_large_one("PNG to PNG", &png, TRANSCODE_PNG, 60);
+	test_large_one("PNG to JPEG", &png, TRANSCODE_JPEG, 400);
+	test_large_one("JPEG to PNG", &jpeg, TRANSCODE_PNG, 60);
+	test_large_one("JPEG to JPEG at a quarter", &jpeg, TRANSCODE_JPEG, 1000);
+	test_memory("JPEG to JPEG decoded smaller", &jpeg, &(struct transcode_opt){ .resize = 60, .inter = RESIZE_CUBIC });
 	buf_free(&png);
+	buf_free(&jpeg);
 }
 
 int

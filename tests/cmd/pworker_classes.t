@@ -34,6 +34,12 @@ is "$(score)" "8	1.000000" "the others count"
 cp some.rec plain.rec
 status 0 "records without names have the numbers of the weights" pworker --eval "$w" --data plain.rec
 is "$(score)" "16	0.000000" "as numbers, these two classes are the first two"
+is "$(cat err)" "pworker: plain.rec: has no names of classes, so label 0 counts as ant; .labels beside records has them" \
+	"and pworker says so"
+status 0 "so do records in a pipe" pworker --eval "$w" --data - <some.rec
+like err "^pworker: -: has no names of classes, so label 0 counts as ant;" "and pworker says so"
+status 0 "--eval of records with names" pworker --eval "$w" --data some.rec
+is "$(cat err)" "" "says nothing about names"
 
 status 0 "--predict prints names" pworker --predict "$w" some
 is "$(head -n 1 out)" "id	class	probability	name	label" "in a column of their own"

@@ -58,6 +58,14 @@ status 2 "images that are too small for --resize are refused" pworker --net lene
 is "$(cat err)" "pworker: big.rec: images of 80x80 are too small for samples of 1x28x28; use --resize 28" \
 	"the error names the option"
 
+for i in 0 1 2 3 4 5 6 7 8 9; do
+	printf '%d\t%d\tbig/%d/1.pgm\n%d\t-1\tbig/%d/2.pgm\n' $i $i $i 1$i $i
+done >half.lst
+im2rec -q half.lst . -o half.rec || exit 1
+status 1 "records without a class are left out" pworker --net lenet --data half.rec --val half.rec --batch 10 --epochs 1
+is "$(grep -o 'left out.*\|label -1 is not a class.*' err | sort | uniq -c | sed 's/^ *//')" "4 label -1 is not a class from 0 to 9
+2 left out 10 records" "pworker names one of each batch, and counts them in training and validation"
+
 status 2 "more classes in .labels than the net has" pworker --net lenet --classes 4 --data big.rec
 is "$(tail -n 1 err)" "pworker: big.rec: has 10 classes, more than the net's 4; use --classes 10" "the error says how many"
 status 2 "more classes to validate on" pworker --net lenet --classes 5 --data small.rec --val big.rec

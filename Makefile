@@ -50,7 +50,7 @@ LDFLAGS += -fsanitize=$(SAN)
 endif
 
 NOT     := $(filter-out $(wildcard lib/engine/cpu/dnnl_v$(DNNL)*.c),$(wildcard lib/engine/cpu/dnnl_v*.c)) \
-	$(if $(filter cpu,$(engines)),,lib/engine/cpu/% tests/op/kernels_test.c tests/op/wino_test.c) $(if $(filter cuda,$(engines)),,lib/engine/cuda.c) lib/engine/cuda/%
+	$(if $(filter cpu,$(engines)),,lib/engine/cpu/% tests/op/kernels_test.c tests/op/wino_test.c) $(if $(filter cuda,$(engines)),,lib/engine/cuda.c tests/op/device_test.c) lib/engine/cuda/%
 # libjpeg-turbo's private header, which not every system installs and whose structs only 2.1 is known to have so: else
 # turbojpeg reads all JPEG, and reading is slower (bench/read.sh).  JPEGINT=0 builds without it.
 JPEGINT ?= $(shell printf '\043include <stdio.h>\n\043include <jpeglib.h>\n\043include <jpegint.h>\nLIBJPEG_TURBO_VERSION_NUMBER\n' | \
@@ -71,10 +71,12 @@ CUDA_KNOWN := $(if $(filter 1,$(CUDA)),$(patsubst sm_%,%,$(shell $(CUDA_HOME)/bi
 CUDA_CODE  ?= $(filter $(CUDA_KNOWN),$(CUDA_WANT))
 CUDA_PTX   ?= $(lastword $(filter $(CUDA_KNOWN),$(filter-out 120,$(CUDA_WANT))))
 MODULE     := $(if $(filter 1,$(CUDA)),$(if $(strip $(CUDA_CODE)),$(BUILD)/tally-cuda.so))
-# What of it calls no library of the device's; the tests link this with loops, tests/emu.
+# What of it calls no library of the device's.
 CUDA_PURE  := $(patsubst lib/engine/cuda/%.c,%,$(wildcard lib/engine/cuda/*.c)) device/nccl memplan
 CUDA_SIDE  := device/blas.o device/choose.o device/device.o device/dnn.o device/dnn_desc.o device/dnn_race.o kernel/kernel_run.cu.o
-EMU_SIDE   := $(patsubst %.c,$(BUILD)/%.o,lib/engine/cuda/device/choose.c $(wildcard tests/emu/*.c))
+# The rest of it, with stand-ins for CUDA's libraries, and for cuDNN and the kernels with loops.
+EMU_HEADERS = -isystem $(if $(filter 1,$(CUDA)),$(CUDA_HOME)/include -isystem $(CUDNN_HOME)/include,tests/emu/include)
+EMU_SIDE   := $(patsubst %,$(BUILD)/tests/emu/device/%.o,choose device blas dnn_race) $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/emu/*.c))
 GPU_TESTS  := $(if $(MODULE),$(patsubst %.c,$(BUILD)/%,$(wildcard tests/gpu/*_test.c)))
 STUBS      := $(BUILD)/tests/stub/libnccl.so.2 $(BUILD)/tests/stub/libnvidia-ml.so.1
 EMU        := $(if $(filter cuda,$(engines)),$(BUILD)/tests/emu/tally-cuda.so $(BUILD)/bench/gpu_step $(STUBS))
@@ -126,7 +128,10 @@ $(BUILD)/lib/engine/engine.o: CPPFLAGS += $(foreach e,$(engines),-DENGINE_$e)
 
 $(BUILD)/lib/engine/cuda/%.o $(BUILD)/tests/emu/%.o: KERNEL := $(if $(SAN),-O1,-O2) -fPIC -fvisibility=hidden -fopenmp
 $(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%): CPPFLAGS += -isystem $(CUDA_HOME)/include -isystem $(CUDNN_HOME)/include
-$(BUILD)/tests/emu/%.o: CPPFLAGS += -Itests
+$(BUILD)/tests/emu/%.o: CPPFLAGS += -Itests $(EMU_HEADERS)
+$(BUILD)/tests/emu/device/%.o: lib/engine/cuda/device/%.c | $(FOUND)
+	@mkdir -p $(@D)
+	$(call say,cc  ,$<)$(CC) $(CPPFLAGS) $(CFLAGS) $(DIALECT) $(KERNEL) -MMD -MP -c -o $@ $<
 # Pure files of lib/ that the module has too.
 $(BUILD)/lib/engine/cuda/memplan.o: lib/engine/memplan.c | $(FOUND)
 	@mkdir -p $(@D)
@@ -147,7 +152,7 @@ $(BUILD)/tests/emu/tally-cuda.so: $(CUDA_PURE:%=$(BUILD)/lib/engine/cuda/%.o) $(
 	$(call say,link,$@)$(CC) -shared -Wl,--version-script=lib/engine/cuda/module.map $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ -fopenmp -lm
 
 # Stand-ins for libraries of the GPU's, opened by name where LD_LIBRARY_PATH has this folder.
-$(BUILD)/tests/stub/libnccl.so.2: tests/stub/nccl.c
+$(BUILD)/tests/stub/libnccl.so.2: tests/stub/nccl.c tests/emu/emu.h
 $(BUILD)/tests/stub/libnvidia-ml.so.1: tests/stub/nvml.c
 $(STUBS): | $(FOUND)
 	@mkdir -p $(@D)
@@ -169,6 +174,8 @@ $(GPU_TESTS:%=%.o): CPPFLAGS += -Itests -isystem $(CUDA_HOME)/include -isystem $
 $(TESTS) $(PEERS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS)
 $(filter $(BUILD)/tests/law/%,$(TESTS)): $(WORLD)
+$(filter %/device_test,$(TESTS)): $(EMU_SIDE)
+$(BUILD)/tests/op/device_test.o: CPPFLAGS += $(EMU_HEADERS)
 $(TESTS:%=%.o) $(WORLD): CPPFLAGS += -Itests
 # gcc 12.2's vectorizer for arm64 ends with an internal error at a maximum by fmax().
 $(TESTS:%=%.o): KERNEL := -fno-tree-vectorize

@@ -1,23 +1,26 @@
-/* emu - what the files of the emulated module share. */
+/* emu - what the stand-ins for CUDA's libraries share. */
 #ifndef TESTS_EMU_EMU_H
 #define TESTS_EMU_EMU_H
 
-#include "engine/cuda/device/device.h"
+#include <stddef.h>
 
-/* Enqueues run(copy of arg [bytes]) after all earlier work. */
-void	 emu_enqueue(struct device *d, void (*run)(void *arg), const void *arg, size_t bytes);
+/* Enqueues run(copy of arg [bytes]) on a cudaStream_t of the current device, as a kernel: a graph captures it. */
+void	 emu_launch(void *stream, void (*run)(void *arg), const void *arg, size_t bytes);
+
+/* Ends the process unless [p, p + bytes) lies in one allocation of the current device and p is a multiple of align. */
+void	 emu_check_memory(const char *what, const void *p, size_t bytes, size_t align);
+
+/* Ends the process: the caller broke a rule of the library. */
+void	 emu_fault(const char *what, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /* TALLY_EMU_LOG: a file that gets a line for each kernel that runs, another if it is wide, and each wait. */
 void	 emu_log(const char *what);
 
-const struct cuda_host *emu_host(const struct device *d);
-
-/* DEVICE_DOWNLOAD as device_stream() returns it, for the libraries of tests/stub. */
+/* What a cudaStream_t begins with, for the libraries of tests/stub. */
 struct emu_stream {
-	struct device *d;
 	/* returns the work's number */
-	size_t (*enqueue)(struct device *d, void (*run)(void *arg), const void *arg, size_t bytes);
-	void   (*reach)(struct device *d, size_t number);	/* runs the work up to this number */
+	size_t (*enqueue)(struct emu_stream *s, void (*run)(void *arg), const void *arg, size_t bytes);
+	void   (*reach)(struct emu_stream *s, size_t number);	/* runs the work up to this number */
 };
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include "emu/emu.h"
 
+#include "engine/cuda/device/device.h"
 #include "engine/cuda/kernel/kernel.h"
 
 #include <stdlib.h>
@@ -34,7 +35,8 @@
 	int \
 	kernel_run_##name(struct device *d, const struct kernel_##name *a, uint32_t count, int type) \
 	{ \
-		emu_enqueue(d, name##_run, &(struct name##_call){ *a, count, type }, sizeof(struct name##_call)); \
+		const struct name##_call c = { *a, count, type }; \
+		emu_launch(device_stream(d, DEVICE_MAIN), name##_run, &c, sizeof(c)); \
 		return 0; \
 	}
 
@@ -75,7 +77,7 @@ choose_grid(struct kernel_grid g, int type)
 	kernel_run_##name(struct device *d, const struct kernel_##name *a, int type) \
 	{ \
 		const struct name##_call c = { *a, choose_grid(kernel_##name##_grid(a), type), type }; \
-		emu_enqueue(d, name##_run, &c, sizeof(c)); \
+		emu_launch(device_stream(d, DEVICE_MAIN), name##_run, &c, sizeof(c)); \
 		return 0; \
 	}
 

@@ -143,7 +143,7 @@ add(void *arg)
 	const struct sum *s = arg;
 
 	for (int r = 1; r < s->n; r++) {
-		s->call[r].s->reach(s->call[r].s->d, s->call[r].number);
+		s->call[r].s->reach(s->call[r].s, s->call[r].number);
 		for (size_t i = 0; i < s->count; i++)
 			s->call[0].p[i] += s->call[r].p[i];
 	}
@@ -163,7 +163,7 @@ await_sum(void *arg)
 {
 	const struct call *c = arg;
 
-	c->s->reach(c->s->d, c->number);
+	c->s->reach(c->s, c->number);
 }
 
 int
@@ -180,9 +180,9 @@ ncclGroupEnd(void)
 	s = (struct sum){ .count = g->count, .n = -g->called, .all = g->all };
 	memcpy(s.call, g->call, sizeof(s.call));
 	for (int r = 1; r < s.n; r++)
-		s.call[r].number = s.call[r].s->enqueue(s.call[r].s->d, given, "", 1);
-	s.call[0].number = s.call[0].s->enqueue(s.call[0].s->d, add, &s, sizeof(s));
+		s.call[r].number = s.call[r].s->enqueue(s.call[r].s, given, "", 1);
+	s.call[0].number = s.call[0].s->enqueue(s.call[0].s, add, &s, sizeof(s));
 	for (int r = 1; s.all && r < s.n; r++)
-		s.call[r].s->enqueue(s.call[r].s->d, await_sum, &s.call[0], sizeof(s.call[0]));
+		s.call[r].s->enqueue(s.call[r].s, await_sum, &s.call[0], sizeof(s.call[0]));
 	return SUCCESS;
 }

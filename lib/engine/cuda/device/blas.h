@@ -2,8 +2,7 @@
  * blas - matrix products of one shape: c [m, n] = alpha a b + beta d, all dense and row-major.
  *
  * a is stored [m, k], or [k, m] if a_transposed; b [k, n], or [n, k] if b_transposed; d as c. Each
- * may hold several matrices side by side. Sums are f32. blas.c uses cuBLASLt, tests/emu plain
- * loops.
+ * may hold several matrices side by side. Sums are f32. blas.c uses cuBLASLt.
  */
 #ifndef ENGINE_CUDA_DEVICE_BLAS_H
 #define ENGINE_CUDA_DEVICE_BLAS_H

@@ -1,14 +1,13 @@
-/* products - emulated convolutions and matrix products, summed in double. */
+/* dnn - convolutions in loops, summed in double, in place of dnn.c and cuDNN. */
 #include "emu/emu.h"
 
-#include "engine/cuda/device/blas.h"
 #include "engine/cuda/device/choose.h"
-#include "engine/cuda/device/dnn.h"
+#include "engine/cuda/device/device_in.h"
+#include "engine/cuda/device/dnn_race.h"
 #include "engine/cuda/kernel/kernel.h"
 
 #include "base/err.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +17,6 @@ struct dnn {
 	uint32_t way;	/* index into ways */
 	struct dnn_shape s;
 	struct dnn_places at;
-};
-
-struct blas {
-	struct device *d;
-	struct blas_shape s;
-	struct blas_places at;
 };
 
 /* values [n] of a type as f64; p NULL: zeros */
@@ -86,7 +79,7 @@ channel(const struct dnn_shape *s, double *x, double *w, double *y, uint32_t n, 
 static void
 convolve(void *arg)
 {
-	const struct dnn *c = *(struct dnn *const *)arg;
+	const struct dnn *c = arg;
 	const struct dnn_shape *s = &c->s;
 	size_t nx = (size_t)s->n * s->c * s->h * s->w, nw = (size_t)s->k * (s->c / s->groups) * s->r * s->s;
 	size_t ny = (size_t)s->n * s->k * s->oh * s->ow;
@@ -132,28 +125,39 @@ static const struct {
 	{ "3", { 9, 9, 9, 9, 9 } },
 };
 
-/* TALLY_EMU_RACES: a file that gets a line for each candidate that ran. */
+/* A convolution that races, with the scratch that it wants. */
+struct race {
+	struct dnn *c;
+	size_t	 scratch;
+};
+
+/*
+ * Runs candidate i as on a GPU, and gives it the times above.  TALLY_EMU_RACES: a file that gets a line for each
+ * candidate that ran.
+ */
 static bool
 race(void *arg, uint32_t i, double *us)
 {
+	const struct race *r = arg;
 	const char *path = getenv("TALLY_EMU_RACES");
 	FILE *f = path != NULL ? fopen(path, "a") : NULL;
+	int e = dnn_race(r->c->d, r->c, &r->c->s, r->scratch, us);
 
-	(void)arg;
 	memcpy(us, ways[i].us, sizeof(ways[i].us));
 	if (f != NULL && fprintf(f, "%s\n", ways[i].name) > 0)
 		fclose(f);
-	return true;
+	return e == 0;
 }
 
 static uint32_t
-way(const struct device *d, const struct dnn_shape *shape, const struct engine_tune *tune)
+way(struct dnn *c, size_t scratch, const struct engine_tune *tune)
 {
-	struct choose_candidates w = { .n = shape->any_order ? 3 : 2, .race = race };
+	struct race r = { c, scratch };
+	struct choose_candidates w = { .n = c->s.any_order ? 3 : 2, .race = race, .arg = &r };
 
 	for (uint32_t i = 0; i < w.n; i++)
 		snprintf(w.name[i], sizeof(w.name[i]), "%s", ways[i].name);
-	return tune->measure ? choose_kernel(d, shape, tune, &w) : 0;
+	return tune->measure ? choose_kernel(c->d, &c->s, tune, &w) : 0;
 }
 
 /* Refuses to fuse an odd number of channels, as a library that lacks some kernels. */
@@ -165,9 +169,10 @@ dnn_open(struct device *d, const struct dnn_shape *shape, const struct engine_tu
 	if ((shape->bias > 0 || shape->addend || shape->relu) && shape->k % 2 == 1)
 		return ERR_NOTSUP;
 	*c = calloc(1, sizeof(**c));
-	**c = (struct dnn){ .d = d, .way = way(d, shape, tune), .s = *shape };
+	**c = (struct dnn){ .d = d, .s = *shape };
 	/* larger batches need more, as with a library */
 	*scratch = 64 + (size_t)shape->n * 1024;
+	(*c)->way = way(*c, *scratch, tune);
 	return 0;
 }
 
@@ -194,7 +199,6 @@ dnn_get_shape(const struct dnn *c)
 int
 dnn_bind(struct dnn *c, const struct dnn_places *at)
 {
-	assert(c->s.bias == 0 || (uintptr_t)at->bias % c->s.bias == 0);
 	c->at = *at;
 	return 0;
 }
@@ -202,74 +206,58 @@ dnn_bind(struct dnn *c, const struct dnn_places *at)
 int
 dnn_run(struct dnn *c)
 {
-	emu_enqueue(c->d, convolve, &c, sizeof(c));
+	const struct dnn_shape *s = &c->s;
+	const size_t each = kernel_size(s->type), y = (size_t)s->n * s->k * s->oh * s->ow * each;
+
+	emu_check_memory("a convolution's x", c->at.x, (size_t)s->n * s->c * s->h * s->w * each, 256);
+	emu_check_memory("a convolution's w", c->at.w, (size_t)s->k * (s->c / s->groups) * s->r * s->s * each, 256);
+	emu_check_memory("a convolution's y", c->at.y, y, 256);
+	emu_check_memory("a convolution's scratch", c->at.scratch, 64 + (size_t)s->n * 1024, 256);
+	if (s->addend)
+		emu_check_memory("a convolution's addend", c->at.addend, y, 256);
+	if (s->bias > 0)
+		emu_check_memory("a convolution's bias", c->at.bias, s->k * each, s->bias);
+	emu_launch(c->d->stream[DEVICE_MAIN], convolve, c, sizeof(*c));
 	return 0;
 }
 
 int
 dnn_name(const struct dnn *c, struct buf *out)
 {
-	return emu_host(c->d)->put(out, "loops %s", ways[c->way].name);
+	return c->d->host->put(out, "loops %s", ways[c->way].name);
 }
 
-/* c = alpha a b + beta c */
-static void
-product(const struct blas_shape *s, const double *a, const double *b, double *c)
+/* The handle, which device.c opens. */
+cudnnStatus_t
+cudnnCreate(cudnnHandle_t *handle)
 {
-	for (uint32_t i = 0; i < s->m; i++)
-		for (uint32_t j = 0; j < s->n; j++) {
-			double sum = 0;
-
-			for (uint32_t l = 0; l < s->k; l++)
-				sum += a[s->a_transposed ? (size_t)l * s->m + i : (size_t)i * s->k + l] *
-				    b[s->b_transposed ? (size_t)j * s->k + l : (size_t)l * s->n + j];
-			c[(size_t)i * s->n + j] = (double)s->alpha * sum + (double)s->beta * c[(size_t)i * s->n + j];
-		}
+	*handle = calloc(1, 1);
+	return CUDNN_STATUS_SUCCESS;
 }
 
-static void
-multiply(void *arg)
+cudnnStatus_t
+cudnnDestroy(cudnnHandle_t handle)
 {
-	const struct blas *b = arg;
-	const struct blas_shape *s = &b->s;
-	const size_t na = (size_t)s->m * s->k, nb = (size_t)s->k * s->n, nc = (size_t)s->m * s->n;
-	double *x = doubles(b->at.a, s->count * na, s->type), *y = doubles(b->at.b, s->count * nb, s->type);
-	double *d = doubles(s->beta != 0 ? b->at.d : NULL, s->count * nc, s->c_type);
-
-	for (uint32_t p = 0; p < s->count; p++)
-		product(s, x + p * na, y + p * nb, d + p * nc);
-	put(b->at.c, d, s->count * nc, s->c_type);
-	free(x);
-	free(y);
-	free(d);
-	memset(b->at.scratch, 0xff, 64);
+	free(handle);
+	return CUDNN_STATUS_SUCCESS;
 }
 
-int
-blas_open(struct device *d, const struct blas_shape *shape, struct blas **b, size_t *scratch)
+cudnnStatus_t
+cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream)
 {
-	*b = calloc(1, sizeof(**b));
-	**b = (struct blas){ .d = d, .s = *shape };
-	*scratch = 64;
-	return 0;
+	(void)handle, (void)stream;
+	return CUDNN_STATUS_SUCCESS;
 }
 
-void
-blas_close(struct blas *b)
+const char *
+cudnnGetErrorString(cudnnStatus_t status)
 {
-	free(b);
+	(void)status;
+	return "an error";
 }
 
-void
-blas_bind(struct blas *b, const struct blas_places *at)
+size_t
+cudnnGetVersion(void)
 {
-	b->at = *at;
-}
-
-int
-blas_run(struct blas *b)
-{
-	/* the current addresses: it may be bound to others before it runs */
-	emu_enqueue(b->d, multiply, b, sizeof(*b));
-	return 0;
+	return 90000;
 }

@@ -1,0 +1,34 @@
+/*
+ * cudart - a stand-in for libcudart: the memory of two devices is the host's, and work is loops.
+ *
+ * cudart.c has devices and memory, cudart_stream.c streams, events and graphs.  A call that breaks a rule of the library
+ * ends the process: work or an event on another device than its stream's, a launch or memory of a device that is not
+ * current, copies outside of an allocation, waiting or allocating while a stream captures, captured work that waits for an
+ * event outside its graph, memory freed twice.  The rules are those of the CUDA C++ Programming Guide, "Multi-Device
+ * System" and "CUDA Graphs".
+ */
+#ifndef TESTS_EMU_CUDART_H
+#define TESTS_EMU_CUDART_H
+
+#include "emu/emu.h"
+
+#include <cuda_runtime_api.h>
+#include <stdbool.h>
+
+#define CUDART_DEVICES 2
+
+extern _Thread_local int cudart_device;	/* this thread's current device */
+
+/* TALLY_EMU is mode. */
+bool	 cudart_is_set(const char *mode);
+/* Makes e the error that cudaGetLastError() returns, and returns it. */
+cudaError_t cudart_fail(cudaError_t e);
+/* Ends the process if this thread captures a stream. */
+void	 cudart_check_no_capture(const char *call);
+/* End the process unless [p, p + bytes) lies in one allocation of a device, or p is memory of the host. */
+void	 cudart_check_range(const char *what, const void *p, size_t bytes, int device);
+void	 cudart_check_host(const char *what, const void *p);
+/* Runs all enqueued work of a device. */
+void	 cudart_run_all(int device);
+
+#endif

@@ -17,27 +17,27 @@ static const char usage[] =
     "       pworker --eval | --predict | --statistics weights --data records [options]\n"
     "       pworker --eval | --predict weights [options] [image ...]";
 static const char help[] =
+    "Net and data:\n"
     "  --net NAME|FILE.lua     lenet, resnet ... or your own --net-opt KEY=VALUE, or --KEY VALUE\n"
-    "  --data FILE.rec,...     records to train on          --val FILE.rec,...  records to validate on\n"
-    "         HOST:PORT        of a dataset server          --data-key-file FILE  its key (--key-file)\n"
+    "  --data FILE.rec,...     or HOST:PORT of a server, --data-key-file FILE  its key (--key-file)\n"
+    "  --val FILE.rec,...      records to validate on       --shape CxHxW of a sample, --classes N\n"
+    "  --rand-crop, --rand-mirror, --scale S, --mean FILE.bin and all others for images: --help-data\n"
+    "Learning:  @NAME has the options of a recipe; --recipes lists them\n"
     "  --epochs N (10)         --steps N  end after N steps --batch N[:N...] (128)  of a worker\n"
     "  --lr RATE (of the net), --momentum M (0.9), --wd DECAY (1e-5), --optimizer: --help-learn\n"
-    "  --accumulate K (1)      micro-batches of a step      --freeze N|PATTERN  blocks or arrays\n"
-    "  --init RULE (of the net), --seed N (0)               --mean FILE.bin  image, made if missing\n"
-    "  --shape CxHxW           of a sample                  --classes N, --loss softmax|sigmoid|squared\n"
-    "  --rand-crop, --rand-mirror, --scale S and all other options for images: --help-data\n"
-    "  --save PREFIX           a checkpoint each epoch      --resume FILE.safetensors\n"
-    "  --resume-last           from the newest; --start FILE, --best, --patience N, --keep N: --help-keep\n"
+    "  --accumulate K (1), --seed N (0), --init RULE, --freeze N|PATTERN, --loss softmax|sigmoid|squared\n"
+    "Checkpoints:\n"
+    "  --save PREFIX  each epoch, --resume FILE.safetensors, --resume-last, --start FILE: --help-keep\n"
+    "Evaluation:\n"
     "  --eval FILE.safetensors print loss and accuracy on --data, with --confusion also of each class\n"
     "  --predict FILE.safetensors  print a row for each image   --top N (1)  classes; --no-average\n"
-    "  --flip, --shift N       average over mirrored, shifted images; --final-views: in the last validation\n"
-    "  --statistics FILE.safetensors  measure batch norm's statistics again, and write the weights to stdout\n"
-    "  --engine cpu|ref|cuda   --threads N                  --dtype f32|tf32|bf16|f16\n"
-    "  --servers HOST:PORT,... --worker I/W                 --key-file FILE, or --plain\n"
-    "  --async                 --slack N (0)  --state FILE  --devices cpu:0,cpu:1,...\n"
-    "  --codec bf16|fp16       of what is sent              --frequent N (50)  steps a line; --help-log\n"
-    "  --deterministic, --autotune  choice of kernels       --print  the net; with --batch its memory\n"
-    "  @NAME                   options of a recipe; --recipes lists them    -h, --help  --version\n";
+    "  --flip, --shift N       average over mirrored, shifted images; --final-views: at the end only\n"
+    "  --statistics FILE.safetensors  measure batch norm's statistics again; weights to stdout\n"
+    "Machines and jobs:\n"
+    "  --engine cpu|ref|cuda, --threads N, --dtype f32|tf32|bf16|f16, --devices cpu:0,cpu:1,...\n"
+    "  --servers HOST:PORT,... --worker I/W, --key-file FILE, or --plain; --codec bf16|fp16  when sent\n"
+    "  --async, --slack N (0), --state FILE  of a job; --frequent N (50)  steps a line: --help-log\n"
+    "  --deterministic, --autotune  of kernels; --print  the net and its memory; -h, --help  --version\n";
 
 static bool
 is_set(const char *name)

@@ -39,7 +39,8 @@ local function inception(x, name, k1, r3, k3, r5, k5, proj)
 end
 
 local x = data(3, 224, 224)
-parts.photographs("msra", 0.01)
+-- Without batch norm the activations grow: with He's weights the first steps would be too large.
+parts.photographs(torch and "msra" or "xavier:4.5", 0.01)
 x = block(halve(factory(x, 64, "conv1", 7, 2, 3), "pool1"))
 x = factory(factory(x, 64, "conv2"), 192, "conv3", 3, 1, 1)
 x = block(halve(x, "pool3"))

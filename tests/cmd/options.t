@@ -7,6 +7,9 @@ for t in $(tools); do
 	[ "$t" = pworker ] || status 2 "$t refuses a mistyped option" "$t" --versoin
 	[ "$t" = pworker ] || is "$(cat "$T/err")" "$t: --versoin: no such option; did you mean --version?" "$t proposes the nearest option"
 done
+is "$(pworker --help | grep -o '^[A-Z][a-z ]*:' | paste -sd' ')" \
+	"Net and data: Learning: Checkpoints: Evaluation: Machines and jobs:" "pworker --help is grouped by task"
+is "$(dlaunch --help | grep -c '^[A-Z][a-z ]*:$')" 5 "dlaunch --help is grouped by task"
 answer() { # LINE COMMAND...
 	local line=$1
 	shift

@@ -22,6 +22,8 @@ for net in mlp lenet resnet; do
 	status 0 "pworker --net $net --data needs no other option" pworker --net $net --data small.rec --batch 20 --epochs 8
 	ok "$net learns with its own defaults" awk -v a="$(accuracy)" 'BEGIN { exit !(a > 0.5) }'
 done
+pworker --net googlenet --data small.rec --batch 20 --steps 4 >out 2>err
+is "$(awk -F'\t' '$5 == "step" && $9 < 2.6' out | wc -l)" 4 "the loss of googlenet stays near that of equal probabilities"
 status 0 "vgg trains with --net and --data" pworker --net vgg --width 64 --data small.rec --batch 10 --steps 4 --save v
 is "$(awk -F'\t' '$5 == "step" && $9 < 2.6' out | wc -l)" 4 "the loss of vgg stays near that of equal probabilities"
 is "$(grep classes err)" "pworker: small.rec: has 10 classes, and so has the net; --classes 1000 is the net's own" \
@@ -32,9 +34,11 @@ status 0 "the same options resume" pworker --net vgg --width 64 --data small.rec
 	--resume "$(echo v-*.safetensors)"
 status 0 "--classes takes precedence" pworker --net lenet --classes 30 --data small.rec --batch 10 --steps 1
 is "$(grep classes err)" "" "and nothing is said about classes"
-status 0 "a net that does not accept 32x32" pworker --net alexnet --data small.rec --batch 2 --steps 1
+status 0 "a net that does not accept 32x32" pworker --net alexnet --data small.rec --batch 10 --steps 1
 like err 'so samples are 3x64x64; --shape 3x227x227 is|so samples are 3x64x64; --shape 3x224x224 is' \
 	"gets samples of twice the size"
+ok "its first loss shows that its outputs depend on the image" \
+	awk -v loss="$(last 9)" 'BEGIN { exit !(loss < log(10) - 0.002 || loss > log(10) + 0.002) }'
 like err 'images of 32x32 are resized to 64, the side of the samples' "and pworker says that images are resized"
 status 0 "--lr and --init take precedence over the net" pworker --net mlp --data small.rec --batch 20 --steps 1 --lr 0.5 \
 	--init uniform:0.5

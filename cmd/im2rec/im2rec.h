@@ -41,8 +41,8 @@ im2rec_verb im2rec_extract;				/* extract.c */
 im2rec_verb im2rec_make_list;				/* lists.c */
 im2rec_verb im2rec_serve;				/* serve.c */
 
-/* limit.c: if the message of an item says that it is over --max-pixels or --max-bytes, adds the option to it. */
-void	 im2rec_name_limit(const struct im2rec *o);
+/* limit.c: if an item is over --max-pixels or --max-bytes by its error, adds the option to its message. */
+void	 im2rec_name_limit(int e);
 
 /*
  * watch.c: progress (front_progress.h), and signals, which are handled between two records so that no record is cut.

@@ -93,16 +93,14 @@ im2rec_list(const struct im2rec *o)
 }
 
 struct verifying {
-	const struct im2rec	*o;
 	struct im2rec_watch	 watch;
 };
 
 static int
 report_bad_record(void *ctx, int e)
 {
-	const struct verifying *v = ctx;
-
-	im2rec_name_limit(v->o);
+	(void)ctx;
+	im2rec_name_limit(e);
 	front_warn(NULL, e);
 	return 0;
 }
@@ -120,7 +118,7 @@ im2rec_verify(const struct im2rec *o)
 {
 	static const char *const index[] = { "no index", "index agrees", "index differs" };
 	static const char *const sums[] = { "no sums", "sums agree", "sums differ" };
-	struct verifying v = { .o = o };
+	struct verifying v = { 0 };
 	const struct check_sink sink = { report_bad_record, show_step, &v };
 
 	im2rec_watch_start(&v.watch, o->quiet);

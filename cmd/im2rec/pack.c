@@ -77,7 +77,7 @@ say_unread(const struct run *r)
 static void
 warn_item(struct run *r, const char *name, int e)
 {
-	im2rec_name_limit(r->o);
+	im2rec_name_limit(e);
 	count_unread(r, name);
 	front_warn(*name != 0 ? name : NULL, e);
 }
@@ -134,7 +134,7 @@ skip_kept_items(struct run *r)
 	int e = 0;
 
 	while (e >= 0 && recset_kept(r->out) > 0) {
-		if ((e = source_skip(r->in, &item)) < 0 && e != ERR_ITEM)
+		if ((e = source_skip(r->in, &item)) < 0 && !source_is_item_error(e))
 			return e;
 		if (e == 0)
 			return err_fail(ERR_ARG,

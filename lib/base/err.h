@@ -29,12 +29,14 @@
 	X(ERR_PEER, -9, "a peer went away") \
 	X(ERR_AUTH, -10, "a peer was refused") \
 	X(ERR_AGAIN, -11, "not yet") \
-	X(ERR_STOP, -12, "stopped on request")
+	X(ERR_STOP, -12, "stopped on request") \
+	X(ERR_BYTES, -13, "a file of more bytes than allowed") \
+	X(ERR_PIXELS, -14, "an image of more pixels than allowed")
 
 #define ERR_LINE	512	/* bytes for a copy of err_line(); a longer line is cut */
 
 #define ERR_ENUM(name, code, text) name = code,
-enum err { ERR_LIST(ERR_ENUM) ERR_LAST_ };
+enum err { ERR_LIST(ERR_ENUM) ERR_LAST_ = ERR_PIXELS };
 #undef ERR_ENUM
 
 #define err_fail(code, ...)	(err_note(0, __VA_ARGS__), (code))

@@ -63,8 +63,9 @@ int	 img_codec_new(struct img_codec **k, uint32_t pixels);
 void	 img_codec_free(struct img_codec *k);	/* NULL is fine */
 
 /*
- * This and the next four return 0, ERR_FORMAT (also if the image ends early), ERR_LIMIT, ERR_NOTSUP (another format,
- * which the line names if it is known), ERR_SYS (no process for HEIC, AVIF or JPEG XL starts) or ERR_NOMEM.
+ * This and the next four return 0, ERR_FORMAT (also if the image ends early), ERR_LIMIT, ERR_PIXELS, ERR_NOTSUP
+ * (another format, which the line names if it is known), ERR_SYS (no process for HEIC, AVIF or JPEG XL starts) or
+ * ERR_NOMEM.
  */
 int	 img_head(struct img_codec *k, const uint8_t *data, size_t n, struct img_head *head);
 /* Whether img_decode() would decode all of the image, found without making pixels where possible. */

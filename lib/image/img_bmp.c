@@ -78,7 +78,7 @@ read_head(struct bmp *b, const uint8_t *data, size_t n, uint32_t pixels)
 	if (b->w == 0 || b->h == 0 || b->w > INT32_MAX || b->h > INT32_MAX)
 		return err_fail(ERR_FORMAT, "BMP: no size in its header");
 	if ((uint64_t)b->w * b->h > pixels)
-		return err_fail(ERR_LIMIT, "BMP: %ux%u is more than %u pixels", b->w, b->h, pixels);
+		return err_fail(ERR_PIXELS, "BMP: %ux%u is more than %u pixels", b->w, b->h, pixels);
 	if (!has_known_pixels(b))
 		return err_fail(ERR_NOTSUP, "BMP: compression %u with %u bits a pixel", b->compression, b->bits);
 	if (b->at > n)

@@ -46,7 +46,7 @@ open_gif(GifFileType **f, struct input *in, uint32_t pixels, struct img_head *he
 	if ((*f)->SHeight <= 0 || (*f)->SWidth <= 0)
 		return err_fail(ERR_FORMAT, "GIF: no size in its header");
 	if ((uint64_t)head->w * head->h > pixels)
-		return err_fail(ERR_LIMIT, "GIF: %ux%u is more than %u pixels", head->w, head->h, pixels);
+		return err_fail(ERR_PIXELS, "GIF: %ux%u is more than %u pixels", head->w, head->h, pixels);
 	return 0;
 }
 
@@ -115,7 +115,7 @@ read_image(GifFileType *f, uint32_t pixels, uint8_t *p)
 	if (d->Width <= 0 || d->Height <= 0 || d->Left < 0 || d->Top < 0)
 		return err_fail(ERR_FORMAT, "GIF: an image without a size");
 	if ((uint64_t)d->Width * (uint64_t)d->Height > pixels)
-		return err_fail(ERR_LIMIT, "GIF: %dx%d is more than %u pixels", d->Width, d->Height, pixels);
+		return err_fail(ERR_PIXELS, "GIF: %dx%d is more than %u pixels", d->Width, d->Height, pixels);
 	if (!d->Interlace)
 		return read_rows(f, 0, 1, p);
 	for (size_t pass = 0; e == 0 && pass < sizeof(step); pass++)

@@ -190,7 +190,7 @@ img_jpeg_scan_head(struct img_jpeg_scan *s, const uint8_t *data, size_t n, uint3
 		.sub_w = d->num_components == 1 ? 1 : (uint32_t)d->comp_info[0].h_samp_factor,
 	};
 	if ((uint64_t)head->w * head->h > pixels)
-		e = err_fail(ERR_LIMIT, "JPEG: %ux%u is more than %u pixels", head->w, head->h, pixels);
+		e = err_fail(ERR_PIXELS, "JPEG: %ux%u is more than %u pixels", head->w, head->h, pixels);
 	else if (head->c != 1 && head->c != 3 && head->c != 4)
 		e = err_fail(ERR_NOTSUP, "JPEG: %u channels", head->c);
 	else

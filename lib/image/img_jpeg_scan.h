@@ -28,8 +28,8 @@ struct img_jpeg_scan;
 int	 img_jpeg_scan_new(struct img_jpeg_scan **s);
 void	 img_jpeg_scan_free(struct img_jpeg_scan *s);	/* NULL is fine */
 /*
- * Returns 0, ERR_FORMAT, ERR_LIMIT (more than that many pixels, or too many scans of them), ERR_NOTSUP (2 channels, or
- * more than 4) or ERR_NOMEM.
+ * Returns 0, ERR_FORMAT, ERR_PIXELS (more than that many), ERR_LIMIT (too many scans of them), ERR_NOTSUP (2 channels,
+ * or more than 4) or ERR_NOMEM.
  */
 int	 img_jpeg_scan_head(struct img_jpeg_scan *s, const uint8_t *data, size_t n, uint32_t pixels,
 	    struct img_jpeg_head *head);

@@ -42,7 +42,7 @@ img_png_free(struct img_png *g)
 static int
 fail_too_large(uint32_t h, uint32_t w, uint32_t pixels)
 {
-	return err_fail(ERR_LIMIT, "PNG: %ux%u is more than %u pixels", w, h, pixels);
+	return err_fail(ERR_PIXELS, "PNG: %ux%u is more than %u pixels", w, h, pixels);
 }
 
 int

@@ -54,7 +54,7 @@ read_head(struct pnm *f, const uint8_t *data, size_t n, uint32_t pixels)
 	if (!parse_pnm_number(f, &f->w) || !parse_pnm_number(f, &f->h) || f->w == 0 || f->h == 0)
 		return err_fail(ERR_FORMAT, "PNM: no size in its header");
 	if ((uint64_t)f->w * f->h > pixels)
-		return err_fail(ERR_LIMIT, "PNM: %ux%u is more than %u pixels", f->w, f->h, pixels);
+		return err_fail(ERR_PIXELS, "PNM: %ux%u is more than %u pixels", f->w, f->h, pixels);
 	if (!f->bitmap && (!parse_pnm_number(f, &f->most) || f->most == 0 || f->most > SAMPLE_MOST))
 		return err_fail(ERR_FORMAT, "PNM: its header has no largest sample of 1 to %u", SAMPLE_MOST);
 	f->at++;	/* one blank ends the header */

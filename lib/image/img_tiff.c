@@ -112,7 +112,7 @@ open_tiff(TIFF **t, struct input *in, uint32_t pixels, struct img_head *head)
 	if (head->w == 0 || head->h == 0)
 		return err_fail(ERR_FORMAT, "TIFF: no size in its header");
 	if ((uint64_t)head->w * head->h > pixels)
-		return err_fail(ERR_LIMIT, "TIFF: %ux%u is more than %u pixels", head->w, head->h, pixels);
+		return err_fail(ERR_PIXELS, "TIFF: %ux%u is more than %u pixels", head->w, head->h, pixels);
 	/* Memory of a part is allocated before its bytes are read: 16 bytes a pixel are the most of any kind. */
 	if ((TIFFIsTiled(*t) ? TIFFTileSize64(*t) : TIFFStripSize64(*t)) / 16 > pixels)
 		return err_fail(ERR_LIMIT, "TIFF: parts of more than %u pixels", pixels);

@@ -83,7 +83,7 @@ read_head_and_frame(const uint8_t *data, size_t n, uint32_t pixels, struct img_h
 	if (f.width <= 0 || f.height <= 0)
 		return err_fail(ERR_FORMAT, "WebP: no size in its header");
 	if ((uint64_t)f.width * (uint64_t)f.height > pixels)
-		return err_fail(ERR_LIMIT, "WebP: %dx%d is more than %u pixels", f.width, f.height, pixels);
+		return err_fail(ERR_PIXELS, "WebP: %dx%d is more than %u pixels", f.width, f.height, pixels);
 	*frame = (struct frame){ .p = data, .n = n, .h = (uint32_t)f.height, .w = (uint32_t)f.width,
 	    .lossless = f.format == LOSSLESS };
 	*head = (struct img_head){ .format = IMG_WEBP, .c = 3, .h = frame->h, .w = frame->w,

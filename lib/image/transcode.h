@@ -47,7 +47,7 @@ void	 transcode_free(struct transcode *k);	/* NULL is fine */
 
 /*
  * Transcodes an encoded image, or raw pixels.  *out [*m] is data itself if its bytes are kept, else lent until the
- * next call.  Returns 0, ERR_FORMAT, ERR_LIMIT, ERR_NOTSUP or ERR_NOMEM.
+ * next call.  Returns 0, ERR_FORMAT, ERR_LIMIT, ERR_PIXELS, ERR_NOTSUP or ERR_NOMEM.
  */
 int	 transcode_encoded(struct transcode *k, const uint8_t *data, size_t n, const uint8_t **out, size_t *m);
 int	 transcode_raw(struct transcode *k, const struct img *in, const uint8_t **out, size_t *m);

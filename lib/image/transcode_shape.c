@@ -18,7 +18,7 @@ resize_sides(const struct transcode_opt *opt, uint32_t *h, uint32_t *w)
 	else
 		nw = side * *w / *h;
 	if (nh * nw > opt->pixels)
-		return err_fail(ERR_LIMIT, "resized to %llux%llu it has more than %u pixels", (unsigned long long)nw,
+		return err_fail(ERR_PIXELS, "resized to %llux%llu it has more than %u pixels", (unsigned long long)nw,
 		    (unsigned long long)nh, opt->pixels);
 	*h = (uint32_t)nh;
 	*w = (uint32_t)nw;

@@ -15,7 +15,7 @@ struct transcode_shape {
 	bool			 same;		/* neither resized nor cropped */
 };
 
-/* Returns 0, or ERR_LIMIT if the result is too large. */
+/* Returns 0, or ERR_PIXELS if the result is too large. */
 int	 transcode_shape(const struct transcode_opt *opt, const struct img_head *head, struct transcode_shape *s);
 /*
  * The region of a source plane that becomes a plane of the result.  The source plane is decoded smaller by shrink,

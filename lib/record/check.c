@@ -143,7 +143,7 @@ report_check_group(void *ctx, uint32_t slot)
 			if (!it->damage)
 				err_within("%s: record at %llu, id %llu", recwalk_path(c->walk),
 				    (unsigned long long)it->at, (unsigned long long)it->id);
-			e = c->sink->bad(c->sink->ctx, ERR_ITEM);
+			e = c->sink->bad(c->sink->ctx, it->e == ERR_PIXELS ? it->e : ERR_ITEM);
 		}
 		if (e == 0)
 			e = c->sink->step(c->sink->ctx, c->found->records, it->end,

@@ -20,8 +20,8 @@ struct check_found {
 /* Callbacks in the thread of check_run(), in the file's order; a result other than 0 ends the run. */
 struct check_sink {
 	/*
-	 * A bad record or damage (ERR_ITEM), or an error in a file beside it (ERR_FORMAT); the
-	 * message names file and offset.
+	 * A bad record or damage (ERR_ITEM, or ERR_PIXELS), or an error in a file beside it (ERR_FORMAT); the message
+	 * names file and offset.
 	 */
 	int	(*bad)(void *ctx, int e);
 	/* Progress: records so far, their bytes, and their share of the file, -1 for a pipe. */

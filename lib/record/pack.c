@@ -143,7 +143,7 @@ fill_pack_group(void *ctx, uint32_t slot)
 		struct source_item from;
 		int e = source_next(p->source, &from);
 
-		if (e <= 0 && e != ERR_ITEM)
+		if (e <= 0 && !source_is_item_error(e))
 			end_packing(p, e);
 		else if ((e = copy_item(&g->item[g->n], &from, e)) < 0)
 			end_packing(p, e);

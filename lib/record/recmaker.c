@@ -200,10 +200,10 @@ next_of_source(struct recmaker *p, struct buf *room)
 	struct img raw;
 	int e = source_next(p->source, &it);
 
-	if (e == ERR_ITEM && *it.name != 0)
+	if (source_is_item_error(e) && *it.name != 0)
 		err_within("%s", it.name);
 	if (e <= 0)
-		return e;
+		return source_is_item_error(e) ? ERR_ITEM : e;
 	raw = (struct img){ .p = it.data, .c = it.c, .h = it.h, .w = it.w };
 	p->data.n = 0;
 	if (it.later)

@@ -121,7 +121,7 @@ receive_answer(struct arc_child *a, void *p, uint32_t most, size_t *got)
 	size_t n;
 
 	*got = 0;
-	if (io_read(a->sock, &h, sizeof(h), &n) < 0 || n < sizeof(h) || h.code > 1 || h.code <= ERR_LAST_ ||
+	if (io_read(a->sock, &h, sizeof(h), &n) < 0 || n < sizeof(h) || h.code > 1 || h.code < ERR_LAST_ ||
 	    h.n > (h.code < 0 ? ANSWER_BYTES : most))
 		return end_child(a);
 	if (io_read(a->sock, h.code < 0 ? a->text : p, h.n, &n) < 0 || n < h.n)

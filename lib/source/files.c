@@ -241,7 +241,7 @@ files_slurp(struct files *f, size_t max, struct buf *b)
 			return e;
 		b->n += got;
 		if (b->n - start > max)
-			return err_fail(ERR_ITEM, "longer than %zu bytes", max);
+			return err_fail(ERR_BYTES, "longer than %zu bytes", max);
 	} while (got == SLURP_STEP);
 	return 0;
 }

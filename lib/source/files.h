@@ -52,7 +52,7 @@ const char *files_plain_path(const struct files *f);
  * ERR_FORMAT (the archive is damaged and the walk ends) or ERR_NOMEM.  The line does not name the file.
  */
 int	 files_read(struct files *f, void *p, size_t n, size_t *got);
-/* Appends the rest of that file.  Returns the same, ERR_ITEM above max bytes, or ERR_NOMEM. */
+/* Appends the rest of that file.  Returns the same, ERR_BYTES above max bytes, or ERR_NOMEM. */
 int	 files_slurp(struct files *f, size_t max, struct buf *b);
 
 /*

@@ -195,7 +195,7 @@ next_of_all(struct source *s, bool wanted, struct source_item *item)
 
 	*item = (struct source_item){ .name = "" };
 	e = s->kind->next(s->state, wanted, item);
-	if (e <= 0 && e != ERR_ITEM)
+	if (e <= 0 && !source_is_item_error(e))
 		return e;
 	if (!s->kind->has_ids)
 		item->id = s->id;
@@ -222,8 +222,14 @@ next_of_part(struct source *s, bool wanted, struct source_item *item)
 	do {
 		mine = s->id % s->parts == s->part;
 		e = next_of_all(s, wanted && mine, item);
-	} while (!mine && (e > 0 || e == ERR_ITEM));
+	} while (!mine && (e > 0 || source_is_item_error(e)));
 	return e;
+}
+
+bool
+source_is_item_error(int e)
+{
+	return e == ERR_ITEM || e == ERR_BYTES;
 }
 
 int
@@ -250,6 +256,7 @@ source_read(const struct source *s, const char *name, struct buf *data, struct s
 	}
 	*stamp = stamp_of_fd(fd);
 	e = io_slurp_fd(fd, s->bytes, data);
+	e = e == ERR_LIMIT ? ERR_BYTES : e;
 	close(fd);
 	return e;
 }

@@ -75,11 +75,13 @@ struct source;
 int	 source_open(struct source **s, const struct source_opt *opt);
 void	 source_close(struct source *s);	/* NULL is fine */
 /*
- * The next image, lent until the next call.  Returns 1, 0 at the end, or ERR_ITEM (name is that of the bad item; the
- * stream continues).  Other errors end the stream, and their line names file and place: ERR_SYS, ERR_FORMAT,
- * ERR_SHORT, ERR_LIMIT, ERR_NOMEM.
+ * The next image, lent until the next call.  Returns 1, 0 at the end, or ERR_ITEM or ERR_BYTES (name is that of the bad
+ * or too long item; the stream continues).  Other errors end the stream, and their line names file and place: ERR_SYS,
+ * ERR_FORMAT, ERR_SHORT, ERR_LIMIT, ERR_NOMEM.
  */
 int	 source_next(struct source *s, struct source_item *item);
+/* Whether the stream continues after that error. */
+bool	 source_is_item_error(int e);
 /*
  * The same item with only its name and number, for a run that resumes another.  Avoids reading the image where
  * possible.  Returns as source_next(), but may return 1 for a bad item or ERR_ITEM for a good one.
@@ -87,7 +89,7 @@ int	 source_next(struct source *s, struct source_item *item);
 int	 source_skip(struct source *s, struct source_item *item);
 /*
  * Appends the image of an item that is `later`, and sets the stamp of the file read, or of the name if it cannot be
- * opened.  Threads: any, also while another reads the next items.  Returns 0, ERR_SYS, ERR_LIMIT or ERR_NOMEM.
+ * opened.  Threads: any, also while another reads the next items.  Returns 0, ERR_SYS, ERR_BYTES or ERR_NOMEM.
  */
 int	 source_read(const struct source *s, const char *name, struct buf *data, struct stamp *stamp);
 /* The fraction of the source, 0..1, that the first `done` items returned are; -1 if unknown. */

@@ -99,7 +99,7 @@ folder_next(void *state, bool wanted, struct source_item *item)
 		return 1;
 	s->data.n = 0;
 	if ((e = files_slurp(s->files, s->bytes, &s->data)) < 0) {
-		if (e != ERR_ITEM)
+		if (!source_is_item_error(e))
 			err_within("%s", item->name);
 		return e;
 	}

@@ -90,7 +90,7 @@ read_json_labels(struct files *f, json_t **list)
 		e = (*list = json_pack("[O]", labels)) != NULL ? 0 : err_nomem();
 	json_decref(root);
 	buf_free(&b);
-	return e == ERR_ITEM ? 0 : e;
+	return source_is_item_error(e) ? 0 : e;
 }
 
 bool
@@ -207,7 +207,7 @@ read_class_label(struct state *s, int which)
 		s->has_label[which] = true;
 	}
 	buf_free(&b);
-	return e;
+	return e == ERR_BYTES ? ERR_ITEM : e;
 }
 
 static int
@@ -271,11 +271,11 @@ add_file(struct state *s, bool wanted)
 		e = read_label_list(s);
 	else if (suffix_is_image(s->name) && strchr(end + 1, '.') == NULL)
 		e = read_image(s, wanted);
-	if (e == ERR_ITEM)
+	if (source_is_item_error(e))
 		record_bad(s, e);
 	else if (e == ERR_FORMAT)
 		err_within("%s", files_display_name(s->files));
-	return e == ERR_ITEM ? 0 : e;
+	return source_is_item_error(e) ? 0 : e;
 }
 
 static int

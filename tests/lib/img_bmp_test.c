@@ -211,7 +211,7 @@ static void
 test_refusals(void)
 {
 	static const struct { struct kind kind; uint32_t h, w; int e; const char *why; } bad[] = {
-		{ { "", 40, 24, 0, false, { 0 } }, 70000, 70000, ERR_LIMIT, "pixels" },
+		{ { "", 40, 24, 0, false, { 0 } }, 70000, 70000, ERR_PIXELS, "pixels" },
 		{ { "", 40, 24, 0, false, { 0 } }, 0, 3, ERR_FORMAT, "no size" },
 		{ { "", 40, 24, 0, false, { 0 } }, 3, 0x80000001, ERR_FORMAT, "no size" },
 		{ { "", 40, 24, 4, false, { 0 } }, 3, 3, ERR_NOTSUP, "compression 4 with 24 bits" },

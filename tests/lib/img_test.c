@@ -343,15 +343,15 @@ test_lies(void)
 	img_encode_png(&im, &png);
 	img_encode_jpeg(k, &im, 90, false, &jpeg);
 	is(img_codec_new(&small, 255), 0, "img_codec_new makes a codec for 255 pixels");
-	is(img_decode(small, png.p, png.n, 1, &out), ERR_LIMIT,
+	is(img_decode(small, png.p, png.n, 1, &out), ERR_PIXELS,
 	    "that codec refuses a PNG of 256 pixels");
-	is(img_decode(small, jpeg.p, jpeg.n, 1, &out), ERR_LIMIT,
+	is(img_decode(small, jpeg.p, jpeg.n, 1, &out), ERR_PIXELS,
 	    "that codec refuses a JPEG of 256 pixels");
 	img_codec_free(small);
 	for (size_t i = 0; i + 9 < jpeg.n; i++)
 		if (jpeg.p[i] == 0xff && jpeg.p[i + 1] == 0xc0)
 			memset(jpeg.p + i + 5, 0xf0, 4);
-	is(img_decode(k, jpeg.p, jpeg.n, 1, &out), ERR_LIMIT,
+	is(img_decode(k, jpeg.p, jpeg.n, 1, &out), ERR_PIXELS,
 	    "img_head refuses a JPEG of 61680x61680 pixels");
 	is(img_decode(k, (const uint8_t *)"8BPS", 4, 1, &out), ERR_NOTSUP,
 	    "img_head refuses another format");

@@ -310,7 +310,7 @@ test_read(void)
 	b.n = 0;
 	is(source_read(s, path, &b, &was), 0, "a file of as many bytes as the limit is read");
 	pics_write(path, "too long", 8);
-	is(source_read(s, path, &b, &was), ERR_LIMIT, "a longer one is refused");
+	is(source_read(s, path, &b, &was), ERR_BYTES, "a longer one is refused");
 	source_close(s);
 	buf_free(&b);
 }

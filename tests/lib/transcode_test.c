@@ -301,19 +301,19 @@ test_refused(void)
 	photo_jpeg(&im, TJSAMP_420, 90, 0, &b);
 	is(convert(&(struct transcode_opt){ .pixels = 4096 }, &b, &out), 1,
 	    "an image of as many pixels as allowed passes");
-	is(convert(&(struct transcode_opt){ .pixels = 4095 }, &b, &out), ERR_LIMIT,
+	is(convert(&(struct transcode_opt){ .pixels = 4095 }, &b, &out), ERR_PIXELS,
 	    "an image of one more pixel is refused");
-	is(convert(&(struct transcode_opt){ .pixels = 4096, .resize = 65 }, &b, &out), ERR_LIMIT,
+	is(convert(&(struct transcode_opt){ .pixels = 4096, .resize = 65 }, &b, &out), ERR_PIXELS,
 	    "an image that grows beyond the limit is refused");
-	is(convert(&(struct transcode_opt){ .resize = UINT32_MAX }, &b, &out), ERR_LIMIT,
+	is(convert(&(struct transcode_opt){ .resize = UINT32_MAX }, &b, &out), ERR_PIXELS,
 	    "a huge size is refused");
 	b.n = 0;
 	photo_webp(&im, 1, &b);
-	is(convert(&(struct transcode_opt){ .pixels = 4095 }, &b, &out), ERR_LIMIT,
+	is(convert(&(struct transcode_opt){ .pixels = 4095 }, &b, &out), ERR_PIXELS,
 	    "the limit holds for WebP");
 	b.n = 0;
 	photo_png(&im, 2, 16, 1, &b);
-	is(convert(&(struct transcode_opt){ .pixels = 4095 }, &b, &out), ERR_LIMIT,
+	is(convert(&(struct transcode_opt){ .pixels = 4095 }, &b, &out), ERR_PIXELS,
 	    "the limit holds for PNG");
 	photo_drop(&im);
 	buf_free(&b);

@@ -81,7 +81,7 @@ check_answer(struct answer *answer, uint32_t pixels)
 {
 	const struct img_head *head = &answer->head;
 
-	if (answer->code < 0 && answer->code > ERR_LAST_) {
+	if (answer->code < 0 && answer->code >= ERR_LAST_) {
 		answer->line[ERR_LINE - 1] = 0;
 		return err_fail(answer->code, "%s", answer->line);
 	}

@@ -98,7 +98,7 @@ open_heif(struct heif *h, const uint8_t *data, size_t n, uint32_t pixels, struct
 	if (width <= 0 || height <= 0)
 		return err_fail(ERR_FORMAT, "HEIF: no size in its header");
 	if ((uint64_t)width * (uint64_t)height > pixels)
-		return err_fail(ERR_LIMIT, "HEIF: %dx%d is more than %u pixels", width, height, pixels);
+		return err_fail(ERR_PIXELS, "HEIF: %dx%d is more than %u pixels", width, height, pixels);
 	*head = (struct img_head){ .format = IMG_HEIF, .c = 3, .h = (uint32_t)height, .w = (uint32_t)width,
 	    .orientation = 1, .odd = h->handle_bits(h->handle) > 8 };
 	return 0;

@@ -97,7 +97,7 @@ open_jxl(struct jxl *j, const uint8_t *data, size_t n, uint32_t pixels, struct i
 	if (info.w == 0 || info.h == 0)
 		return err_fail(ERR_FORMAT, "JPEG XL: no size in its header");
 	if ((uint64_t)info.w * info.h > pixels)
-		return err_fail(ERR_LIMIT, "JPEG XL: %ux%u is more than %u pixels", info.w, info.h, pixels);
+		return err_fail(ERR_PIXELS, "JPEG XL: %ux%u is more than %u pixels", info.w, info.h, pixels);
 	for (uint32_t i = 0; i < info.extra; i++)
 		if (j->extra(j->decoder, i, &extra) == SUCCESS && extra.type == BLACK)
 			return err_fail(ERR_NOTSUP, "JPEG XL: CMYK is not read; convert it to PNG or JPEG");

@@ -67,12 +67,13 @@ static void
 parse_codec(struct pworker *p, const char *option, char *text)
 {
 	struct buf *rules = &p->learn.mults;
-	char *name = strrchr(text, '=');
+	char *is = strrchr(text, '=');
 	enum codec c;
 
-	if (strpbrk(text, ";\n") != NULL || !codec_find(name != NULL ? name + 1 : text, &c))
-		front_wrong("%s: '%.64s' is none of " CODEC_NAMES ", or PATTERN= with one of them", option, text);
-	if (buf_put_fmt(rules, "%scodec:%s%s", rules->n > 0 ? ";" : "", name != NULL ? "" : "*=", text) < 0)
+	if (strpbrk(text, ";\n") != NULL || !codec_find(is != NULL ? is + 1 : text, &c))
+		front_wrong("%s: '%.64s' is not CODEC or PATTERN=CODEC; codecs are " CODEC_NAMES, option, text);
+	if (buf_put_fmt(rules, "%scodec:%.*s=%s", rules->n > 0 ? ";" : "", is != NULL ? (int)(is - text) : 1,
+	    is != NULL ? text : "*", codec_name(c)) < 0)
 		front_die(option, ERR_NOMEM);
 	if (rules->n >= HELLO_MULTS)
 		front_wrong("%s: the rules are more than %d bytes", option, HELLO_MULTS - 1);

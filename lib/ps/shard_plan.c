@@ -299,12 +299,14 @@ shard_plan_free(struct shard_plan *p)
 bool
 shard_plan_coded(const char *mults)
 {
-	const char *at = mults != NULL ? strstr(mults, CODEC_RULE) : NULL;
+	for (const char *at = mults; at != NULL && *at != 0; at += *at == ';') {
+		size_t n = strcspn(at, ";");
 
-	/* A pattern of another rule may contain the word. */
-	while (at != NULL && at > mults && at[-1] != ';')
-		at = strstr(at + 1, CODEC_RULE);
-	return at != NULL;
+		if (strncmp(at, CODEC_RULE, strlen(CODEC_RULE)) == 0 && (n < 4 || memcmp(at + n - 4, "=f32", 4) != 0))
+			return true;
+		at += n;
+	}
+	return false;
 }
 
 size_t

@@ -92,7 +92,7 @@ int	 shard_plan_new(const struct graph *g, uint32_t nservers, uint32_t bytes, co
     const struct opt_hyper *h,
 	     struct shard_plan **p);
 void	 shard_plan_free(struct shard_plan *p);	/* NULL does nothing */
-/* Whether rules (NULL: none) set codecs, so that workers need residuals. */
+/* Whether rules (NULL: none) set codecs that round, so that workers need residuals. */
 bool	 shard_plan_coded(const char *mults);
 /* The bytes of a slice's gradient or weights in a message. */
 size_t	 shard_plan_bytes(const struct shard_plan_slice *s);

@@ -268,7 +268,7 @@ run_epoch(struct train *t, uint64_t n)
 	set_means(t, &ev, &t->epoch);
 	set_elapsed(t, &m, &ev);
 	train_tell(t, &ev);
-	if ((e = worker_read(t->wk)) < 0 || (e = train_check_weights(t, NULL, NULL)) < 0 ||
+	if ((e = worker_read(t->wk)) < 0 || (e = train_check_weights(t, t->w, NULL, NULL)) < 0 ||
 	    (e = worker_epoch(t->wk, n + 1)) < 0)
 		return e;
 	t->epoch = (struct train_sums){ 0 };

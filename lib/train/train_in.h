@@ -119,7 +119,7 @@ int	train_bad_gradient(struct train *t, const struct batch *b, const struct engi
  * NULL.  The loss does not show all: a ReLU may turn NaN into 0.  Returns 0, or ERR_FORMAT with a line that names step
  * and arrays.
  */
-int	train_check_weights(const struct train *t, const float *state, const float *average);
+int	train_check_weights(const struct train *t, const float *w, const float *state, const float *average);
 int	train_check_array(const struct train *t, uint32_t a);	/* one array of w, after worker_need() */
 /*
  * After a validation: remembers the best accuracy, or minus the loss without one.  Returns 0, ERR_STOP if patience has

@@ -67,12 +67,12 @@ train_check_array(const struct train *t, uint32_t a)
 }
 
 int
-train_check_weights(const struct train *t, const float *state, const float *average)
+train_check_weights(const struct train *t, const float *w, const float *state, const float *average)
 {
 	const struct graph *g = t->graph;
 	int e;
 
-	if ((e = check_arrays(t, "weights", g->w, g->nw, t->w, 1)) < 0 ||
+	if ((e = check_arrays(t, "weights", g->w, g->nw, w, 1)) < 0 ||
 	    (e = check_arrays(t, "running statistics", g->aux, g->naux, t->aux, 1)) < 0)
 		return e;
 	if (state != NULL && (e = check_arrays(t, "numbers of the optimizer", g->w, g->nw, state,

@@ -98,7 +98,7 @@ train_save(struct train *t, enum checkpoint_kind kind, const struct train_sums *
 	memcpy(aux, t->aux, t->graph->A * sizeof(*aux));
 	if ((e = worker_exact(t->wk, w)) < 0 || (e = worker_pull_state(t->wk, state)) < 0 ||
 	    (average != NULL && (e = worker_average(t->wk, average, &t->averaged)) < 0) ||
-	    (e = train_check_weights(t, state, average)) < 0 || (e = put_batch(t, &batch)) < 0 ||
+	    (e = train_check_weights(t, w, state, average)) < 0 || (e = put_batch(t, &batch)) < 0 ||
 	    (e = preprocess_put(&images, &text)) < 0) {
 		buf_free(&batch);
 		buf_free(&text);

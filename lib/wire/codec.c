@@ -14,16 +14,22 @@ union f32 {
 	uint32_t u;
 };
 
+static const char *const codec_names[CODECS] = { "f32", "bf16", "fp16" };
+
+const char *
+codec_name(enum codec c)
+{
+	return codec_names[c];
+}
+
 bool
 codec_find(const char *name, enum codec *c)
 {
-	static const struct { const char *name; enum codec c; } all[] = {
-		{ "f32", CODEC_F32 }, { "bf16", CODEC_BF16 }, { "fp16", CODEC_FP16 }, { "f16", CODEC_FP16 },
-	};
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		if (strcmp(name, all[i].name) == 0) {
-			*c = all[i].c;
+	if (strcmp(name, "f16") == 0)
+		name = codec_names[CODEC_FP16];
+	for (int i = 0; i < CODECS; i++)
+		if (strcmp(name, codec_names[i]) == 0) {
+			*c = (enum codec)i;
 			return true;
 		}
 	return false;
@@ -143,10 +149,13 @@ codec_encode(enum codec c, const float *v, const float *before, float *after, si
 		encode_halves(c == CODEC_BF16, v, before, after, n, to);
 		return;
 	}
-	if (n > 0)
-		memcpy(to, v, n * sizeof(*v));
-	for (size_t i = 0; after != NULL && i < n; i++)
-		after[i] = 0;
+	for (size_t i = 0; i < n; i++) {
+		float x = before != NULL ? v[i] + before[i] : v[i];
+
+		memcpy((uint8_t *)to + i * sizeof(x), &x, sizeof(x));
+		if (after != NULL)
+			after[i] = 0;
+	}
 }
 
 void

@@ -62,10 +62,10 @@ enum msg_type {
 #define MSG_EMPTY	2u	/* WELCOME: no weights yet.  PUSH: no samples in this step, no payload.  SHM: no */
 #define MSG_LAST	4u	/* WEIGHTS: the job ends after this step.  HELLO: the worker only says goodbye */
 #define MSG_AVERAGE_OF	8u	/* the slice's average, over `samples` weights */
+#define MSG_MARK	16u	/* PUSH: the weights after this step join the average (net/optim/average.h) */
 /* WELCOME: the server is restarted if it dies, with all that it has answered.  HELLO: the worker is */
 #define MSG_KEPT	32u
-#define MSG_EXACT	64u	/* the slice's weights as f32, although they have a codec */
-#define MSG_MARK	16u	/* PUSH: the weights after this step become part of the average (net/optim/average.h) */
+#define MSG_EXACT	64u	/* PULL, STATE: the slice's weights as f32, although they have a codec */
 
 #define MSG_NOBODY	UINT32_MAX	/* WAIT: no worker, or no server */
 

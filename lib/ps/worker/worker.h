@@ -129,7 +129,10 @@ int	 worker_pull_state(struct worker *wk, float *state);
  * and for frozen arrays, it is the weights.
  */
 int	 worker_average(struct worker *wk, float *to, uint32_t *n);
-/* Copies w to weights [P], after worker_read(), but as the servers have it: codecs do not round it. */
+/*
+ * Copies w to weights [P], after worker_read(), but as the servers have it: codecs do not round it.
+ * Of a job that is not synchronous slices with a codec are the newest.
+ */
 int	 worker_exact(struct worker *wk, float *weights);
 /* Makes w and aux those of the current step, after worker_ready(). */
 int	 worker_read(struct worker *wk);

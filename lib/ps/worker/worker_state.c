@@ -341,7 +341,7 @@ push_slice(struct worker_state *b, uint32_t i, const float *base)
 	struct msg m = { .type = MSG_PUSH, .step = b->step, .samples = b->n, .rate = b->rate, .lasting = true };
 
 	if (b->part[i].coded != NULL)
-		encode_gradient(b, i, base + s->first);
+		encode_gradient(b, i, b->n > 0 ? base + s->first : NULL);
 	if (b->n > 0) {
 		m.len = (uint32_t)shard_plan_bytes(s);
 		m.payload = b->part[i].coded != NULL ? (const void *)b->part[i].coded : base + s->first;

@@ -48,7 +48,8 @@ struct worker_state {
 	struct worker_left *left;	/* NULL: no codecs */
 	struct worker_left *own_left;	/* the same if nothing outlives the worker, else NULL */
 	struct memory	 own_memory;	/* of own_left */
-	uint32_t	 ncoded, uncoded;	/* slices with a codec; those whose residuals lack in this step */
+	uint32_t	 ncoded;	/* slices with a codec */
+	uint32_t	 uncoded;	/* those whose residuals are not stored yet in this step */
 	uint8_t		*coded;		/* the memory of part.coded */
 	/* MSG_STATE_OF, MSG_AVERAGE_OF or MSG_EXACT: what was requested last; and where it goes */
 	uint16_t	 wants;

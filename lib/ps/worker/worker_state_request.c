@@ -37,7 +37,7 @@ worker_state_total(const struct worker_state *b, double *v, uint32_t n)
 		memcpy(v, b->sum, n * sizeof(double));
 }
 
-/* Requests of slice i what is wanted. */
+/* Requests what `wants` says from the owner of slice i. */
 static void
 pull_asked(struct worker_state *b, uint32_t i)
 {

@@ -3,12 +3,14 @@
 #include "front.h"
 
 #include "base/err.h"
+#include "net/weights.h"
 #include "record/recimg.h"
 #include "record/recs.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define SCANNED	16384u	/* most records whose labels are read */
 
@@ -47,32 +49,63 @@ asks_for_targets(const struct pworker *p)
 	return asks;
 }
 
-/* Sets as many outputs as the records have names of classes, if the net has another number of its own. */
+/* The classes of the weights to resume from; 0 without these, or if they come from a pipe or do not tell. */
+static uint32_t
+read_resumed_classes(const struct pworker *p)
+{
+	const char *path = p->train.resume;
+	struct graph *g = NULL;
+	struct stat st;
+	uint32_t n;
+	int e;
+
+	if (path == NULL || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	if ((e = weights_read_graph(path, &g)) < 0)
+		front_die(NULL, e);
+	n = g != NULL ? g->classes : 0;
+	graph_free(g);
+	return n;
+}
+
+static uint32_t
+count_names(const struct recs *r)
+{
+	struct names names = { 0 };
+	uint32_t n;
+	int e;
+
+	if (r == NULL || r->classes == NULL)
+		return 0;
+	if ((e = r->classes(r, &names)) < 0)
+		front_die(NULL, e);
+	n = (uint32_t)names.n;
+	names_free(&names);
+	return n;
+}
+
+/*
+ * Sets as many outputs as the weights to resume from have, or else as there are names of classes beside the records, if
+ * the net has another number of its own.
+ */
 static void
 choose_classes(struct pworker *p)
 {
-	const struct recs *r = p->train.data.recs;
+	uint32_t resumed = read_resumed_classes(p), n = resumed > 0 ? resumed : count_names(p->train.data.recs);
 	struct graph *own, *g = NULL;
-	struct names names = { 0 };
-	int e;
 
-	if (r == NULL || r->classes == NULL || p->train.data.label_at > 0)
+	if (n == 0 || p->train.data.label_at > 0 ||
+	    script_run(p->net, p->c, p->h, p->w, 0, p->option, p->noption, &own) < 0)
 		return;
-	if ((e = r->classes(r, &names)) < 0)
-		front_die(NULL, e);
-	if (names.n > 0 && script_run(p->net, p->c, p->h, p->w, 0, p->option, p->noption, &own) == 0) {
-		/* A net whose script sets the number keeps it. */
-		if (names.n != own->classes && script_run(p->net, p->c, p->h, p->w, (uint32_t)names.n, p->option,
-		    p->noption, &g) == 0) {
-			p->classes = (uint32_t)names.n;
-			if (p->train.ps.rank == 0)
-				front_say("%s: has %zu classes, and so has the net; --classes %u is the net's own",
-				    r->path, names.n, own->classes);
-		}
-		graph_free(g);
-		graph_free(own);
+	/* A net whose script sets the number keeps it. */
+	if (n != own->classes && script_run(p->net, p->c, p->h, p->w, n, p->option, p->noption, &g) == 0) {
+		p->classes = n;
+		if (p->train.ps.rank == 0 && resumed == 0)
+			front_say("%s: there are names of %u classes, so the net has as many; --classes %u is "
+			    "the net's own", p->train.data.path, n, own->classes);
 	}
-	names_free(&names);
+	graph_free(g);
+	graph_free(own);
 }
 
 void

@@ -151,8 +151,8 @@ pworker_open_classes(struct pworker *p, const char *weights, const struct graph 
 	keep_names(k, file.n > 0 || data.n > g->classes ? &file : &data);
 	if (p->mode == WORKER_EVAL && t->data.path != NULL && t->data.label_at == 0 && graph_targets(g) == 0 &&
 	    data.n == 0 && k->names.n > 0)
-		front_say("%s: has no names of classes, so label 0 counts as %s; .labels beside records has them",
-		    t->data.path, k->names.p[0]);
+		front_say("%s: has no names of classes, so label 0 counts as %s; pack them with names, or copy their "
+		    ".labels file", t->data.path, k->names.p[0]);
 	if (p->mode == WORKER_PREDICT)
 		k->foreign = data.n > 0 && k->names.n > 0 && !are_known(&data, &k->names, &unknown);
 	if (p->mode != WORKER_STATISTICS && !k->foreign && graph_targets(g) == 0) {

@@ -6,8 +6,10 @@
  * Lanczos has three lobes, area is the exact mean, nearest takes the pixel at the centre.  Pixels beyond an edge do
  * not count.
  *
- * Results are the same on every machine; those of bilinear, cubic and Lanczos equal Pillow's if the whole image is
- * resized in proportion.  A flat image stays flat.  Weights are kept from call to call, because sizes recur.
+ * Results are the same on every machine.  Those of bilinear, cubic and Lanczos equal Pillow's if the whole image is
+ * resized in proportion, and Pillow is older than 13 or the image at most twice as tall as wide: Pillow 13 resizes
+ * taller ones first downwards, and rounds between.  A flat image stays flat.  Weights are kept from call to call,
+ * because sizes recur.
  */
 #ifndef IMAGE_RESIZE_H
 #define IMAGE_RESIZE_H

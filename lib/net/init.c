@@ -61,6 +61,24 @@ parse_rule(const char *text, const struct rule **rule, double *x)
 	return err_fail(ERR_FORMAT, "'%.64s' is not uniform:A, normal:SIGMA, xavier:MAGNITUDE or msra", text);
 }
 
+/* Refuses a PATTERN=RULE that matches no array. */
+static int
+check_patterns(const struct graph *g, const char *text)
+{
+	char pattern[2 * GRAPH_NAME];
+
+	for (const char *at = strchr(text, ','); at != NULL; at = strchr(at + 1, ',')) {
+		uint32_t i = 0;
+
+		snprintf(pattern, sizeof(pattern), "%.*s", (int)strcspn(at + 1, "="), at + 1);
+		while (i < g->nw && fnmatch(pattern, g->w[i].name, 0) != 0)
+			i++;
+		if (i == g->nw)
+			return err_fail(ERR_ARG, "--init: '%.64s' is the name of no array of the net", pattern);
+	}
+	return 0;
+}
+
 /*
  * The rule of the array of this name: that of the last PATTERN=RULE which matches, else the first.  Without a name all
  * rules are checked.
@@ -142,8 +160,10 @@ init_weights(const struct graph *g, const char *rule, uint64_t seed, float *w, f
 {
 	const struct rule *r;
 	double x;
-	int e;
+	int e = init_check(rule);
 
+	if (e < 0 || (e = check_patterns(g, rule)) < 0)
+		return e;
 	for (uint32_t i = 0; i < g->nw; i++) {
 		const struct graph_array *a = &g->w[i];
 

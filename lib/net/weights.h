@@ -50,6 +50,12 @@ int	 weights_save(const char *path, const struct graph *g, const float *w, const
 int	 weights_load(const char *path, const struct graph *want, struct weights *f);
 
 /*
+ * Reads the graph in a file's metadata, which the caller frees; *g is NULL if there is none.  Returns 0, ERR_SYS,
+ * ERR_SHORT, ERR_LIMIT, ERR_NOMEM or ERR_FORMAT.
+ */
+int	 weights_read_graph(const char *path, struct graph **g);
+
+/*
  * Whether x is a float tensor of the array's shape.  Trailing dimensions of 1 do not count: a full
  * layer fits a 1x1 convolution.
  */

@@ -7,6 +7,16 @@
 #include <stdlib.h>
 
 static int
+parse_graph(const char *text, struct graph **g)
+{
+	int e = graph_parse(text, strlen(text), g);
+
+	if (e < 0)
+		err_within("its graph");
+	return e;
+}
+
+static int
 take_metas(const struct tensors *t, struct weights *out)
 {
 	for (uint32_t i = 0; i < t->nmeta; i++) {
@@ -15,10 +25,8 @@ take_metas(const struct tensors *t, struct weights *out)
 		int e;
 
 		if (strcmp(t->meta[i].key, WEIGHTS_GRAPH) == 0) {
-			if ((e = graph_parse(value, strlen(value), &out->graph)) < 0) {
-				err_within("its graph");
+			if ((e = parse_graph(value, &out->graph)) < 0)
 				return e;
-			}
 			continue;
 		}
 		if (strcmp(t->meta[i].key, WEIGHTS_OPTIMIZER) == 0) {
@@ -35,6 +43,22 @@ take_metas(const struct tensors *t, struct weights *out)
 			return err_nomem();
 	}
 	return 0;
+}
+
+int
+weights_read_graph(const char *path, struct graph **g)
+{
+	struct tensors t;
+	const char *text;
+	int e = tensors_open(&t, path);
+
+	*g = NULL;
+	if (e < 0)
+		return e;
+	if ((text = tensors_meta(&t, WEIGHTS_GRAPH)) != NULL && (e = parse_graph(text, g)) < 0)
+		err_within("%s", path);
+	tensors_close(&t);
+	return e;
 }
 
 static const struct tensor *

@@ -210,8 +210,9 @@ hello_same(const struct hello *here, const struct hello *there)
 	format_values(there, b);
 	for (unsigned k = 0; k < KEYS; k++)
 		if (strcmp(a[k], b[k]) != 0)
-			return err_fail(ERR_ARG, "%s is %s here and %s there", k == HASH ? "the net's hash" : name[k],
-			    a[k], b[k]);
+			return err_fail(ERR_ARG, "%s is %s here and %s there%s", k == HASH ? "the net's hash" : name[k],
+			    a[k], b[k], k == HASH ?
+			    "; give all workers the same --classes, --shape and options of the net" : "");
 	return 0;
 }
 

@@ -34,7 +34,7 @@ is "$(score)" "8	1.000000" "the others count"
 cp some.rec plain.rec
 status 0 "records without names have the numbers of the weights" pworker --eval "$w" --data plain.rec
 is "$(score)" "16	0.000000" "as numbers, these two classes are the first two"
-is "$(cat err)" "pworker: plain.rec: has no names of classes, so label 0 counts as ant; .labels beside records has them" \
+is "$(cat err)" "pworker: plain.rec: has no names of classes, so label 0 counts as ant; pack them with names, or copy their .labels file" \
 	"and pworker says so"
 status 0 "so do records in a pipe" pworker --eval "$w" --data - <some.rec
 like err "^pworker: -: has no names of classes, so label 0 counts as ant;" "and pworker says so"

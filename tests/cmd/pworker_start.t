@@ -26,12 +26,18 @@ pworker --net googlenet --data small.rec --batch 20 --steps 4 >out 2>err
 is "$(awk -F'\t' '$5 == "step" && $9 < 2.6' out | wc -l)" 4 "the loss of googlenet stays near that of equal probabilities"
 status 0 "vgg trains with --net and --data" pworker --net vgg --width 64 --data small.rec --batch 10 --steps 4 --save v
 is "$(awk -F'\t' '$5 == "step" && $9 < 2.6' out | wc -l)" 4 "the loss of vgg stays near that of equal probabilities"
-is "$(grep classes err)" "pworker: small.rec: has 10 classes, and so has the net; --classes 1000 is the net's own" \
+is "$(grep classes err)" "pworker: small.rec: there are names of 10 classes, so the net has as many; --classes 1000 is the net's own" \
 	"the net has the classes of the records, and pworker says so"
 is "$(grep images err)" "pworker: small.rec: images are 32x32, so samples are 3x32x32; --shape 3x224x224 is the net's own" \
 	"pworker says which shape it chose"
 status 0 "the same options resume" pworker --net vgg --width 64 --data small.rec --batch 10 --steps 5 \
 	--resume "$(echo v-*.safetensors)"
+cp small.rec nameless.rec && cp small.idx nameless.idx 2>/dev/null
+status 0 "records without names resume with the classes of the weights" pworker --net vgg --width 64 --data nameless.rec \
+	--batch 10 --steps 5 --resume "$(echo v-*.safetensors)"
+status 2 "a pattern of --init that matches nothing is refused" pworker --net lenet --data small.rec --batch 10 --steps 1 \
+	--init 'msra,fx*=normal:0.1'
+like err "^pworker: --init: 'fx\*' is the name of no array of the net$" "the line names the pattern"
 status 0 "--classes takes precedence" pworker --net lenet --classes 30 --data small.rec --batch 10 --steps 1
 is "$(grep classes err)" "" "and nothing is said about classes"
 status 0 "a net that does not accept 32x32" pworker --net alexnet --data small.rec --batch 10 --steps 1

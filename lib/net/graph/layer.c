@@ -425,8 +425,10 @@ set_default(lua_State *L, struct graph_defaults *d, const char *key)
 	} else if (strcmp(key, "init") == 0) {
 		const char *rule = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
 
-		if (lua_rawlen(L, -1) >= GRAPH_INIT || init_check(rule) < 0)
+		if (init_check(rule) < 0)
 			luaL_error(L, "defaults: init is a rule such as msra, not '%s'", describe_value(L));
+		if (strlen(rule) >= GRAPH_INIT)
+			luaL_error(L, "defaults: init has more than %d bytes", GRAPH_INIT - 1);
 		snprintf(d->init, sizeof(d->init), "%s", rule);
 	} else {
 		luaL_error(L, "defaults: '%s' is none of init, lr, mean and std", key);

@@ -248,13 +248,11 @@ check_names(const struct merge *m)
 {
 	const struct tensor **sorted = NULL;
 	int e = tensors_sort(&m->out, &sorted);
-	char line[160];
 
 	free(sorted);
 	if (e != ERR_FORMAT)
 		return e;
-	snprintf(line, sizeof(line), "%s", err_line());
-	return err_fail(e, "%s; %s", line, m->o->share == NULL && m->o->n > 1 ?
+	return err_fail(e, "%s; %s", err_line(), m->o->share == NULL && m->o->n > 1 && m->o->rename == NULL ?
 	    "give each file once" : "--rename gives each a name of its own, --drop leaves one out");
 }
 

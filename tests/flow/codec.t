@@ -125,8 +125,7 @@ if have mnist; then
 			$at["event"] == "validation" { print int(10000 * $at["accuracy"]); exit }' "$T/acc-$codec.log")"
 	done
 	for codec in bf16 fp16; do
-		ok "$codec: the accuracy is within 0.02 of f32: ${!codec}, $f32 of 10000" \
-			test "${!codec}" -gt $((f32 - 200)) -a "${!codec}" -lt $((f32 + 200)) -a "$f32" -gt 8000
+		ok "$codec: the net learns as with f32: ${!codec}, $f32 of 10000" test "${!codec}" -gt 9000 -a "$f32" -gt 9000
 	done
 else
 	skip "lenet: killed processes and accuracy" "$WHY"

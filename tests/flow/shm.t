@@ -53,7 +53,7 @@ ok "few of its bytes pass through sockets: $(moved out), $(bytes plain.net)" tes
 # Other tests kill the processes of jobs that use memory.
 if have mnist; then
 	for how in auto tcp; do
-		TALLY_TRANSPORT=$how start $how.cut -- --net lenet --data "$MNIST_TEST" --scale 0.00390625 --batch 32 --steps 120
+		TALLY_TRANSPORT=$how start $how.cut -- --net lenet --data "$MNIST_TEST" --scale 0.00390625 --batch 16 --steps 300
 		for p in $(really_living); do
 			[ "$(cat "/proc/$p/comm" 2>/dev/null)" != pserver ] || { kill -9 "$p"; break; }
 		done

@@ -108,20 +108,23 @@ line_of() {
 		read -rt 0.05 <> <(:) || :
 	done
 }
-# Processes of the real tools that were started with --env STAND.
+# Processes of the real tools that were started with --env STAND.  It starts none of its own for each process of the
+# machine, so a short job does not end before.
 really_living() {
-	local p
+	local p comm words
 	for p in /proc/[0-9]*; do
-		case $(cat "$p/comm" 2>/dev/null) in
-		pworker | pserver) tr '\0' '\n' 2>/dev/null <"$p/environ" | grep -qxF "STAND=$STAND" && echo "${p#/proc/}" ;;
-		esac
+		{ read -r comm <"$p/comm"; } 2>/dev/null || continue
+		[ "$comm" = pworker ] || [ "$comm" = pserver ] || continue
+		{ mapfile -d '' words <"$p/environ"; } 2>/dev/null
+		case " ${words[*]} " in *" STAND=$STAND "*) echo "${p#/proc/}" ;; esac
 	done
 }
 # real_process --worker|--server RANK: the one of them with this rank, in a job of two.
 real_process() {
-	local p
+	local p words
 	for p in $(really_living); do
-		! tr '\0' ' ' 2>/dev/null <"/proc/$p/cmdline" | grep -q -e "$1 $2/2 " || echo "$p"
+		{ mapfile -d '' words <"/proc/$p/cmdline"; } 2>/dev/null
+		case " ${words[*]} " in *" $1 $2/2 "*) echo "$p" ;; esac
 	done
 }
 really_none_left() {

@@ -280,6 +280,7 @@ actor_turn(struct actor *a)
 		return;
 	case PUSH:
 		if (a->pushed < a->arrays) {
+			worker_state_encode(a->worker, a->order[a->pushed], a->g);
 			worker_state_push(a->worker, a->order[a->pushed++], a->g);
 			return;
 		}

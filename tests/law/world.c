@@ -176,13 +176,7 @@ restart_server(struct host *h)
 	struct world *x = h->world;
 	unsigned s = x->W + h->index;
 
-	server_state_free(h->server);
-	if (h->left != NULL)
-		memcpy(h->memory.base, h->left, h->memory.size);
-	free(h->left);
-	h->left = NULL;
-	h->dies_at = 0;
-	start_server(h);
+	/* What was sent has its bytes, and those of the rest end with the server. */
 	for (uint32_t w = 0; w < x->W; w++) {
 		size_t sent = pair_queued(x->net, s, w);
 
@@ -191,6 +185,13 @@ restart_server(struct host *h)
 		x->actor[w].broken[h->index] = true;
 		x->actor[w].hailing[h->index] = false;
 	}
+	server_state_free(h->server);
+	if (h->left != NULL)
+		memcpy(h->memory.base, h->left, h->memory.size);
+	free(h->left);
+	h->left = NULL;
+	h->dies_at = 0;
+	start_server(h);
 	x->killed++;
 }
 

@@ -39,6 +39,7 @@ net(void)
 }
 
 static uint16_t hello_flags;
+static const char *hello_mults = "";
 
 static int
 hello(struct server_state *s, uint32_t w, uint64_t incarnation, const char *tally, uint32_t slack)
@@ -51,6 +52,7 @@ hello(struct server_state *s, uint32_t w, uint64_t incarnation, const char *tall
 	int e;
 
 	snprintf(h.tally, sizeof(h.tally), "%s", tally);
+	snprintf(h.mults, sizeof(h.mults), "%s", hello_mults);
 	hello_text(&h, g, &b);
 	m.len = (uint32_t)b.n;
 	m.payload = b.p;
@@ -371,9 +373,55 @@ test_norms(void)
 	server_state_free(s);
 }
 
+/* Pushes step `step` of slice 0 from both workers, with gradients of ones in the bytes of bf16. */
+static void
+push_ones(struct server_state *s, uint64_t step)
+{
+	uint16_t one[8];
+
+	for (int i = 0; i < 8; i++)
+		one[i] = 0x3f80;
+	for (uint32_t w = 0; w < 2; w++) {
+		struct msg m = push(w, step, 0, NULL);
+
+		m.len = sizeof(one);
+		m.payload = one;
+		(w == 0 ? tell(s, m) : server_state_take(s, &m));
+	}
+}
+
+static void
+test_codec(void)
+{
+	struct server_state *s;
+	const void *sent;
+
+	hello_mults = "codec:*=bf16";
+	s = begun(STALE_SYNC);
+	push_ones(s, 0);
+	ok(n == 2 && out[0].type == MSG_WEIGHTS && out[0].len == 16 && to[0] != to[1], "both workers get weights as bf16");
+	ok(out[0].payload == out[1].payload && out[0].lasting && out[1].lasting,
+	    "they are encoded once, and queued by reference");
+	is(((const uint16_t *)out[0].payload)[7], 0xbe80, "each is a quarter less after one step of rate 0.5");
+	sent = out[0].payload;
+	push_ones(s, 1);
+	ok(n == 2 && out[0].payload == out[1].payload && out[0].payload != sent, "the next update has other bytes");
+	is(((const uint16_t *)sent)[7], 0xbe80, "those of the update before stay for as long as a worker may need them");
+	push_ones(s, 2);
+	is(((const uint16_t *)out[0].payload)[7], 0xbf40, "each update is encoded anew");
+	server_state_free(s);
+	s = begun(STALE_ASYNC);
+	push_ones(s, 0);
+	ok(n == 2 && !out[0].lasting && !out[1].lasting && ((const uint16_t *)out[1].payload)[0] == 0xbf00,
+	    "in an asynchronous job they are copied, as other workers' pushes change them");
+	server_state_free(s);
+	hello_mults = "";
+}
+
 int
 main(void)
 {
+	test_codec();
 	test_norms();
 	test_hello();
 	test_late();

@@ -7,25 +7,37 @@
 int
 server_answer_init(struct server_state *s)
 {
-	size_t most = 0;
-
 	for (uint32_t i = 0; i < s->shard.plan->n; i++) {
-		const struct shard_plan_slice *at = &s->shard.plan->slice[i];
+		struct slice *sl = &s->shard.slice[i];
+		size_t bytes = shard_plan_bytes(&s->shard.plan->slice[i]);
 
-		if (shard_mine(&s->shard, i) && at->codec != CODEC_F32 && shard_plan_bytes(at) > most)
-			most = shard_plan_bytes(at);
-	}
-	if (most > 0 && (s->coded = malloc(most)) == NULL) {
-		shard_free(&s->shard);
-		return err_nomem();
+		if (!shard_mine(&s->shard, i) || sl->at->codec == CODEC_F32)
+			continue;
+		if ((sl->coded[0] = malloc(2 * bytes + 1)) == NULL) {
+			shard_free(&s->shard);
+			return err_nomem();
+		}
+		sl->coded[1] = sl->coded[0] + bytes;
 	}
 	return 0;
+}
+
+/* The weights of a half as they are sent, which all workers get; they are encoded for the first one. */
+static const void *
+find_coded(struct slice *sl, unsigned half)
+{
+	if (sl->coded[0] == NULL)
+		return sl->w[half];
+	if (!sl->encoded[half])
+		codec_encode(sl->at->codec, sl->w[half], NULL, NULL, sl->at->count, sl->coded[half]);
+	sl->encoded[half] = true;
+	return sl->coded[half];
 }
 
 static void
 send_weights(struct server_state *s, uint32_t i, uint32_t w, bool before)
 {
-	const struct slice *sl = &s->shard.slice[i];
+	struct slice *sl = &s->shard.slice[i];
 	const struct shard_head *head = s->shard.head;
 	struct msg m = { .type = MSG_WEIGHTS, .slice = i, .step = slice_step(sl, w) - before,
 	    .samples = s->hello.slack == STALE_SYNC ? 0 : (uint32_t)sl->updates };
@@ -34,16 +46,12 @@ send_weights(struct server_state *s, uint32_t i, uint32_t w, bool before)
 	    head->last > 0 && m.step >= head->last : head->stop))
 		m.flags = MSG_LAST;
 	m.len = (uint32_t)shard_plan_bytes(sl->at);
-	m.payload = sl->w[before ? !sl->half : sl->half];
-	if (sl->at->codec != CODEC_F32) {
-		codec_encode(sl->at->codec, m.payload, NULL, NULL, sl->at->count, s->coded);
-		m.payload = s->coded;
-	}
+	m.payload = find_coded(sl, before ? !sl->half : sl->half);
 	/*
 	 * This half is written again two steps later, which needs a push of this worker after it has these weights.
-	 * Other answers are copied: the next update of any worker, or the next answer, may change them.
+	 * Other answers are copied: the next update of any worker may change them.
 	 */
-	m.lasting = s->hello.slack == STALE_SYNC && !before && sl->at->codec == CODEC_F32;
+	m.lasting = s->hello.slack == STALE_SYNC && !before;
 	server_state_emit(s, w, m);
 }
 

@@ -66,7 +66,6 @@ server_state_free(struct server_state *s)
 	memory_close(&s->own);
 	total_free(&s->total);
 	free(s->peer);
-	free(s->coded);
 	free(s);
 }
 

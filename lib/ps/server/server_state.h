@@ -23,9 +23,10 @@
  *	BYE	answered by BYE; nobody waits for the worker any more
  *
  * Every message names incarnation, worker, step and slice.  A repeated message changes nothing.  Memory is three times
- * the server's shard of the weights, twice the optimizer's state and the average, and the gradients that arrive before
- * their turn; no message makes it allocate more.  For each slice a worker has at most one answer of a kind outstanding,
- * however often it asks.  An answer for which there is no room is one bit (slice.due), not a message.
+ * the server's shard of the weights, twice the optimizer's state and the average, weights with a codec twice as they
+ * are sent, and the gradients that arrive before their turn; no message makes it allocate more.  For each slice a
+ * worker has at most one answer of a kind outstanding, however often it asks.  An answer for which there is no room is
+ * one bit (slice.due), not a message.
  *
  * The state machine may be given a memory that outlives it (ps/memory.h).  A successor with the same memory has every
  * update, sum and goodbye that was answered, but not the incarnations that were replaced.  Workers greet it and repeat

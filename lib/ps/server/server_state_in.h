@@ -22,7 +22,6 @@ struct server_state {
 	struct shard	shard;		/* plan is NULL before the first hello */
 	struct total	total;
 	struct peer    *peer;		/* [nworkers] */
-	void	       *coded;		/* weights as they are sent, of the largest slice with a codec, or NULL */
 };
 
 void	 server_state_emit(struct server_state *s, uint32_t w, struct msg m);

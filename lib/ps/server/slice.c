@@ -15,48 +15,6 @@ struct slice_part {
 	bool	 here;		/* it has pushed in the open step */
 };
 
-/* The list of buffers that are large enough for count floats; the least of them have room for a pointer. */
-static unsigned
-find_size(size_t count)
-{
-	unsigned i = 1;
-
-	while ((size_t)1 << i < count)
-		i++;
-	return i;
-}
-
-/* The first bytes of a free buffer point to the next one. */
-static float *
-pool_get(struct slice_pool *p, size_t count)
-{
-	unsigned i = find_size(count);
-	void *g = p->spare[i];
-
-	if (g == NULL)
-		return malloc(sizeof(float) << i);
-	memcpy(&p->spare[i], g, sizeof(p->spare[i]));
-	return g;
-}
-
-static void
-pool_put(struct slice_pool *p, float *g, size_t count)
-{
-	unsigned i = find_size(count);
-
-	memcpy(g, &p->spare[i], sizeof(p->spare[i]));
-	p->spare[i] = g;
-}
-
-void
-slice_pool_free(struct slice_pool *p)
-{
-	for (unsigned i = 0; i < SLICE_SIZES; i++)
-		while (p->spare[i] != NULL)
-			free(pool_get(p, (size_t)1 << i));
-	free(p->work);
-}
-
 int
 slice_init(struct slice *s, const struct shard_plan *p, uint32_t i, uint32_t nworkers, uint32_t slack,
 	const struct opt_hyper *hyper, struct slice_pool *pool)
@@ -81,6 +39,7 @@ slice_free(struct slice *s)
 		free(s->part[w].g);
 	free(s->part);
 	free(s->sum);
+	free(s->coded[0]);
 	free(s->due);
 	stale_free(&s->stale);
 }
@@ -168,6 +127,7 @@ begin_half(struct slice *s)
 {
 	unsigned to = memory_other(&s->kept->word);
 
+	s->encoded[to] = false;
 	memory_store(s->memory, &s->kept->record[to].step, SLICE_NONE);
 	return to;
 }
@@ -317,7 +277,7 @@ add_held_gradient(struct slice *s, uint32_t w)
 		s->sum = p->g;
 	} else {
 		opt_add(s->sum, p->g, s->at->count);
-		pool_put(s->pool, p->g, s->at->count);
+		slice_pool_put(s->pool, p->g, s->at->count);
 	}
 	s->samples += p->samples;
 	p->g = NULL;
@@ -333,7 +293,7 @@ slice_update(struct slice *s, const struct norms_scale *k)
 	s->step++;
 	publish_half(s, to, 0, 0);
 	if (s->sum != NULL)
-		pool_put(s->pool, s->sum, s->at->count);
+		slice_pool_put(s->pool, s->sum, s->at->count);
 	s->sum = NULL;
 	s->samples = 0;
 	s->full = s->counted = false;
@@ -382,7 +342,7 @@ slice_reserve(struct slice *s, const struct msg *m)
 	    s->at->codec != CODEC_F32 || m->len != shard_plan_bytes(s->at))
 		return NULL;
 	if (p->g == NULL)
-		p->g = pool_get(s->pool, s->at->count);
+		p->g = slice_pool_get(s->pool, s->at->count);
 	return p->g;
 }
 
@@ -392,7 +352,7 @@ hold_gradient(struct slice *s, const struct msg *m)
 {
 	struct slice_part *p = &s->part[m->worker];
 
-	if (p->g == NULL && (p->g = pool_get(s->pool, s->at->count)) == NULL)
+	if (p->g == NULL && (p->g = slice_pool_get(s->pool, s->at->count)) == NULL)
 		return false;
 	if (m->payload != p->g)
 		codec_decode(s->at->codec, m->payload, s->at->count, p->g);
@@ -404,7 +364,7 @@ static void
 release_buffer(struct slice *s, uint32_t w)
 {
 	if (s->part[w].g != NULL)
-		pool_put(s->pool, s->part[w].g, s->at->count);
+		slice_pool_put(s->pool, s->part[w].g, s->at->count);
 	s->part[w].g = NULL;
 }
 

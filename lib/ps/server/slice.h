@@ -26,16 +26,8 @@
 #include "ps/memory.h"
 #include "ps/stale.h"
 #include "ps/norms.h"
+#include "ps/server/slice_pool.h"
 #include "wire/msg.h"
-
-/* Buffers for gradients and their sums: allocated when first needed, reused, shared by a server's slices. */
-#define SLICE_SIZES	32
-struct slice_pool {
-	void	*spare[SLICE_SIZES];	/* lists of free buffers for up to 1 << i floats */
-	float	*work;		/* for an update of the largest matrix, or NULL */
-};
-
-void	 slice_pool_free(struct slice_pool *p);
 
 /* Answers due to a worker. */
 #define SLICE_W		1u	/* the weights, once the staleness bound allows a step */
@@ -74,6 +66,9 @@ struct slice {
 	float			*w[2];		/* [count] weights or statistics */
 	float			*m[2];		/* [count, states] of the optimizer; NULL for statistics */
 	float			*average[2];	/* [count] of w, or NULL */
+	/* [shard_plan_bytes()] each half as it is sent, or NULL if that is f32 */
+	uint8_t			*coded[2];
+	bool			 encoded[2];	/* coded[] has the weights of its half */
 	unsigned		 half;		/* that is valid */
 	unsigned		 average_half;	/* of the average, which changes less often */
 	float			*sum;		/* [count] of the open step, a buffer of pool; NULL: no samples yet */

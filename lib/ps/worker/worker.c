@@ -226,10 +226,11 @@ worker_mark(struct worker *wk)
 int
 worker_push(struct worker *wk, uint32_t a, const float *g)
 {
-	int e = lock_state(wk);
+	int e;
 
 	assert(wk->device == NULL);
-	if (e < 0)
+	worker_state_encode(wk->state, a, g);	/* without the lock, as messages go on meanwhile */
+	if ((e = lock_state(wk)) < 0)
 		return e;
 	worker_state_push(wk->state, a, g);
 	return unlock_state(wk, 0);

@@ -44,38 +44,6 @@ alloc_norms(struct worker_state *b)
 	return n->has != NULL && n->sum != NULL && n->bytes[0] != NULL && n->bytes[1] != NULL ? 0 : err_nomem();
 }
 
-size_t
-worker_left_size(const char *mults, size_t P)
-{
-	return shard_plan_coded(mults) ? sizeof(struct worker_left) + 2 * P * sizeof(float) : 0;
-}
-
-/* Slices with a codec need residuals, and room for what is sent of a gradient until it is answered. */
-static int
-alloc_coded(struct worker_state *b)
-{
-	size_t size = worker_left_size(b->w->mults, b->graph->P), bytes = 0;
-	const struct shard_plan *p = b->plan;
-
-	if (size == 0)
-		return 0;
-	if ((b->left = b->w->left) == NULL)
-		b->left = b->own_left = calloc(1, size);
-	for (uint32_t i = 0; i < p->n; i++)
-		bytes += p->slice[i].codec != CODEC_F32 ? shard_plan_bytes(&p->slice[i]) : 0;
-	b->coded = malloc(bytes + 1);
-	if (b->left == NULL || b->coded == NULL)
-		return err_nomem();
-	bytes = 0;
-	for (uint32_t i = 0; i < p->n; i++)
-		if (p->slice[i].codec != CODEC_F32) {
-			b->part[i].coded = b->coded + bytes;
-			bytes += shard_plan_bytes(&p->slice[i]);
-			b->ncoded++;
-		}
-	return 0;
-}
-
 static int
 alloc_worker_state(struct worker_state *b)
 {
@@ -90,7 +58,7 @@ alloc_worker_state(struct worker_state *b)
 	if (alloc_norms(b) < 0)
 		return ERR_NOMEM;
 	return b->part != NULL && b->link != NULL && b->pushed != NULL && b->stale != NULL && b->staged != NULL &&
-	    b->stats != NULL ? alloc_coded(b) : err_nomem();
+	    b->stats != NULL ? worker_state_alloc_coded(b) : err_nomem();
 }
 
 int
@@ -312,27 +280,6 @@ worker_state_mark(struct worker_state *b)
 	b->marked = true;
 }
 
-/* Encodes the gradient v of slice i; without samples only the residual goes on to the next step. */
-static void
-encode_gradient(struct worker_state *b, uint32_t i, const float *v)
-{
-	const struct shard_plan_slice *s = &b->plan->slice[i];
-	const struct memory *m = b->own_left != NULL ? &b->own_memory : b->w->memory;
-	const float *before = b->left->residual + b->step % 2 * b->graph->P + s->first;
-	float *after = b->left->step == b->step + 1 ? NULL :
-	    b->left->residual + (b->step + 1) % 2 * b->graph->P + s->first;
-
-	if (b->n > 0)
-		codec_encode(s->codec, v, before, after, s->count, b->part[i].coded);
-	else if (after != NULL && s->count > 0)
-		memcpy(after, before, s->count * sizeof(*after));
-	if (after == NULL)
-		return;
-	memory_stored(m, after, s->count * sizeof(*after));
-	if (--b->uncoded == 0)
-		memory_store(m, &b->left->step, b->step + 1);
-}
-
 /* base: the array that slice i is a range of. */
 static void
 push_slice(struct worker_state *b, uint32_t i, const float *base)
@@ -340,13 +287,12 @@ push_slice(struct worker_state *b, uint32_t i, const float *base)
 	const struct shard_plan_slice *s = &b->plan->slice[i];
 	struct msg m = { .type = MSG_PUSH, .step = b->step, .samples = b->n, .rate = b->rate, .lasting = true };
 
-	if (b->part[i].coded != NULL)
-		encode_gradient(b, i, b->n > 0 ? base + s->first : NULL);
 	if (b->n > 0) {
 		m.len = (uint32_t)shard_plan_bytes(s);
 		m.payload = b->part[i].coded != NULL ? (const void *)b->part[i].coded : base + s->first;
 	} else {
 		m.flags = MSG_EMPTY;
+		worker_state_keep_residual(b, i);
 	}
 	m.flags |= b->marked ? MSG_MARK : 0;
 	b->part[i].waiting = true;

@@ -56,6 +56,11 @@ bool	 worker_state_parted(const struct worker_state *b, uint32_t server);	/* the
 void	 worker_state_begin(struct worker_state *b, const struct worker_first *first, uint64_t step);
 void	 worker_state_step(struct worker_state *b, uint32_t n, float rate);
 void	 worker_state_mark(struct worker_state *b);
+/*
+ * Before worker_state_push() of the same array: encodes the slices that it completes.  It may run at the same time as
+ * calls that send or take messages.
+ */
+void	 worker_state_encode(struct worker_state *b, uint32_t a, const float *g);
 void	 worker_state_push(struct worker_state *b, uint32_t a, const float *g);
 void	 worker_state_finish(struct worker_state *b, const float *stats);
 void	 worker_state_sum(struct worker_state *b, uint32_t phase, const double *v, uint32_t n);

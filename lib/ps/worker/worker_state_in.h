@@ -82,4 +82,9 @@ void	 worker_state_emit_slice(struct worker_state *b, uint32_t i, struct msg m);
 /* Requests the first weights of slice i, which rank 0 sends before. */
 void	 worker_state_start_slice(struct worker_state *b, uint32_t i);
 
+/* worker_state_code.c: room for gradients and residuals of slices with a codec.  Returns 0 or ERR_NOMEM. */
+int	 worker_state_alloc_coded(struct worker_state *b);
+/* In a step without samples the residual of slice i goes on to the next one. */
+void	 worker_state_keep_residual(struct worker_state *b, uint32_t i);
+
 #endif

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define UNREAD	64u	/* suffixes that are counted */
+#define UNREAD	256u	/* suffixes that are counted */
 
 struct run {
 	const struct im2rec	*o;

@@ -1,6 +1,7 @@
 /* suffix - classifies file names by their suffix, in any case. */
 #include "source/suffix.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -48,28 +49,55 @@ suffix_archive(const char *name)
 	return k > 0 ? n - k : 0;
 }
 
+static int
+compare_suffix(const void *suffix, const void *known)
+{
+	return strcasecmp(suffix, *(const char *const *)known);
+}
+
+/*
+ * The endings of image/... in shared-mime-info and in IANA's media types, of the raw files of cameras that LibRaw
+ * reads, and of ImageMagick's formats that are images alone.
+ */
 const char *
 suffix_not_read(const char *name)
 {
-	static const char *const known[] = {
-		".pam", ".pfm", ".jp2", ".j2k", ".j2c", ".jpm", ".jpx", ".jxr", ".tga", ".psd", ".psb", ".xcf", ".ico",
-		".icns", ".cur", ".pcx", ".dds", ".exr", ".hdr", ".qoi", ".ff", ".svg", ".svgz", ".heics", ".avifs",
-		".dng", ".cr2", ".cr3", ".nef", ".arw", ".orf", ".rw2", ".raf", ".srw", ".3fr", ".raw",
+	static const char *const known[] = {	/* sorted */
+		".3ds", ".3fr", ".aai", ".afphoto", ".ag", ".ari", ".art", ".arw", ".astc", ".avci", ".avcs", ".avifs",
+		".avs", ".azv", ".b16", ".bay", ".blp", ".bpg", ".btf", ".btif", ".bufr", ".bw", ".cal", ".cals",
+		".cdr", ".cdt", ".cgm", ".cin", ".cpt", ".cr2", ".cr3", ".crw", ".cs1", ".cur", ".dcm", ".dcr", ".dcs",
+		".dcx", ".dds", ".djv", ".djvu", ".dng", ".dpx", ".drf", ".drle", ".dwg", ".dxf", ".eip", ".emf",
+		".eps", ".epsf", ".epsi", ".ept", ".erf", ".exr", ".farbfeld", ".fbs", ".ff", ".fff", ".fig", ".fit",
+		".fits", ".fl32", ".flif", ".fpx", ".fst", ".fts", ".ftu", ".g3", ".g4", ".gbr", ".gih", ".gpr",
+		".grib", ".hdp", ".hdr", ".heics", ".heifs", ".hej2", ".hrz", ".hsj2", ".icb", ".icns", ".ico", ".ief",
+		".iff", ".iiq", ".ilbm", ".j2c", ".j2k", ".jbg", ".jbig", ".jhc", ".jls", ".jng", ".jp2", ".jpc",
+		".jpf", ".jpg2", ".jpgm", ".jph", ".jphc", ".jpm", ".jpt", ".jpx", ".jxr", ".jxra", ".jxrs", ".jxs",
+		".jxsc", ".jxsi", ".jxss", ".k25", ".kc2", ".kdc", ".kra", ".ktx", ".ktx2", ".lbm", ".lwo", ".lwob",
+		".lws", ".mdi", ".mdp", ".mef", ".miff", ".mmr", ".mng", ".mos", ".mrw", ".mrxs", ".msod", ".msp",
+		".mtv", ".ndpi", ".nef", ".nii", ".nrw", ".ora", ".orf", ".ori", ".otb", ".palm", ".pam", ".pat",
+		".pcd", ".pcds", ".pct", ".pcx", ".pdn", ".pef", ".pfim", ".pfm", ".pgb", ".pgx", ".phm", ".picon",
+		".pict", ".pict1", ".pict2", ".pntg", ".ppmx", ".psb", ".psd", ".psp", ".pspimage", ".pti", ".ptx",
+		".pxn", ".pxr", ".qif", ".qoi", ".qtif", ".raf", ".ras", ".raw", ".rgb", ".rgba", ".rgbe", ".rgf",
+		".rla", ".rlc", ".rle", ".rmf", ".rp", ".rw2", ".rwl", ".rwz", ".s1g", ".s1j", ".s1n", ".sgi", ".sgif",
+		".six", ".sixel", ".sjp", ".sjpg", ".sk", ".sk1", ".spn", ".spng", ".sr2", ".srf", ".srw", ".sti",
+		".sun", ".svg", ".svgz", ".svs", ".tap", ".tfx", ".tga", ".tim", ".tm2", ".tpic", ".uvg", ".uvi",
+		".uvvg", ".uvvi", ".vda", ".vicar", ".viff", ".vips", ".vms", ".vmu", ".vst", ".vtf", ".wbmp", ".wdp",
+		".wmf", ".wpg", ".x3f", ".xbm", ".xcf", ".xif", ".xpm", ".xv", ".xwd", ".xyze", ".yuv",
 	};
-	size_t n = strlen(name);
+	const char *dot = strrchr(name, '.'), *const *at = NULL;
 
-	for (size_t i = 0; i < COUNT(known); i++)
-		if (suffix_is(name, n, known[i]))
-			return known[i];
-	return NULL;
+	if (dot != NULL && dot > name)
+		at = bsearch(dot, known, COUNT(known), sizeof(*known), compare_suffix);
+	return at != NULL ? *at : NULL;
 }
 
 bool
 suffix_is_image(const char *name)
 {
 	static const char *const images[] = {
-		".jpg", ".jpeg", ".jpe", ".jif", ".jfif", ".jfi", ".pjpeg", ".png", ".apng", ".webp", ".bmp", ".dib",
-		".gif", ".tif", ".tiff", ".pnm", ".pbm", ".pgm", ".ppm", ".heic", ".heif", ".hif", ".avif", ".jxl",
+		".jpg", ".jpeg", ".jpe", ".jif", ".jfif", ".jfi", ".pjpeg", ".pjp", ".mpo", ".jps", ".png", ".apng",
+		".webp", ".bmp", ".dib", ".gif", ".tif", ".tiff", ".ptif", ".ptiff", ".pnm", ".pbm", ".pgm", ".ppm",
+		".heic", ".heif", ".hif", ".avif", ".jxl",
 	};
 
 	return match_suffix(name, strlen(name), images, COUNT(images)) > 0 || suffix_not_read(name) != NULL;

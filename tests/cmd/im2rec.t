@@ -104,13 +104,13 @@ like err '^im2rec: kinds/c/y\.hdr: Radiance HDR, which is not read' "im2rec name
 like err '^im2rec: kinds/c/y\.ico: ICO, which is not read' "im2rec names ICO"
 like err '^im2rec: kinds/c/y\.svg: SVG, which is not read' "im2rec names SVG"
 like err '^im2rec: kinds/c/y\.tga: \.tga, which is not read; convert it' "im2rec names a .tga, which has no signature, by its suffix"
-for e in srw 3fr heics avifs j2c jpm psb dds icns cur svgz qoi ff raw TGA; do echo "$e" >"kinds/c/z.$e"; done
+for e in srw 3fr heics avifs j2c jpm psb dds icns cur svgz qoi ff raw TGA pef xpm eps wbmp x3f; do echo "$e" >"kinds/c/z.$e"; done
 cp "$(find images -name '*.png' | head -n 1)" kinds/c/z.apng
-for e in jfi pjpeg; do cp kinds/c/x.jif "kinds/c/z.$e"; done
+for e in jfi pjpeg mpo; do cp kinds/c/x.jif "kinds/c/z.$e"; done
 status 1 "im2rec exits with status 1 for more of them" im2rec -o kinds3.rec kinds
-is "$(grep -c '/z\.[a-zA-Z0-9]*: \.[a-z0-9]*, which is not read' err)" 15 "im2rec names each file of a known suffix that it does not read"
-like err '^im2rec: 21 files are left out whose formats are not read: .*2 \.tga' "im2rec counts them by suffix"
-is "$(im2rec --list kinds3.rec | wc -l)" $((n + 7)) "im2rec reads .apng as PNG, and .jfi and .pjpeg as JPEG"
+is "$(grep -c '/z\.[a-zA-Z0-9]*: \.[a-z0-9]*, which is not read' err)" 20 "im2rec names each file of a known suffix that it does not read"
+like err '^im2rec: 26 files are left out whose formats are not read: .*2 \.tga' "im2rec counts them by suffix"
+is "$(im2rec --list kinds3.rec | wc -l)" $((n + 8)) "im2rec reads .apng as PNG, and .jfi, .pjpeg and .mpo as JPEG"
 rm -f kinds/c/z.*
 is "$(im2rec --list kinds2.rec | wc -l)" $((n + 4)) "im2rec packs the images beside those that it does not read"
 

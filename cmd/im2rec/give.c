@@ -202,6 +202,13 @@ put_labels(struct taring *t, const char *key, const struct imrec *rec)
 	return e == 0 ? put_file(t, name, t->text.p, t->text.n) : e;
 }
 
+int
+im2rec_can_pack_again(const struct imrec *rec)
+{
+	return rec->labels <= IMREC_LABELS ? 0
+	    : err_fail(ERR_ITEM, "has %" PRIu32 " labels, and im2rec packs at most %u", rec->labels, IMREC_LABELS);
+}
+
 /* Adjacent files with the same key are one sample, so that of two records with one id the second has its number too. */
 static int
 tar_one(void *ctx, uint64_t number, const struct imrec *rec)
@@ -213,6 +220,8 @@ tar_one(void *ctx, uint64_t number, const struct imrec *rec)
 
 	if (suffix == NULL)
 		return err_fail(ERR_ITEM, "its image has an unknown format");
+	if ((e = im2rec_can_pack_again(rec)) < 0)
+		return e;
 	if (t->any && rec->id == t->last)
 		snprintf(key, sizeof(key), "%08" PRIu64 "-%" PRIu64, rec->id, number);
 	else

@@ -66,5 +66,7 @@ typedef int im2rec_give(void *ctx, uint64_t number, const struct imrec *rec);
  * that ended the run.
  */
 int	 im2rec_each(const char *path, struct im2rec_watch *watch, im2rec_give *fn, void *ctx);
+/* give.c: returns 0, or ERR_ITEM for a record with more labels than im2rec packs. */
+int	 im2rec_can_pack_again(const struct imrec *rec);
 
 #endif

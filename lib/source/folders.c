@@ -216,9 +216,9 @@ refuse_splits(const struct folders *f)
 		found += p != NULL;
 	}
 	if (found == 0)
-		return err_fail(ERR_FORMAT, "%s: its images are in no class folders, and have no labels beside them "
-		    "(KEY.cls, or KEY.json with {\"labels\": [3]}); put each class into a folder of its own, or list "
-		    "images and labels in a .lst", f->place);
+		return err_fail(ERR_NOTSUP, "%s: its images are in no class folders, and have no labels beside them "
+		    "(KEY.cls, or KEY.json with 3 or {\"labels\": [3]}); put each class into a folder of its own, or "
+		    "list images and labels in a .lst", f->place);
 	return fail_need_split(f);
 }
 

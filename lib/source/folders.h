@@ -31,8 +31,8 @@ void	 folders_free(struct folders *f);	/* NULL is fine */
 /* Collects an image's name.  Returns 0, ERR_LIMIT or ERR_NOMEM. */
 int	 folders_add(struct folders *f, const char *name);
 /*
- * Finds the classes after the last folders_add(); dir: the names are of a directory.  Returns 0, ERR_FORMAT, ERR_ARG
- * (no such split, or a split is needed), ERR_LIMIT or ERR_NOMEM.
+ * Finds the classes after the last folders_add(); dir: the names are of a directory.  Returns 0, ERR_NOTSUP (no image
+ * is in a folder), ERR_ARG (no such split, or a split is needed), ERR_LIMIT or ERR_NOMEM.
  */
 int	 folders_resolve(struct folders *f, bool dir);
 

@@ -23,7 +23,22 @@ struct source {
 	size_t				 given;	/* number of given classes */
 	struct names			 classes;
 	char				 fault[512];	/* what was wrong before the kind was known */
+	/* A JSON file without labels, and what is wrong with it. */
+	char				 json[512], no_list[512];
 };
+
+/* Whether the current file of the walk shows that it is one of shards. */
+static bool
+is_shards_file(struct source *s, const char *name)
+{
+	int e = source_shards_knows(name) ? 1 : source_shards_has_json_labels(s->files, name);
+
+	if (e < 0) {
+		snprintf(s->json, sizeof(s->json), "%s", name);
+		snprintf(s->no_list, sizeof(s->no_list), "%s", err_line());
+	}
+	return e > 0;
+}
 
 /* Finds the kind of a source that starts with an image: the files next to it tell. */
 static int
@@ -41,12 +56,14 @@ find_kind_beside(struct source *s, const char *image)
 		/* An error of the next file is found again after the rewind. */
 		while (s->kind == &source_folder_kind && (e = files_next(f, &name)) > 0 &&
 		    source_shards_match(first, name))
-			if (source_shards_knows(name) || source_shards_has_json_labels(f, name))
+			if (is_shards_file(s, name))
 				s->kind = &source_shards_kind;
 			else if (files_is_stream(f))
 				break;
 		e = 0;
 	}
+	if (!source_shards_match(first, s->json))
+		*s->no_list = 0;
 	free(first);
 	return e;
 }
@@ -85,7 +102,7 @@ find_kind_by_names(struct source *s)
 			s->kind = &source_cifar_kind;
 		else if (source_mnist_knows(name))
 			s->kind = &source_mnist_kind;
-		else if (source_shards_knows(name) || (!files_is_stream(f) && source_shards_has_json_labels(f, name)))
+		else if (source_shards_knows(name) || (!files_is_stream(f) && is_shards_file(s, name)))
 			s->kind = &source_shards_kind;
 		else if (suffix_is_image(name))
 			return find_kind_beside(s, name);
@@ -167,6 +184,10 @@ source_open(struct source **out, const struct source_opt *given)
 		e = open_files(s, opt);
 	if (e == 0)
 		e = s->kind->open(&s->state, opt, s->files, &s->classes);
+	if (e == ERR_NOTSUP && *s->no_list != 0)
+		err_note(0, "%s: its images are in no class folders, and %s", files_path(s->files), s->no_list);
+	if (e == ERR_NOTSUP)
+		e = ERR_FORMAT;
 	if (e < 0) {
 		source_close(s);
 		return e;

@@ -15,7 +15,7 @@
 struct source_kind {
 	/*
 	 * files is at its start, lives as long and belongs to the caller; NULL for a list.  classes is empty or
-	 * given.  opt->bytes is not 0.
+	 * given.  opt->bytes is not 0.  ERR_NOTSUP: class folders without folders.
 	 */
 	int	(*open)(void **state, const struct source_opt *opt, struct files *files, struct names *classes);
 	int	(*next)(void *state, bool wanted, struct source_item *item);
@@ -32,10 +32,11 @@ bool	 source_cifar_knows(const char *name);
 bool	 source_mnist_knows(const char *name);
 bool	 source_shards_knows(const char *name);
 /*
- * Whether the current file of the walk holds labels in JSON.  It reads the file, except in a stream, where the name
- * decides: a .json file in no folder, since folders hold the images of classes.
+ * Whether the current file of the walk holds labels in JSON: 1; 0; or ERR_ITEM if it is JSON by its name and has other
+ * contents, with the line.  It reads the file, except in a stream, where the name decides: a .json file in no folder,
+ * since folders hold the images of classes.
  */
-bool	 source_shards_has_json_labels(struct files *f, const char *name);
+int	 source_shards_has_json_labels(struct files *f, const char *name);
 /* Whether two names belong to the same sample. */
 bool	 source_shards_match(const char *a, const char *b);
 

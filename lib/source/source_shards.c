@@ -35,15 +35,24 @@ struct state {
 	float			 label[2];
 	float			*list;		/* [listed] the labels in JSON */
 	size_t			 listed, cap;
+	char			 no_list[512];	/* what is wrong with the JSON, or "" */
 	int			 bad;
 	char			 why[512];
 };
+
+static const char *
+last_component(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+
+	return slash != NULL ? slash + 1 : name;
+}
 
 /* The length of a name up to the first dot of its last component. */
 static size_t
 key_length(const char *name)
 {
-	const char *slash = strrchr(name, '/'), *dot = strchr(slash != NULL ? slash : name, '.');
+	const char *dot = strchr(last_component(name), '.');
 
 	return dot != NULL ? (size_t)(dot - name) : strlen(name);
 }
@@ -69,41 +78,59 @@ is_json_name(const char *name)
 	return strcmp(name + key_length(name), ".json") == 0;
 }
 
+/* The labels that the JSON of a file holds, as an array; NULL: none, with the line. */
+static json_t *
+find_json_labels(const struct buf *text)
+{
+	const char *forms = "labels in JSON are a number, such as 3, or {\"labels\": [3, 0.5]}";
+	json_error_t why;
+	json_t *root = json_loadb((const char *)text->p, text->n, JSON_DECODE_ANY, &why), *list = NULL;
+	json_t *labels = json_is_object(root) ? json_object_get(root, "labels") : json_is_number(root) ? root : NULL;
+
+	if (root == NULL)
+		err_note(0, "%s; %s", why.text, forms);
+	else if (json_is_array(labels))
+		list = json_incref(labels);
+	else if (json_is_number(labels) || json_is_string(labels))
+		list = json_pack("[O]", labels);
+	else if (json_is_object(root) && labels == NULL)
+		err_note(0, "has no member \"labels\"; %s", forms);
+	else
+		err_note(0, "is neither a number nor an object with labels; %s", forms);
+	json_decref(root);
+	return list;
+}
+
 /*
- * Reads the labels of {"labels": [...]} in the current file, or the one of {"labels": 3}.  *list is NULL if the file is
- * too long or has other contents.  Returns 0, or an error that ends the stream: ERR_FORMAT or ERR_NOMEM.
+ * Reads the labels in the current file, which has that name.  Returns 0; ERR_ITEM if it is too long or has other
+ * contents; or an error that ends the stream: ERR_FORMAT or ERR_NOMEM.
  */
 static int
-read_json_labels(struct files *f, json_t **list)
+read_json_labels(struct files *f, const char *name, json_t **list)
 {
 	struct buf b = { 0 };
-	json_t *root = NULL, *labels;
 	int e = files_slurp(f, JSON_BYTES, &b);
 
 	*list = NULL;
-	if (e == 0)
-		root = json_loadb((const char *)b.p, b.n, 0, NULL);
-	labels = json_object_get(root, "labels");
-	if (json_is_array(labels))
-		*list = json_incref(labels);
-	else if (json_is_number(labels) || json_is_string(labels))
-		e = (*list = json_pack("[O]", labels)) != NULL ? 0 : err_nomem();
-	json_decref(root);
+	if (e == 0 && (*list = find_json_labels(&b)) == NULL)
+		e = ERR_ITEM;
 	buf_free(&b);
-	return source_is_item_error(e) ? 0 : e;
+	if (source_is_item_error(e))
+		err_within("%s", last_component(name));
+	return source_is_item_error(e) ? ERR_ITEM : e;
 }
 
-bool
+int
 source_shards_has_json_labels(struct files *f, const char *name)
 {
 	json_t *list;
-	bool is;
+	int e;
 
 	if (!is_json_name(name) || files_is_stream(f))
 		return is_json_name(name) && strchr(name, '/') == NULL;
-	is = read_json_labels(f, &list) == 0 && list != NULL;	/* an error is reported with the sample */
+	e = read_json_labels(f, name, &list);
 	json_decref(list);
-	return is;
+	return e == 0 ? 1 : e == ERR_ITEM ? e : 0;	/* another error is reported with the sample */
 }
 
 bool
@@ -219,29 +246,33 @@ add_json_label(struct state *s, const json_t *v)
 		return ERR_NOMEM;
 	s->list = p;
 	if (s->listed == JSON_LABELS)
-		return err_fail(ERR_ITEM, "more than %u labels", JSON_LABELS);
+		return err_fail(ERR_ITEM, "%s: more than %u labels", last_component(s->name), JSON_LABELS);
 	if (json_is_number(v) && fabs(json_number_value(v)) <= LABEL_MOST)
 		p[s->listed] = (float)json_number_value(v);
 	else if (!json_is_string(v) || label_parse(json_string_value(v), &p[s->listed]) < 0)
-		return err_fail(ERR_ITEM, "label %zu is not a number", s->listed);
+		return err_fail(ERR_ITEM, "%s: label %zu is not a number", last_component(s->name), s->listed);
 	s->listed++;
 	return 0;
 }
 
-/* Reads labels in JSON, if the file has any. */
+/* Reads labels in JSON.  What is wrong with them matters only if the sample has no other label. */
 static int
 read_label_list(struct state *s)
 {
 	json_t *list, *v;
 	size_t i;
-	int e = read_json_labels(s->files, &list);
+	int e = read_json_labels(s->files, s->name, &list);
 
 	s->listed = 0;
 	json_array_foreach(list, i, v)
 		if ((e = add_json_label(s, v)) < 0)
 			break;
 	json_decref(list);
-	return e;
+	if (e != ERR_ITEM)
+		return e;
+	s->listed = 0;
+	snprintf(s->no_list, sizeof(s->no_list), "%s", err_line());
+	return 0;
 }
 
 static int
@@ -304,7 +335,7 @@ next_sample(struct state *s, bool wanted)
 	place = files_display_name(s->files);
 	s->key.n = s->shown.n = s->listed = 0;
 	s->has_image = s->has_label[0] = s->has_label[1] = false;
-	s->bad = 0;
+	s->bad = *s->no_list = 0;
 	if (buf_put(&s->key, s->name, key_length(s->name)) < 0 || buf_put(&s->shown, place, strlen(place)) < 0 ||
 	    buf_terminate(&s->shown) < 0)
 		return ERR_NOMEM;
@@ -342,6 +373,8 @@ shards_next(void *state, bool wanted, struct source_item *item)
 	item->name = (const char *)s->shown.p;
 	if (s->bad < 0)
 		return err_fail(s->bad, "%s", s->why);
+	if (s->has_image && !s->has_label[0] && *s->no_list != 0)
+		return err_fail(ERR_ITEM, "%s", s->no_list);
 	if (!s->has_image || (!s->has_label[0] && s->listed == 0))
 		return err_fail(ERR_ITEM, "has no %s next to it", s->has_image ? "label (.cls or .json)" : "image");
 	item->label = s->has_label[0] ? s->label : s->list;

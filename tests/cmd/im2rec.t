@@ -150,8 +150,18 @@ like err '^im2rec: far: no images: far/.*folders are nested more than 64 deep$' 
 	"im2rec reports folders nested more than 64 deep"
 mkdir flat && png >flat/1.png && echo '{"labels": 3}' >flat/1.json
 is "$(im2rec flat | im2rec --list - | cut -f 3)" 3 "a label in JSON needs no brackets"
+echo 3 >flat/1.json
+is "$(im2rec flat | im2rec --list - | cut -f 3)" 3 "a label in JSON may be the number alone"
 echo '{"label": 3}' >flat/1.json
 status 1 "im2rec exits with status 1 if a JSON file lacks labels" im2rec -o train.rec flat
+is "$(said err | cut -d\; -f 1)" 'im2rec: flat: its images are in no class folders, and 1.json: has no member "labels"' \
+	"im2rec names a JSON file without labels"
+like err '; labels in JSON are a number, such as 3, or \{"labels": \[3, 0\.5\]\}$' "im2rec says what it reads there"
+echo 1e400 >flat/1.json
+status 1 "im2rec exits with status 1 if a JSON file has a number that is too large" im2rec -o train.rec flat
+like err '1\.json: .*1e400.*; labels in JSON are' "im2rec shows what it found in the JSON file"
+rm flat/1.json && echo '{}' >flat/0.json
+status 1 "im2rec exits with status 1 if images have neither folders nor labels" im2rec -o train.rec flat
 like err 'in no class folders, and have no labels beside them \(KEY\.cls, or KEY\.json with' \
 	"im2rec names the label files that it supports"
 status 1 "im2rec exits with status 1 if its source is missing" im2rec a.lst.none

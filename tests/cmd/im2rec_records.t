@@ -95,6 +95,24 @@ im2rec --to-tar -o m.tar m.rec
 is "$(im2rec m.tar | im2rec --list - | cut -f 3)" "$(cat labels)" "im2rec packs a webdataset with labels in JSON"
 is "$(im2rec --to-tar m.rec | im2rec - | im2rec --list - | cut -f 3)" "$(cat labels)" \
 	"im2rec packs a webdataset from a pipe"
+# More labels than im2rec packs, which other programs may write.
+perl -e 'open F, "<:raw", shift; local $/; my $r = pack("V f< Q< Q<", 65537, 0, 7, 0) . pack("f<*", (1) x 65537) . <F>;
+	print pack("V V", 0xced7230a, length $r), $r, "\0" x (-length($r) % 4)' "$(find images -name '*.png' | head -n 1)" >over.rec
+is "$(im2rec --list over.rec | cut -f 2)" 7 "--list reads a record with 65537 labels"
+status 1 "--to-tar exits with status 1 for a record with 65537 labels" im2rec --to-tar -o over.tar over.rec
+like err '^im2rec: over\.rec: .*has 65537 labels, and im2rec packs at most 65536' "--to-tar says how many labels im2rec packs"
+is "$(tar tf over.tar)" "" "--to-tar leaves out what im2rec does not pack"
+status 1 "--extract exits with status 1 for a record with 65537 labels" im2rec --extract -o over over.rec
+like err '^im2rec: over\.rec: .*has 65537 labels, and im2rec packs at most 65536' "--extract says how many labels im2rec packs"
+is "$(find over -type f; cat over.lst)" "" "--extract leaves out what im2rec does not pack"
+# As many as it packs, as text of the most bytes.
+perl -e 'open F, "<:raw", shift; local $/;
+	my $r = pack("V f< Q< Q<", 65536, 0, 7, 0) . pack("V*", (0x80800001) x 65535, 0x7fc00001) . <F>;
+	print pack("V V", 0xced7230a, length $r), $r, "\0" x (-length($r) % 4)' "$(find images -name '*.png' | head -n 1)" >most.rec
+im2rec --to-tar -o most.tar most.rec && im2rec -o most2.rec --pass-through most.tar
+is "$(im2rec --list most2.rec | cut -f 3 | cksum)" "$(im2rec --list most.rec | cut -f 3 | cksum)" "--to-tar keeps 65536 labels"
+im2rec --extract -o most most.rec && im2rec -o most3.rec --pass-through most.lst most
+ok "--extract keeps 65536 labels bit for bit" cmp most3.rec most.rec
 # Labels that are not class numbers.
 set -- $(cd images && find . -name '*.png' | head -n 8)
 for label in -1 -0.0 16777216 3.40282347e+38 nan nan:7f800001 inf -inf; do

@@ -62,21 +62,36 @@ test_first(void)
 	    "a sample with two images or none is bad");
 }
 
-/* A JSON file has labels only in its member "labels". */
+#define FORMS	"labels in JSON are a number, such as 3, or {\"labels\": [3, 0.5]}"
+#define NOWHERE	"-4 n.tar: its images are in no class folders, and a.json: "
+
+/* A JSON file has labels in its member "labels", or is a number. */
 static void
 test_lists(void)
 {
+	static const struct { const char *text, *told, *found; } alone[] = {
+		{ "3", "0 3 n.tar: a.jpg = a.jpg\n", NULL }, { " -0.5\n", "0 -0.5 n.tar: a.jpg = a.jpg\n", NULL },
+		{ "{\"labels\": \"inf\"}", "0 inf n.tar: a.jpg = a.jpg\n", NULL },
+		{ "{\"labels\": \"cat\"}", "0 ! n.tar: a.jpg ! a.json: label 0 is not a number\n", NULL },
+		{ "NaN", NOWHERE, "'NaN'" }, { "1e400", NOWHERE, "'1e400'" }, { "[1,]", NOWHERE, "']'" },
+		{ "cat", NOWHERE, "'cat'" }, { "", NOWHERE, "end of file" },
+		{ "[1, 2]", NOWHERE, "is neither a number nor an object with labels" },
+		{ "\"cat\"", NOWHERE, "is neither a number nor an object with labels" },
+		{ "{\"label\": 3}", NOWHERE, "has no member \"labels\"" },
+	};
+
 	put("a.json", "{\"labels\": [0.5, -2, 3e2], \"by\": \"hand\"}");
 	put("b.json", "{\"labels\": [1, null]}");
 	put("c.json", "{\"caption\": \"labels\"}");
-	put("d.json", "{\"labels\": [7");
+	put("d.json", "[7]");
 	put("7.json", "{\"labels\": [8]}");
 	told_pack("j.tar", "ustar", NULL, (const char *const[]){ "a.jpg", "a.json", "b.jpg", "b.json", "c.jpg",
 	    "c.json",
 	    "d.jpg", "d.json", "7.cls", "7.json", "7.jpg", NULL });
 	is_str(told_of(&opt, "j.tar"),
-	    "0 0.5 -2 300 j.tar: a.jpg = a.jpg\n1 ! j.tar: b.jpg ! label 1 is not a number\n"
-	    "2 ! j.tar: c.jpg ! has no label (.cls or .json) next to it\n3 ! j.tar: d.jpg ! has no label (.cls or .json) next to it\n"
+	    "0 0.5 -2 300 j.tar: a.jpg = a.jpg\n1 ! j.tar: b.jpg ! b.json: label 1 is not a number\n"
+	    "2 ! j.tar: c.jpg ! c.json: has no member \"labels\"; " FORMS "\n"
+	    "3 ! j.tar: d.jpg ! d.json: is neither a number nor an object with labels; " FORMS "\n"
 	    "4 2 j.tar: 7.jpg = 7.jpg\n0,1,2,", "JSON gives labels, and .cls takes precedence");
 	opt.path = told_pipe("j.tar");
 	ok(strstr(told(&opt), "0 0.5 -2 300 pipe: a.jpg = a.jpg\n") != NULL,
@@ -84,6 +99,17 @@ test_lists(void)
 	told_pack("k.tar", "ustar", NULL, (const char *const[]){ "a.json", "a.jpg", NULL });
 	is_str(told_of(&opt, "k.tar"), "0 0.5 -2 300 k.tar: a.jpg = a.jpg\n",
 	    "JSON may come before its image, and names no classes");
+	for (size_t i = 0; i < sizeof(alone) / sizeof(*alone); i++) {
+		put("a.json", alone[i].text);
+		told_pack("n.tar", "ustar", NULL, (const char *const[]){ "a.jpg", "a.json", NULL });
+		ok(strncmp(told_of(&opt, "n.tar"), alone[i].told, strlen(alone[i].told)) == 0 &&
+		    (alone[i].found == NULL || (strstr(told(&opt), alone[i].found) != NULL &&
+		    strstr(told(&opt), "; " FORMS) != NULL)),
+		    "a.json with '%s' is read, or refused by its name", alone[i].text);
+	}
+	put("7.json", "no label");
+	told_pack("c.tar", "ustar", NULL, (const char *const[]){ "7.json", "7.cls", "7.jpg", NULL });
+	ok(strncmp(told_of(&opt, "c.tar"), "0 2 c.tar: 7.jpg", 16) == 0, "damaged JSON next to a .cls does not matter");
 	sh("mkdir -p both/cat both/dog && cp c.json both/cat/1.json && cp c.json both/dog/1.json && touch both/cat/1.jpg both/dog/1.jpg");
 	ok(strstr(told_of(&opt, "both"), "cat,dog,") != NULL,
 	    "JSON next to images in class folders is not a label");

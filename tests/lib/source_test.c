@@ -32,7 +32,8 @@ test_folders(void)
 	    "links are followed, but not in a circle");
 	sh("mkdir flat empty && touch flat/1.png flat/2.png");
 	is_str(all_of("flat", NULL, SOURCE_ALL), "-4 flat: its images are in no class folders, and have no labels beside them "
-	    "(KEY.cls, or KEY.json with {\"labels\": [3]}); put each class into a folder of its own, or list images and labels in a .lst",
+	    "(KEY.cls, or KEY.json with 3 or {\"labels\": [3]}); put each class into a folder of its own, "
+	    "or list images and labels in a .lst",
 	    "images without class folders fail");
 	is_str(all_of("empty", NULL, SOURCE_ALL),
 	    "-4 empty: no images: no image files, no CIFAR-10, CIFAR-100 or MNIST files, and no archive "

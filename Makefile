@@ -35,7 +35,7 @@ OPT     ?= $(if $(SAN),-O1 -g1,-O2 -g)
 # Lua 5.4 goes by other names elsewhere than on Debian.
 LUA     := $(firstword $(shell for p in lua5.4 lua-5.4 lua54 lua; do \
 	$(PKGCONF) --atleast-version=5.4 $$p 2>/dev/null && ! $(PKGCONF) --atleast-version=5.5 $$p && echo $$p; done) lua5.4)
-PKGS    := libarchive libturbojpeg libjpeg spng libdeflate libwebp libwebpdemux libtiff-4 $(LUA) jansson openssl libxxhash
+PKGS    := libarchive libturbojpeg libjpeg spng libdeflate libwebp libwebpdemux libtiff-4 zlib liblzma libzstd $(LUA) jansson openssl libxxhash
 # A caller's CFLAGS= takes the place of OPT alone: no result depends on it.
 CFLAGS  ?= $(OPT)
 # Without contraction every compiler rounds alike on every processor; without traps a choice of two numbers needs no branch.

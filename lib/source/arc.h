@@ -9,7 +9,9 @@
  * lrzip, grzip) is not read, nor is mtree, which names files outside of the archive.
  *
  * Tar archives that follow one another in a file are read as one.  A tar that ends after a member, without the blocks
- * of zeros at its end, gives one bad item at its end, as do bytes after its end that are neither zeros nor a tar.
+ * of zeros at its end, gives one bad item at its end, as do bytes after its end that are neither zeros nor a tar.  So
+ * do gzip, xz or zstd data that are cut after the archive's end, have a wrong checksum there or are followed by other
+ * bytes than zeros, and a cpio that is followed by other bytes.
  *
  * The bytes come from a file, or sequentially from a function, for a pipe or a member of another archive.  What a
  * separate process is to read is then first copied to a temporary file.  Sizes that an archive states are not

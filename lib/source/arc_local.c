@@ -2,10 +2,12 @@
 #include "source/arc_local.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "source/unpack.h"
 
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,17 +16,23 @@
 #define BLOCK		65536u			/* bytes per read */
 #define FAULTS		16u			/* consecutive failures that end the reading */
 #define TAR		512u			/* bytes of a block of tar */
+#define CPIO_END	16u			/* most bytes of the last entry of a cpio that libarchive leaves */
 #define RING		1024u			/* such blocks remembered: more than libarchive reads ahead */
 
 struct arc_local {
 	struct archive		*la;
 	struct archive_entry	*entry;		/* the current member, or NULL */
-	struct arc_local	*unpack;	/* decompresses the archive for this reader, or NULL */
+	/* What decompresses the archive for this reader; at most one is not NULL. */
+	struct unpack		*unpack;
+	struct arc_local	*filter;
 	int			 fd;		/* the file, or -1 */
-	struct arc_in		 in;
+	struct arc_in		 in, from;	/* the archive's bytes; those for libarchive */
 	unsigned		 faults;
-	bool			 ended;		/* what is wrong at the end of a tar was reported */
+	bool			 ended;		/* what is wrong at the end was reported */
+	int			 fault;		/* the error of from, after the bytes that it gave */
+	char			 line[ERR_LINE];
 	uint64_t		 at;		/* offset of the next bytes for libarchive */
+	uint64_t		 last;		/* end of the last of these bytes that is not 0 */
 	/* For a block of tar, by its number modulo RING: where the last block up to it ends that is not all zeros. */
 	uint64_t		 filled[RING];
 	uint8_t			 block[BLOCK];
@@ -33,7 +41,7 @@ struct arc_local {
 static int
 fail_archive(struct arc_local *h, int code)
 {
-	const char *text = archive_error_string(h->la);
+	const char *text = h->fault < 0 ? h->line : archive_error_string(h->la);
 
 	return err_fail(code, "%s", text != NULL ? text : "not a readable archive");
 }
@@ -47,7 +55,7 @@ fail_unrecognized(enum arc_kind kind)
 	return err_fail(ERR_FORMAT, "is no archive, or its start is damaged; " ARC_READ);
 }
 
-/* The compression by the first bytes, or ARCHIVE_FILTER_NONE. */
+/* The compression by the first bytes, if libarchive is to undo it, or ARCHIVE_FILTER_NONE. */
 static int
 detect_filter(const uint8_t *p, size_t n)
 {
@@ -56,10 +64,9 @@ detect_filter(const uint8_t *p, size_t n)
 		size_t		 n;
 		int		 filter;
 	} known[] = {
-		{ "\x1f\x8b\x08", 3, ARCHIVE_FILTER_GZIP }, { "BZh", 3, ARCHIVE_FILTER_BZIP2 },
-		{ "\xfd" "7zXZ", 6, ARCHIVE_FILTER_XZ }, { "\x28\xb5\x2f\xfd", 4, ARCHIVE_FILTER_ZSTD },
-		{ "\x04\x22\x4d\x18", 4, ARCHIVE_FILTER_LZ4 }, { "LZIP", 4, ARCHIVE_FILTER_LZIP },
-		{ "\x5d\0\0", 3, ARCHIVE_FILTER_LZMA }, { "\x1f\x9d", 2, ARCHIVE_FILTER_COMPRESS },
+		{ "BZh", 3, ARCHIVE_FILTER_BZIP2 }, { "\x04\x22\x4d\x18", 4, ARCHIVE_FILTER_LZ4 },
+		{ "LZIP", 4, ARCHIVE_FILTER_LZIP }, { "\x5d\0\0", 3, ARCHIVE_FILTER_LZMA },
+		{ "\x1f\x9d", 2, ARCHIVE_FILTER_COMPRESS },
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
@@ -112,10 +119,16 @@ set_filter(struct arc_local *h, const uint8_t *head, size_t n)
 	return archive_read_append_filter(h->la, filter) < ARCHIVE_WARN ? ARCHIVE_FATAL : ARCHIVE_OK;
 }
 
-/* Notes which blocks of tar are not all zeros among n bytes that libarchive gets. */
+/* Notes which blocks of tar are not all zeros among n bytes that libarchive gets, and the last such byte. */
 static void
 note_filled(struct arc_local *h, const uint8_t *p, size_t n)
 {
+	size_t last = n;
+
+	while (last > 0 && p[last - 1] == 0)
+		last--;
+	if (last > 0)
+		h->last = h->at + last;
 	for (size_t i = 0; i < n; i += TAR) {
 		size_t number = (size_t)((h->at + i) / TAR), size = n - i < TAR ? n - i : TAR;
 		bool zeros = p[i] == 0 && memcmp(p + i, p + i + 1, size - 1) == 0;
@@ -124,20 +137,28 @@ note_filled(struct arc_local *h, const uint8_t *p, size_t n)
 	}
 }
 
-/* Gives libarchive the next bytes. */
+/* Reads the next bytes.  An error is kept until the bytes before it are used up. */
+static int
+read_block(struct arc_local *h, size_t *got)
+{
+	*got = 0;
+	if (h->fault == 0 && (h->fault = h->from.read(h->from.ctx, h->block, BLOCK, got)) < 0)
+		snprintf(h->line, sizeof(h->line), "%s", err_line());
+	note_filled(h, h->block, *got);
+	h->at += *got;
+	return *got == 0 ? h->fault : 0;
+}
+
+/* Gives libarchive the next bytes.  An error is its end, as an error would take the bytes before it from libarchive. */
 static la_ssize_t
 feed_libarchive(struct archive *la, void *ctx, const void **p)
 {
 	struct arc_local *h = ctx;
 	size_t got;
 
+	(void)la;
 	*p = h->block;
-	if (h->in.read(h->in.ctx, h->block, BLOCK, &got) < 0) {
-		archive_set_error(la, EIO, "%s", err_line());
-		return ARCHIVE_FATAL;
-	}
-	note_filled(h, h->block, got);
-	h->at += got;
+	read_block(h, &got);
 	return (la_ssize_t)got;
 }
 
@@ -182,7 +203,13 @@ read_unpacked(void *ctx, void *p, size_t n, size_t *got)
 	return arc_local_read(ctx, p, n, got);
 }
 
-/* Opens the reader that decompresses the archive.  This one then reads from that, and so sees the bytes of a tar. */
+static int
+read_with_unpack(void *ctx, void *p, size_t n, size_t *got)
+{
+	return unpack_read(ctx, p, n, got);
+}
+
+/* Opens what decompresses the archive.  This reader then reads from that, and so sees the bytes of a tar. */
 static int
 open_unpacker(struct arc_local *h, const struct arc_local_opt *opt)
 {
@@ -190,22 +217,27 @@ open_unpacker(struct arc_local *h, const struct arc_local_opt *opt)
 	const char *name;
 	int e;
 
-	packed.kind = ARC_PACKED;
-	h->fd = -1;
-	if ((e = arc_local_open(&h->unpack, &packed)) < 0 || (e = arc_local_next(h->unpack, &name)) < 0)
+	if (unpack_knows(opt->head, opt->n)) {
+		if ((e = unpack_open(&h->unpack, h->in, opt->head, opt->n)) == 0)
+			h->from = (struct arc_in){ read_with_unpack, h->unpack };
 		return e;
-	h->in = (struct arc_in){ read_unpacked, h->unpack };
+	}
+	packed.kind = ARC_PACKED;
+	if ((e = arc_local_open(&h->filter, &packed)) < 0 || (e = arc_local_next(h->filter, &name)) < 0)
+		return e;
+	h->from = (struct arc_in){ read_unpacked, h->filter };
 	return 0;
 }
 
 static int
 open_archive(struct arc_local *h, const struct arc_local_opt *opt)
 {
-	bool unpacks = opt->kind != ARC_PACKED && detect_filter(opt->head, opt->n) != ARCHIVE_FILTER_NONE;
+	bool unpacks = unpack_knows(opt->head, opt->n) ||
+	    (opt->kind != ARC_PACKED && detect_filter(opt->head, opt->n) != ARCHIVE_FILTER_NONE);
 	int e;
 
 	h->fd = opt->fd;
-	h->in = opt->fd >= 0 ? (struct arc_in){ read_file, h } : opt->in;
+	h->in = h->from = opt->fd >= 0 ? (struct arc_in){ read_file, h } : opt->in;
 	if (opt->kind != ARC_PACKED)
 		support_formats(h->la, opt->all);
 	if (opt->kind != ARC_ARCHIVE)
@@ -218,13 +250,13 @@ open_archive(struct arc_local *h, const struct arc_local_opt *opt)
 		return fail_archive(h, ERR_FORMAT);
 	archive_read_set_read_callback(h->la, feed_libarchive);
 	archive_read_set_callback_data(h->la, h);
-	if (h->fd >= 0) {
+	if (h->fd >= 0 && !unpacks) {
 		archive_read_set_skip_callback(h->la, skip_in_file);
 		archive_read_set_seek_callback(h->la, seek_file);
 	}
 	if (archive_read_open1(h->la) == ARCHIVE_OK)
 		return 0;
-	return archive_errno(h->la) != EIO ? fail_unrecognized(opt->kind) : fail_archive(h, ERR_FORMAT);
+	return h->fault == 0 ? fail_unrecognized(opt->kind) : fail_archive(h, ERR_FORMAT);
 }
 
 int
@@ -255,7 +287,8 @@ arc_local_close(struct arc_local *h)
 	if (h == NULL)
 		return;
 	archive_read_free(h->la);
-	arc_local_close(h->unpack);
+	unpack_close(h->unpack);
+	arc_local_close(h->filter);
 	free(h);
 }
 
@@ -293,13 +326,13 @@ is_tar(const struct arc_local *h)
 	return (archive_format(h->la) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR;
 }
 
-/* Skips the rest of the current member.  Returns an offset in the decompressed archive: where the member ends. */
+/* Skips the rest of the current member.  Returns its end in the decompressed archive; 0 if it lacks bytes. */
 static la_int64_t
 skip_member(struct arc_local *h)
 {
-	/* A failure to skip is reported by the next header. */
-	if (h->entry != NULL && is_tar(h))
-		archive_read_data_skip(h->la);
+	/* The next header reports what failed. */
+	if (h->entry != NULL && is_tar(h) && archive_read_data_skip(h->la) == ARCHIVE_FATAL)
+		return 0;
 	return archive_filter_bytes(h->la, 0);
 }
 
@@ -320,6 +353,8 @@ check_tar_end(struct arc_local *h, int r, uint64_t member_end)
 {
 	uint64_t at = (uint64_t)archive_filter_bytes(h->la, 0);
 
+	if (h->fault < 0 && (r == ARCHIVE_EOF || r == ARCHIVE_FATAL || r == ARCHIVE_RETRY))
+		return h->last > member_end ? 1 : fail_archive(h, ERR_ITEM);
 	if (r == ARCHIVE_EOF && at == member_end)
 		return err_fail(ERR_ITEM, "the tar archive has no end, so that files may be missing");
 	if (r == ARCHIVE_EOF || (r != ARCHIVE_FATAL && r != ARCHIVE_RETRY))
@@ -333,21 +368,52 @@ check_tar_end(struct arc_local *h, int r, uint64_t member_end)
 	    : err_fail(ERR_ITEM, "bytes after the end of the tar archive are not tar, and are not read");
 }
 
+/*
+ * What follows the end of an archive that is no tar, up to the end of its bytes.  libarchive reads no further than the
+ * end of a cpio archive.  Returns 0 or ERR_ITEM.
+ */
+static int
+check_rest(struct arc_local *h)
+{
+	bool cpio = (archive_format(h->la) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_CPIO;
+	uint64_t end = (uint64_t)archive_filter_bytes(h->la, 0) + CPIO_END;
+	size_t got = 1;
+
+	while ((cpio || h->unpack != NULL) && got > 0)
+		if (read_block(h, &got) < 0)
+			return fail_archive(h, ERR_ITEM);
+	if (cpio && h->last > end)
+		return err_fail(ERR_ITEM, "bytes after the end of the cpio archive are not read");
+	return 0;
+}
+
+/* Whether the archive ends here.  Returns 0 at a sound end; 1 if it goes on or is damaged; or ERR_ITEM. */
+static int
+check_end(struct arc_local *h, int r, uint64_t member_end)
+{
+	int e;
+
+	if (h->ended)
+		return 0;
+	e = is_tar(h) ? check_tar_end(h, r, member_end) : r == ARCHIVE_EOF ? check_rest(h) : 1;
+	h->ended = e <= 0;
+	return e;
+}
+
 int
 arc_local_next(struct arc_local *h, const char **name)
 {
 	for (;;) {
 		la_int64_t member_end = skip_member(h);
-		int r = h->ended ? ARCHIVE_EOF : archive_read_next_header(h->la, &h->entry), end = 1;
+		int r = h->ended ? ARCHIVE_EOF : archive_read_next_header(h->la, &h->entry), end;
 
 		if (r < ARCHIVE_WARN || r == ARCHIVE_EOF)
 			h->entry = NULL;
-		if (!h->ended && is_tar(h) && (end = check_tar_end(h, r, (uint64_t)member_end)) <= 0)
-			h->ended = true;
-		if (end <= 0 || r == ARCHIVE_EOF)
-			return end < 0 ? end : 0;
+		if ((end = check_end(h, r, (uint64_t)member_end)) <= 0)
+			return end;
 		/* To continue after RETRY would read bodies as headers. */
-		if (r == ARCHIVE_FATAL || r == ARCHIVE_RETRY || (r == ARCHIVE_FAILED && ++h->faults == FAULTS))
+		if (r == ARCHIVE_EOF || r == ARCHIVE_FATAL || r == ARCHIVE_RETRY ||
+		    (r == ARCHIVE_FAILED && ++h->faults == FAULTS))
 			return fail_archive(h, ERR_FORMAT);
 		if (r == ARCHIVE_FAILED)
 			return fail_archive(h, ERR_ITEM);
@@ -377,5 +443,5 @@ arc_local_read(struct arc_local *h, void *p, size_t n, size_t *got)
 			*got += (size_t)r;
 		else if (r != ARCHIVE_RETRY || ++retries == FAULTS)
 			return fail_archive(h, r == ARCHIVE_FATAL || r == ARCHIVE_RETRY ? ERR_FORMAT : ERR_ITEM);
-	return 0;
+	return *got < n && h->fault < 0 && arc_local_is_packed(h) ? fail_archive(h, ERR_FORMAT) : 0;
 }

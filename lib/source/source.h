@@ -3,8 +3,8 @@
  *
  * lib/source finds images wherever they are stored.  Read it in this order: source; source_kind, the table of the
  * five kinds (source_folder, source_shards, source_list, source_cifar, source_mnist); files and place, the files of a
- * path; walk (directories) and arc (archives: arc_local, arc_child).  Then come the helpers: folders, list, label,
- * names, suffix and stamp.  lister writes .lst files.
+ * path; walk (directories) and arc (archives: arc_local, arc_child, unpack).  Then come the helpers: folders, list,
+ * label, names, suffix and stamp.  lister writes .lst files.
  *
  *	class folders	a directory or an archive; class = folder, in the order of the names' bytes
  *	webdataset	archives (shards) in which KEY.jpg (or .jpeg .png ...) is next to KEY.cls, its label in

@@ -137,7 +137,15 @@ like err '^im2rec: standard input: no images: is no archive, or its start is dam
 	"im2rec says the same of this archive on a pipe, compressed"
 gzip -c images.tar | head -c 200 >cut.tgz
 status 1 "im2rec exits with status 1 if an archive ends within its first compressed bytes" im2rec -o train.rec cut.tgz
-like err '^im2rec: cut\.tgz: .*truncated' "im2rec says that such an archive is truncated"
+like err '^im2rec: cut\.tgz: .*the gzip data is cut' "im2rec says that such an archive is cut"
+tar czf whole.tgz images && head -c -5 whole.tgz >cut.tgz
+status 1 "im2rec exits with status 1 if the end of the gzip data is cut" im2rec -o cut.rec cut.tgz
+like err '^im2rec: cut\.tgz: after .*: the gzip data is cut$' "im2rec names the archive whose gzip data is cut"
+im2rec -o whole.rec whole.tgz
+ok "im2rec packs the images of an archive whose end is cut" cmp cut.rec whole.rec
+{ cat whole.tgz && echo junk; } >junk.tgz
+status 1 "im2rec exits with status 1 if bytes follow the gzip data" im2rec -o cut.rec junk.tgz
+like err '^im2rec: junk\.tgz: after .*: bytes after the end of the compressed data are not gzip' "im2rec reports these bytes"
 mkdir -p deep/c/d && png >deep/c/d/1.png && (cd deep && tar cf ../n.tar c)
 for n in 1 2 3 4; do tar cf "n$n.tar" n.tar && mv "n$n.tar" n.tar; done
 status 1 "im2rec exits with status 1 if archives are nested five deep" im2rec -o train.rec n.tar

@@ -136,6 +136,59 @@ test_bytes_after_tar(void)
 	is_str(told_of(&opt, "hurt.tar"), "-4 hurt.tar: after b/2.png: Damaged tar archive", "damage is not taken for an end");
 }
 
+/* The compressor's end is cut, its checksum is wrong, or something follows. */
+static void
+test_compressed_ends(void)
+{
+	static const char good[] = "0 0 a/1.png = 1.png\n1 1 b/2.png = 2.png\n", classes[] = "a,b,";
+	static const struct { const char *name, *make, *wrong; } ends[] = {
+		{ "cut1.tar.gz", "head -c -1 z.tar.gz >cut1.tar.gz", "the gzip data is cut" },
+		{ "cut8.tar.gz", "head -c -8 z.tar.gz >cut8.tar.gz", "the gzip data is cut" },
+		{ "cut.tar.xz", "head -c -4 z.tar.xz >cut.tar.xz", "the xz data is cut" },
+		{ "cut.tar.zst", "(cat z.tar.zst && head -c 6 z.tar.zst) >cut.tar.zst", "the zstd data is cut" },
+		{ "sum.tar.gz", "(head -c -8 z.tar.gz && printf x && tail -c 7 z.tar.gz) >sum.tar.gz",
+		    "damaged gzip data: incorrect data check" },
+		{ "junk.tar.gz", "(cat z.tar.gz && printf junk) >junk.tar.gz",
+		    "bytes after the end of the compressed data are not gzip, and are not read" },
+		{ "junk.tar.xz", "(cat z.tar.xz && printf junk) >junk.tar.xz",
+		    "bytes after the end of the compressed data are not xz, and are not read" },
+		{ "zero.tar.gz", "(cat z.tar.gz && head -c 70000 /dev/zero) >zero.tar.gz", NULL },
+		{ "part.tar.gz", "(head -c 700 e.tar | gzip && tail -c +701 e.tar | gzip) >part.tar.gz", NULL },
+		{ "part.tar.xz", "(head -c 700 e.tar | xz && tail -c +701 e.tar | xz) >part.tar.xz", NULL },
+		/* A frame of zstd that readers skip. */
+		{ "seek.tar.zst", "(cat z.tar.zst && printf '\\136\\052\\115\\030\\001\\0\\0\\0x') >seek.tar.zst", NULL },
+		{ "two.cpio", "cat e.cpio e.cpio >two.cpio", "bytes after the end of the cpio archive are not read" },
+		{ "two.odc", "(cat o.cpio && head -c 9999 /dev/zero && cat o.cpio) >two.odc",
+		    "bytes after the end of the cpio archive are not read" },
+		{ "zero.cpio", "(cat e.cpio && head -c 99999 /dev/zero) >zero.cpio", NULL },
+		{ "cut.cpio.gz", "gzip -c e.cpio | head -c -3 >cut.cpio.gz", "the gzip data is cut" },
+	};
+	struct source_opt opt = { 0 };
+	char want[512], where[64];
+
+	told_pack("z.tar.gz", "ustar", "gzip", names);
+	told_pack("z.tar.xz", "ustar", "xz", names);
+	told_pack("z.tar.zst", "ustar", "zstd", names);
+	told_pack("e.cpio", "newc", NULL, names);
+	told_pack("o.cpio", "odc", NULL, names);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		bool sound = ends[i].wrong == NULL;
+
+		sh("%s", ends[i].make);
+		snprintf(where, sizeof(where), "%s: ", ends[i].name);
+		snprintf(want, sizeof(want), "%s%s%s%s%s", good, sound ? "" : "2 !  ! after b/2.png: ",
+		    sound ? "" : ends[i].wrong, sound ? "" : "\n", classes);
+		is_str(without(told_of(&opt, ends[i].name), where), want, ends[i].name);
+		opt.path = told_pipe(ends[i].name);
+		is_str(without(told(&opt), "pipe: "), want, "the same is read from a pipe");
+	}
+	/* Cut in the middle of a member. */
+	sh("mkdir a && echo 1 >a/1.png && head -c 100000 /dev/urandom >a/3.png && "
+	    "tar cf - a/1.png a/3.png | gzip | head -c 50000 >mid.tar.gz");
+	ok(strstr(told_of(&opt, "mid.tar.gz"), "-4 mid.tar.gz: after a/3.png: the gzip data is cut") != NULL,
+	    "an archive that is cut within a member ends the source");
+}
+
 static int
 no_bytes(void *ctx, void *p, size_t n, size_t *got)
 {
@@ -310,6 +363,7 @@ main(void)
 	test_streamed_zip();
 	test_tar_ends();
 	test_bytes_after_tar();
+	test_compressed_ends();
 	test_faults();
 	test_crash();
 	test_long();

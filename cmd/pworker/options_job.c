@@ -68,12 +68,14 @@ parse_codec(struct pworker *p, const char *option, char *text)
 {
 	struct buf *rules = &p->learn.mults;
 	char *is = strrchr(text, '=');
-	enum codec c;
+	struct codec c;
+	char name[CODEC_TEXT];
 
 	if (strpbrk(text, ";\n") != NULL || !codec_find(is != NULL ? is + 1 : text, &c))
 		front_wrong("%s: '%.64s' is not CODEC or PATTERN=CODEC; codecs are " CODEC_NAMES, option, text);
+	codec_text(c, name);
 	if (buf_put_fmt(rules, "%scodec:%.*s=%s", rules->n > 0 ? ";" : "", is != NULL ? (int)(is - text) : 1,
-	    is != NULL ? text : "*", codec_name(c)) < 0)
+	    is != NULL ? text : "*", name) < 0)
 		front_die(option, ERR_NOMEM);
 	if (rules->n >= HELLO_MULTS)
 		front_wrong("%s: the rules are more than %d bytes", option, HELLO_MULTS - 1);

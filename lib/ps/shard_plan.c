@@ -68,10 +68,10 @@ append_slice(struct shard_plan *p, struct shard_plan_slice slice)
 	p->slice[p->n++] = slice;
 }
 
-static enum codec
-get_codec(const struct graph_array *a, const enum codec *codec, uint32_t i)
+static struct codec
+get_codec(const struct graph_array *a, const struct codec *codec, uint32_t i)
 {
-	return codec != NULL && !a[i].frozen ? codec[i] : CODEC_F32;
+	return codec != NULL && !a[i].frozen ? codec[i] : (struct codec){ CODEC_F32, 0 };
 }
 
 /*
@@ -81,7 +81,7 @@ get_codec(const struct graph_array *a, const enum codec *codec, uint32_t i)
  */
 static bool
 cut_slices(struct shard_plan *p, const struct graph_array *a, uint32_t n, const struct shard_plan_group *group,
-    const enum codec *codec, struct shard_plan_slice of, size_t end, size_t most)
+    const struct codec *codec, struct shard_plan_slice of, size_t end, size_t most)
 {
 	bool any = false;
 
@@ -93,7 +93,7 @@ cut_slices(struct shard_plan *p, const struct graph_array *a, uint32_t n, const 
 		of.rows = group != NULL ? group[i].rows : 0;
 		piece = of.rows > 0 ? a[i].count : most;
 		for (; of.rows == 0 && i + 1 < n && a[i + 1].frozen == a[i].frozen &&
-		    get_codec(a, codec, i + 1) == of.codec && (group == NULL || group[i + 1].rows == 0); i++)
+		    codec_same(get_codec(a, codec, i + 1), of.codec) && (group == NULL || group[i + 1].rows == 0); i++)
 			to += a[i + 1].count;
 		for (to = to < end ? to : end; of.first < to; of.first += of.count) {
 			of.count = to - of.first < piece ? to - of.first : piece;
@@ -142,7 +142,7 @@ static int
 apply_codec_rule(struct shard_plan *p, const struct graph *g, char *rule)
 {
 	char *pattern = strchr(rule, ':') + 1, *name = strrchr(pattern, '=');
-	enum codec codec;
+	struct codec codec;
 	bool any = false;
 
 	if (name == NULL)
@@ -307,6 +307,12 @@ shard_plan_coded(const char *mults)
 		at += n;
 	}
 	return false;
+}
+
+struct codec
+shard_plan_answer(const struct shard_plan_slice *s, bool sync)
+{
+	return codec_updates(s->codec) && !sync ? (struct codec){ CODEC_BF16, 0 } : s->codec;
 }
 
 size_t

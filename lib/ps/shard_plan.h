@@ -47,7 +47,7 @@ struct shard_plan_slice {
 	size_t		first, count;	/* floats of w or of aux */
 	bool		frozen;
 	uint32_t	rows;		/* of the matrix that this slice is; 0: it is not a matrix */
-	enum codec	codec;		/* of its gradients and weights in messages */
+	struct codec	codec;		/* of its gradients in messages */
 };
 
 /* A range of aux with one momentum; the ranges are adjacent and cover [0, A). */
@@ -77,7 +77,7 @@ struct shard_plan {
 	struct shard_plan_group  *group;	/* by first */
 	uint32_t	   ngroup;
 	size_t		   P, A;
-	enum codec	  *codec;	/* [arrays] of each learned array */
+	struct codec	  *codec;	/* [arrays] of each learned array */
 };
 
 /*
@@ -94,7 +94,12 @@ int	 shard_plan_new(const struct graph *g, uint32_t nservers, uint32_t bytes, co
 void	 shard_plan_free(struct shard_plan *p);	/* NULL does nothing */
 /* Whether rules (NULL: none) set codecs that round, so that workers need residuals. */
 bool	 shard_plan_coded(const char *mults);
-/* The bytes of a slice's gradient or weights in a message. */
+/*
+ * The codec of a slice's weights in messages.  Only in a synchronous job do all workers hold the same weights, so that
+ * servers can send updates of them: in any other one it is bf16 if codec_updates().
+ */
+struct codec shard_plan_answer(const struct shard_plan_slice *s, bool sync);
+/* The bytes of a slice's gradient in a message. */
 size_t	 shard_plan_bytes(const struct shard_plan_slice *s);
 
 /* Sets [*from, *to) to the slices of weights that overlap [first, first + count); count > 0. */

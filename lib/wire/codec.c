@@ -1,8 +1,11 @@
 /* codec - gradients and weights in fewer bytes than f32 takes, for messages. */
-#include "wire/codec.h"
+#include "wire/codec_in.h"
 #include "base/isa.h"
+#include "base/num.h"
 
+#include <assert.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #define SIGN	0x80000000u
@@ -13,33 +16,6 @@ union f32 {
 	float	 f;
 	uint32_t u;
 };
-
-static const char *const codec_names[CODECS] = { "f32", "bf16", "fp16" };
-
-const char *
-codec_name(enum codec c)
-{
-	return codec_names[c];
-}
-
-bool
-codec_find(const char *name, enum codec *c)
-{
-	if (strcmp(name, "f16") == 0)
-		name = codec_names[CODEC_FP16];
-	for (int i = 0; i < CODECS; i++)
-		if (strcmp(name, codec_names[i]) == 0) {
-			*c = (enum codec)i;
-			return true;
-		}
-	return false;
-}
-
-size_t
-codec_bytes(enum codec c, size_t n)
-{
-	return n * (c == CODEC_F32 ? sizeof(float) : sizeof(uint16_t));
-}
 
 /* Each function computes all cases of a number, and the compiler chooses without branches. */
 ISA_INLINE uint32_t
@@ -142,13 +118,24 @@ ISA_CLONES(static, void, decode_halves, (bool bf16, const uint8_t *from, size_t 
 		decode_loop(false, from, n, to);
 }
 
-void
-codec_encode(enum codec c, const float *v, const float *before, float *after, size_t n, void *to)
+static size_t
+size_of_f32(double x, size_t n)
 {
-	if (c != CODEC_F32) {
-		encode_halves(c == CODEC_BF16, v, before, after, n, to);
-		return;
-	}
+	(void)x;
+	return n * sizeof(float);
+}
+
+static size_t
+size_of_half(double x, size_t n)
+{
+	(void)x;
+	return n * sizeof(uint16_t);
+}
+
+static void
+encode_f32(double none, const float *v, const float *before, float *after, size_t n, void *to)
+{
+	(void)none;
 	for (size_t i = 0; i < n; i++) {
 		float x = before != NULL ? v[i] + before[i] : v[i];
 
@@ -158,11 +145,126 @@ codec_encode(enum codec c, const float *v, const float *before, float *after, si
 	}
 }
 
-void
-codec_decode(enum codec c, const void *from, size_t n, float *to)
+static void
+encode_bf16(double x, const float *v, const float *before, float *after, size_t n, void *to)
 {
-	if (c != CODEC_F32)
-		decode_halves(c == CODEC_BF16, from, n, to);
-	else if (n > 0)
+	(void)x;
+	encode_halves(true, v, before, after, n, to);
+}
+
+static void
+encode_fp16(double x, const float *v, const float *before, float *after, size_t n, void *to)
+{
+	(void)x;
+	encode_halves(false, v, before, after, n, to);
+}
+
+static void
+decode_f32(const void *from, size_t n, float *to)
+{
+	if (n > 0)
 		memcpy(to, from, n * sizeof(*to));
+}
+
+static void
+decode_bf16(const void *from, size_t n, float *to)
+{
+	decode_halves(true, from, n, to);
+}
+
+static void
+decode_fp16(const void *from, size_t n, float *to)
+{
+	decode_halves(false, from, n, to);
+}
+
+static const struct codec_row row_f32 = { "f32", .bytes = size_of_f32, .encode = encode_f32, .decode = decode_f32 };
+static const struct codec_row row_bf16 = { "bf16", .bytes = size_of_half, .encode = encode_bf16,
+	.decode = decode_bf16 };
+static const struct codec_row row_fp16 = { "fp16", .bytes = size_of_half, .encode = encode_fp16,
+	.decode = decode_fp16 };
+
+static const struct codec_row *const rows[CODECS] = {
+	[CODEC_F32] = &row_f32, [CODEC_BF16] = &row_bf16, [CODEC_FP16] = &row_fp16, [CODEC_2BIT] = &codec_2bit,
+	[CODEC_TOPK] = &codec_topk,
+};
+
+const char *
+codec_name(enum codec_kind k)
+{
+	return rows[k]->name;
+}
+
+void
+codec_text(struct codec c, char text[CODEC_TEXT])
+{
+	if (rows[c.kind]->most > 0)
+		snprintf(text, CODEC_TEXT, "%s:%.9g", rows[c.kind]->name, c.x);
+	else
+		snprintf(text, CODEC_TEXT, "%s", rows[c.kind]->name);
+}
+
+bool
+codec_find(const char *text, struct codec *c)
+{
+	size_t n = strcspn(text, ":");
+
+	if (strcmp(text, "f16") == 0)
+		text = "fp16", n = 4;
+	for (int i = 0; i < CODECS; i++)
+		if (strlen(rows[i]->name) == n && strncmp(text, rows[i]->name, n) == 0) {
+			*c = (struct codec){ (enum codec_kind)i, rows[i]->usual };
+			return text[n] == 0 || (rows[i]->most > 0 &&
+			    num_f64(text + n + 1, rows[i]->least, rows[i]->most, &c->x) == 0);
+		}
+	return false;
+}
+
+bool
+codec_same(struct codec a, struct codec b)
+{
+	return a.kind == b.kind && !(a.x < b.x || a.x > b.x);
+}
+
+bool
+codec_updates(struct codec c)
+{
+	return rows[c.kind]->add != NULL;
+}
+
+size_t
+codec_bytes(struct codec c, size_t n)
+{
+	return rows[c.kind]->bytes(c.x, n);
+}
+
+void
+codec_encode(struct codec c, const float *v, const float *before, float *after, size_t n, void *to)
+{
+	rows[c.kind]->encode(c.x, v, before, after, n, to);
+}
+
+bool
+codec_valid(struct codec c, const void *from, size_t n)
+{
+	return rows[c.kind]->valid == NULL || rows[c.kind]->valid(c.x, from, n);
+}
+
+void
+codec_decode(struct codec c, const void *from, size_t n, float *to)
+{
+	if (rows[c.kind]->decode != NULL) {
+		rows[c.kind]->decode(from, n, to);
+		return;
+	}
+	if (n > 0)
+		memset(to, 0, n * sizeof(*to));
+	codec_add(c, from, n, to);
+}
+
+void
+codec_add(struct codec c, const void *from, size_t n, float *to)
+{
+	assert(codec_updates(c));
+	rows[c.kind]->add(c.x, from, n, to);
 }

@@ -4,9 +4,20 @@
  *	f32	4 bytes, as they are
  *	bf16	2 bytes: the upper half of an f32, rounded to nearest, ties to even
  *	fp16	2 bytes: binary16 of IEEE 754, rounded in the same way
+ *	2bit:T	2 bits: 0, +s or -s, or NaN for all that is not finite
+ *	topk:X	8 bytes for each of the n * X numbers of the largest size, at least one; the others are 0
  *
- * A finite number beyond the largest of its format becomes that one, and infinity and NaN stay what they are.  All
- * numbers are little-endian.
+ * A finite number beyond the largest of bf16 or fp16 becomes that one, and infinity and NaN stay what they are.
+ *
+ * 2bit sends x as s with its sign if |x| >= T, as MXNet's gradient compression does, where s is T.  Without T, or if it
+ * is 0, T is 0.7 times the mean of |x|, and s the mean of those that are sent: this is nearly the least square error
+ * (Li et al., Ternary weight networks, 2016).  The bytes are s, and then four numbers in each byte, the first in its
+ * lowest bits: 0, +s, -s, NaN.
+ *
+ * topk (Stich et al., Sparsified SGD with memory, NeurIPS 2018) sends k indices, u32, which ascend, and then their
+ * numbers, f32.  Of numbers of the same size the first ones are sent.
+ *
+ * All numbers are little-endian.
  *
  * With error feedback the sum of what is sent follows the sum of the gradients (Seide et al., 1-bit stochastic
  * gradient descent, Interspeech 2014): what is sent differs from the gradient by a residual, which the sender adds to
@@ -17,6 +28,10 @@
  *
  * x - q is exact in bf16 and fp16, unless x is beyond the largest number of the format.
  *
+ * 2bit and topk are too coarse for weights, but not for how they change (Tang et al., DoubleSqueeze, ICML 2019): if
+ * codec_updates(), a sender of weights encodes by how much they differ from the receiver's copy, and both add what that
+ * decodes to.  So what is left of an update is in the next one.
+ *
  * Ownership: nothing is kept.  Threads: no state.
  */
 #ifndef WIRE_CODEC_H
@@ -25,21 +40,35 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum codec { CODEC_F32, CODEC_BF16, CODEC_FP16, CODECS };
+enum codec_kind { CODEC_F32, CODEC_BF16, CODEC_FP16, CODEC_2BIT, CODEC_TOPK, CODECS };
 
-#define CODEC_NAMES "f32, bf16 and fp16"	/* for messages */
+/* Of zeros it is f32. */
+struct codec {
+	enum codec_kind	kind;
+	double		x;	/* T or X above, else 0 */
+};
 
-const char *codec_name(enum codec c);
-/* Finds a codec by its name; "f16" is "fp16".  Returns false if there is none. */
-bool	 codec_find(const char *name, enum codec *c);
+#define CODEC_NAMES "f32, bf16, fp16, 2bit[:T] and topk[:X]"	/* for messages */
+#define CODEC_TEXT 32u		/* bytes of a codec's text, with its zero */
+
+const char *codec_name(enum codec_kind k);	/* without its number */
+void	 codec_text(struct codec c, char text[CODEC_TEXT]);
+/* Parses such a text; "f16" is "fp16", and a number that is left out is 0 or 0.01.  Returns false if it is none. */
+bool	 codec_find(const char *text, struct codec *c);
+bool	 codec_same(struct codec a, struct codec b);
+bool	 codec_updates(struct codec c);
 /* The bytes of n floats. */
-size_t	 codec_bytes(enum codec c, size_t n);
+size_t	 codec_bytes(struct codec c, size_t n);
 /*
  * Encodes v[n] into to[codec_bytes()].  before and after [n] are the residuals as above, which do not overlap.  before
  * NULL: there are none, and after is NULL too; after NULL: they are not computed.
  */
-void	 codec_encode(enum codec c, const float *v, const float *before, float *after, size_t n, void *to);
-/* Decodes codec_bytes() bytes of any content into to[n], which does not overlap them. */
-void	 codec_decode(enum codec c, const void *from, size_t n, float *to);
+void	 codec_encode(struct codec c, const float *v, const float *before, float *after, size_t n, void *to);
+/* Whether codec_bytes() bytes of any content can be decoded to n floats. */
+bool	 codec_valid(struct codec c, const void *from, size_t n);
+/* Decodes such bytes into to[n], which does not overlap them. */
+void	 codec_decode(struct codec c, const void *from, size_t n, float *to);
+/* Adds what they decode to; only if codec_updates(). */
+void	 codec_add(struct codec c, const void *from, size_t n, float *to);
 
 #endif

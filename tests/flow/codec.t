@@ -18,7 +18,7 @@ moved() {
 # fractions FILE: how many weights have bits that bf16 lacks.
 fractions() { pmerge --no-state "$1" >weights.safetensors && tensors weights.safetensors | od -An -v -tx4 -w4 | grep -vc "0000$"; }
 
-for codec in f32 bf16 fp16; do
+for codec in f32 bf16 fp16 2bit topk:0.05; do
 	status 0 "$codec: a job of 2 workers and 2 servers exits with 0" \
 		dlaunch -n 2 -s 2 $job --codec $codec --epochs 2 --save $codec
 	mv out $codec.log
@@ -26,14 +26,24 @@ done
 status 0 "a job without a codec exits with 0" dlaunch -n 2 -s 2 $job --epochs 2 --save none
 ok "f32 has its bits" cmp f32-0002.safetensors none-0002.safetensors
 for codec in bf16 fp16; do
-	ok "$codec: the bits are others" test "$(cmp f32-0002.safetensors $codec-0002.safetensors | wc -l)" -eq 1
 	for class in gradients weights; do
 		is "$(moved $codec.log $class)" $(($(moved f32.log $class) / 2)) "$codec: $class take half of the bytes"
 	done
+done
+# The first weights, and what few arrays have, is more than a part of the bytes.
+for codec in 2bit topk:0.05; do
+	for class in gradients weights; do
+		ok "$codec: $class take less than a ninth of the bytes: $(moved $codec.log $class)" \
+			test $((9 * $(moved $codec.log $class))) -lt "$(moved f32.log $class)"
+	done
+done
+for codec in bf16 fp16 2bit topk:0.05; do
 	how=$([ $codec = bf16 ] && echo tcp || echo auto)
 	status 0 "$codec: the job runs again, TALLY_TRANSPORT=$how" \
 		env TALLY_TRANSPORT=$how dlaunch -n 2 -s 2 $job --codec $codec --epochs 2 --save again
 	ok "it has the same bits" cmp $codec-0002.safetensors again-0002.safetensors
+	ok "$codec: the bits are others than of f32" \
+		test "$(cmp f32-0002.safetensors $codec-0002.safetensors | wc -l)" -eq 1
 done
 ok "a checkpoint has the weights of the servers, which are not rounded" test "$(fractions bf16-0002.safetensors)" -gt 10000
 status 0 "a job goes on from it" dlaunch -n 2 -s 2 $job --codec bf16 --epochs 3 --resume bf16-0002.safetensors --save more
@@ -44,11 +54,12 @@ status 0 "a job without codecs freezes arrays" dlaunch -n 2 -s 2 $job --freeze '
 ok "half of the bytes of an array with a codec are saved, and none of others" \
 	test "$(moved parts.log gradients)" -lt $(($(moved out gradients) * 52 / 100)) -a \
 	"$(moved parts.log gradients)" -gt $(($(moved out gradients) / 2))
-for how in f32 bf16; do
+for how in f32 bf16 topk; do
 	status 0 "$how: a job that is not synchronous exits with 0" \
 		dlaunch -n 2 -s 2 $job --codec $how --async --epochs 1 --save async
 	mv out async-$how.log
 done
+is "$(moved async-topk.log weights)" "$(moved async-bf16.log weights)" "topk: its weights are bf16"
 is "$(moved async-bf16.log gradients)" $(($(moved async-f32.log gradients) / 2)) "its gradients take half of the bytes"
 ok "its checkpoint has weights that are not rounded" test "$(fractions async-0001.safetensors)" -gt 10000
 status 0 "f32 needs no servers" $job --codec f32 --steps 1
@@ -78,7 +89,8 @@ ok "workers that disagree are refused with one line" \
 kill "${pids[@]}" 2>/dev/null
 wait
 status 2 "an unknown codec is refused" $job --codec f8
-like err "^pworker: --codec: 'f8' is not CODEC or PATTERN=CODEC; codecs are f32, bf16 and fp16" "the line has the names of all"
+like err "^pworker: --codec: 'f8' is not CODEC or PATTERN=CODEC; codecs are f32, bf16, fp16, 2bit\[:T\] and topk\[:X\]$" \
+	"the line has the names of all"
 status 2 "a codec without servers is refused" $job --codec bf16
 like err "^pworker: --codec: needs --servers$" "the line names what it needs"
 status 2 "a pattern that matches nothing is refused" dlaunch -n 1 -s 1 $job --codec 'conv*=bf16'
@@ -103,29 +115,31 @@ if have mnist; then
 			done
 		done
 	}
-	start whole -- "$@" --codec bf16 --frequent 20 --steps 300
+	killed=(--codec 'conv*=bf16' --codec 'fc*=topk:0.02')
+	start whole -- "$@" "${killed[@]}" --frequent 20 --steps 300
 	ok "an undisturbed job ends well" ends 0
 	for role in worker server; do
-		start $role -- "$@" --codec bf16 --frequent 20 --steps 300
+		start $role -- "$@" "${killed[@]}" --frequent 20 --steps 300
 		find_processes "$role 1"
 		line_of "$T/err" 'Speed' 2 "$pid"
 		kill -9 $found
 		ends_killed $role
 	done
-	start both -- "$@" --codec bf16 --frequent 20 --steps 300
+	start both -- "$@" "${killed[@]}" --frequent 20 --steps 300
 	find_processes "worker 0" "server 0"
 	line_of "$T/err" 'Speed' 2 "$pid"
 	# shellcheck disable=SC2086
 	kill -9 $found
 	ends_killed both
-	for codec in f32 bf16 fp16; do
+	for codec in f32 bf16 fp16 2bit topk:0.05; do
 		start acc-$codec -- "$@" --codec $codec --val "$MNIST_TEST" --epochs 1
 		ends 0 || cat "$T/err"
-		eval "$codec=$(awk -F '\t' '$1 == "time_s" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		eval "with_${codec%:*}=$(awk -F '\t' '$1 == "time_s" { for (i = 1; i <= NF; i++) at[$i] = i; next }
 			$at["event"] == "validation" { print int(10000 * $at["accuracy"]); exit }' "$T/acc-$codec.log")"
 	done
-	for codec in bf16 fp16; do
-		ok "$codec: the net learns as with f32: ${!codec}, $f32 of 10000" test "${!codec}" -gt 9000 -a "$f32" -gt 9000
+	for codec in bf16 fp16 2bit topk; do
+		as=with_$codec
+		ok "$codec: the net learns as with f32: ${!as}, $with_f32 of 10000" test "${!as}" -gt 9000 -a "$with_f32" -gt 9000
 	done
 else
 	skip "lenet: killed processes and accuracy" "$WHY"

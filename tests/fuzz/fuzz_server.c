@@ -2,9 +2,11 @@
  * fuzz_server - any messages to the state machine of a server: no crash, no answer beyond the plan, no more memory for it.
  *
  * The first byte is the regime and the kind: 0-3 slack 0, 1, 3, async, 4 slack 0 with norms, 5 slack 0 and 6 async
- * with codecs, and then messages, else the rest is a hello's text.  A message is
+ * with codecs, 7 and 8 with coarse ones, and then messages, else the rest is a hello's text.  A message is
  *
- *	u8 type | u8 flags | u8 worker, incarnation<<4 | u8 step | u8 slice | u8 samples | u8 rate | u8 words | f32[words]
+ *	u8 type | u8 flags | u8 worker, incarnation<<4 | u8 step | u8 slice | u8 samples | u8 rate |  u8 words | f32[words]
+ *
+ * With flag 128 the last 3 bytes belong to the next message.
  */
 #include "base/buf.h"
 #include "ps/stale.h"
@@ -19,7 +21,16 @@
 static const struct { uint32_t slack; float clip_norm; const char *rules; } kinds[] = {
 	{ STALE_SYNC, 0, "" }, { 1, 0, "" }, { 3, 0, "" }, { STALE_ASYNC, 0, "" }, { STALE_SYNC, 1, "" },
 	{ STALE_SYNC, 0, "codec:*=bf16;codec:bn_*=fp16" }, { STALE_ASYNC, 0, "codec:a_*=fp16" },
+	{ STALE_SYNC, 0, "codec:*=topk:0.5;codec:bn_*=2bit" }, { STALE_ASYNC, 0, "codec:*=topk:0.5;codec:bn_*=2bit" },
 };
+
+/* Whether weights of a slice have such a length, exact ones or in any kind of job. */
+static bool
+is_size_of(const struct shard_plan_slice *s, uint32_t len)
+{
+	return len == s->count * sizeof(float) || len == codec_bytes(shard_plan_answer(s, true), s->count) ||
+	    len == codec_bytes(shard_plan_answer(s, false), s->count);
+}
 
 static void
 emit(void *arg, uint32_t worker, const struct msg *m)
@@ -30,7 +41,7 @@ emit(void *arg, uint32_t worker, const struct msg *m)
 
 	if (worker >= WORKERS || m->worker != worker || m->type == 0 || m->type >= MSG_TYPES)
 		abort();
-	if ((m->type == MSG_WEIGHTS && (m->slice >= p->n || m->len != shard_plan_bytes(&p->slice[m->slice]))) ||
+	if ((m->type == MSG_WEIGHTS && (m->slice >= p->n || !is_size_of(&p->slice[m->slice], m->len))) ||
 	    (m->type == MSG_STATE && (m->slice >= p->n || m->len != p->slice[m->slice].count * sizeof(float))))
 		abort();
 	for (uint32_t i = 0; i < m->len; i++)
@@ -83,7 +94,7 @@ messages(unsigned kind, const uint8_t *p, size_t n)
 		struct msg m = { .type = p[0] % (MSG_TYPES + 1),
 		    .flags = p[1] & (MSG_STATE_OF | MSG_EMPTY | MSG_LAST | MSG_EXACT), .worker = p[2] & 3,
 		    .incarnation = (uint64_t)p[2] >> 4, .step = p[3], .slice = p[4], .samples = p[5],
-		    .rate = (float)p[6] / 64, .len = 4 * words, .payload = p + 8 };
+		    .rate = (float)p[6] / 64, .len = words > 0 && p[1] & 128 ? 4 * words - 3 : 4 * words, .payload = p + 8 };
 
 		if (n - 8 < m.len)
 			break;

@@ -29,15 +29,16 @@ world_freeze(struct rng *c, bool bn)
 	return i < 4 ? rules[i] : i >= 7 ? rules[i - 3] : NULL;
 }
 
-/* Rules of codecs for either net; for NULL all is f32. */
+/* Rules of codecs for either net, which send a gradient of ones as it is if this is asked; for NULL all is f32. */
 __attribute__((unused)) static const char *
-world_codec(struct rng *c)
+world_codec(struct rng *c, bool ones)
 {
 	static const char *const rules[] = { "codec:*=bf16", "codec:*=fp16", "codec:*_weight=bf16",
-	    "codec:*=fp16;codec:a_*=bf16;codec:b_bias=f32" };
-	uint64_t i = rng_below(c, 8);
+	    "codec:*=fp16;codec:a_*=bf16;codec:b_bias=f32",
+	    "codec:*=2bit", "codec:*=topk:0.25", "codec:*=2bit:0.5;codec:a_*=topk:0.3;codec:b_*=bf16" };
+	uint64_t i = rng_below(c, 11);
 
-	return i < 4 ? rules[i] : NULL;
+	return i < (ones ? 5 : 7) ? rules[i] : NULL;
 }
 
 /* Do the weights after this step go into a mean? */

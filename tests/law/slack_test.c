@@ -20,7 +20,7 @@ draw(uint64_t seed, uint32_t slack)
 	x.slice = 8u << rng_below(&c, 6);
 	x.full = 400 * (uint32_t)(seed % 3);
 	x.freeze = world_freeze(&c, bn);
-	x.codec = world_codec(&c);
+	x.codec = world_codec(&c, true);
 	return x;
 }
 

@@ -52,39 +52,60 @@ update(const struct world *x, const struct opt_hyper *of, float *w, float *state
 	free(room);
 }
 
-static enum codec
-codec_of(const struct world *x, uint32_t a)
-{
-	return worker_state_plan(x->actor[0].worker)->codec[a];
-}
-
-/* What workers see of the weights w. */
+/*
+ * What workers see of the weights w, after seeing `seen` before; first: before nothing.  Of a codec that sends updates
+ * they see the sum.
+ */
 static void
-seen_by_workers(const struct world *x, const float *w, float *seen)
+show_weights(const struct world *x, const float *w, float *seen, bool first)
 {
-	for (uint32_t a = 0; a < x->graph->nw; a++)
-		for (size_t i = x->graph->w[a].first; i < x->graph->w[a].first + x->graph->w[a].count; i++)
-			seen[i] = x->graph->w[a].frozen ? w[i] : rounded(codec_of(x, a), w[i]);
+	const struct shard_plan *p = worker_state_plan(x->actor[0].worker);
+	float *d = world_floats(x->graph->P), *q = world_floats(x->graph->P);
+
+	for (uint32_t i = 0; i < p->nweights; i++) {
+		const struct shard_plan_slice *s = &p->slice[i];
+		bool adds = codec_updates(s->codec) && !first;
+
+		for (size_t k = 0; k < s->count; k++)
+			d[k] = adds ? w[s->first + k] - seen[s->first + k] : w[s->first + k];
+		if (codec_updates(s->codec) && first)
+			memcpy(q, d, s->count * sizeof(*q));
+		else
+			rounded_all(s->codec, d, s->count, q);
+		for (size_t k = 0; k < s->count; k++)
+			seen[s->first + k] = adds ? seen[s->first + k] + q[k] : q[k];
+	}
+	free(d);
+	free(q);
 }
 
 /* What arrives of a gradient, whose residual is left for the next one. */
 static void
 send_rounded(const struct world *x, float *g, float *left)
 {
-	for (uint32_t a = 0; a < x->graph->nw; a++)
-		for (size_t i = x->graph->w[a].first; i < x->graph->w[a].first + x->graph->w[a].count; i++) {
-			float all = codec_of(x, a) != CODEC_F32 ? g[i] + left[i] : g[i];
+	const struct shard_plan *p = worker_state_plan(x->actor[0].worker);
+	float *q = world_floats(x->graph->P);
 
-			g[i] = rounded(codec_of(x, a), all);
-			left[i] = all - g[i];
+	for (uint32_t i = 0; i < p->nweights; i++) {
+		const struct shard_plan_slice *s = &p->slice[i];
+		float *v = g + s->first, *l = left + s->first;
+
+		for (size_t k = 0; s->codec.kind != CODEC_F32 && k < s->count; k++)
+			v[k] += l[k];
+		rounded_all(s->codec, v, s->count, q);
+		for (size_t k = 0; k < s->count; k++) {
+			l[k] = v[k] - q[k];
+			v[k] = q[k];
 		}
+	}
+	free(q);
 }
 
-/* The expected result of the job, by plain sums over whole arrays. */
+/* The expected result of the job, by plain sums over whole arrays; seen is what workers have of w. */
 static void
-by_hand(const struct world *x, float *w, float *aux, float *state, float *average, uint64_t steps)
+by_hand(const struct world *x, float *w, float *aux, float *state, float *average, float *seen, uint64_t steps)
 {
-	float *seen = world_floats(x->graph->P), *left = world_floats(x->graph->P * x->W);
+	float *left = world_floats(x->graph->P * x->W);
 	uint32_t averaged = x->hyper.average.kind == AVERAGE_LOOKAHEAD, auxed = averaged;
 	const struct graph *g = x->graph;
 	float *sum = world_floats(g->P), *one = world_floats(g->P), *stats = world_floats(g->A);
@@ -98,7 +119,7 @@ by_hand(const struct world *x, float *w, float *aux, float *state, float *averag
 		struct opt_hyper h = x->hyper;
 		uint32_t n = 0;
 
-		seen_by_workers(x, w, seen);
+		show_weights(x, w, seen, t == 0);
 		for (uint32_t r = 0; r < x->W; r++) {
 			uint32_t k = x->actor[r].steps > t ? world_samples(x, r, t) : 0;
 
@@ -127,13 +148,13 @@ by_hand(const struct world *x, float *w, float *aux, float *state, float *averag
 			thaw(g->w, g->nw, w0, w);
 		}
 	}
+	show_weights(x, w, seen, steps == 0);
 	free(sum);
 	free(one);
 	free(stats);
 	free(batch);
 	free(w0);
 	free(aux0);
-	free(seen);
 	free(left);
 	for (uint32_t a = 0; a < g->nw; a++)
 		if (g->w[a].frozen)
@@ -160,7 +181,7 @@ draw(uint64_t seed)
 	x.slice = 8u << rng_below(&c, 6);
 	x.full = 400 * (uint32_t)(seed % 3);
 	x.freeze = world_freeze(&c, bn);
-	x.codec = world_codec(&c);
+	x.codec = world_codec(&c, false);
 	return x;
 }
 
@@ -194,7 +215,7 @@ holds(struct world *x, bool uneven)
 	struct rng c = rng_start(x->seed, 3, 3);
 	const struct graph *g = x->graph;
 	float *w = world_floats(g->P), *aux = world_floats(g->A), *state = world_floats(g->P * OPT_STATES);
-	float *average = world_floats(g->P + g->A);
+	float *average = world_floats(g->P + g->A), *seen = world_floats(g->P);
 	float *ws = world_floats(g->P), *auxs = world_floats(g->A), *states = world_floats(g->P * OPT_STATES);
 	uint64_t most = 0;
 	bool good;
@@ -212,15 +233,14 @@ holds(struct world *x, bool uneven)
 			world_fault(x, "workers end at different steps");
 		good = x->why[0] == 0;
 	}
-	by_hand(x, w, aux, state, average, most);
+	by_hand(x, w, aux, state, average, seen, most);
 	if (good) {
 		world_join(x, ws, auxs, states);
 		good = same(w, ws, g->P) && same(aux, auxs, g->A) && same(state, states, g->P * opt_states(x->hyper.rule)) &&
 		    averages(x, average);
-		seen_by_workers(x, w, ws);
 		for (uint32_t r = 0; r < x->W; r++)
 			if ((x->actor[r].steps == most || x->stops > 0) && !x->actor[r].blind)
-				good &= same(ws, x->actor[r].o.w, g->P) && same(aux, x->actor[r].o.aux, g->A);
+				good &= same(seen, x->actor[r].o.w, g->P) && same(aux, x->actor[r].o.aux, g->A);
 		if (!good)
 			world_fault(x, "weights differ");
 	}
@@ -228,7 +248,7 @@ holds(struct world *x, bool uneven)
 		printf("# seed %llu, %s, %u workers, %u servers, slices of %u bytes: %s\n", (unsigned long long)x->seed,
 		    opt_name(x->hyper.rule), x->W, x->S, x->slice, x->why);
 	world_close(x);
-	free(average), free(w), free(aux), free(state), free(ws), free(auxs), free(states);
+	free(average), free(seen), free(w), free(aux), free(state), free(ws), free(auxs), free(states);
 	return good;
 }
 

@@ -10,9 +10,12 @@
 #define COUNT	4099	/* no multiple of a vector */
 #define STEPS	50
 
-static const char *const names[CODECS] = { "f32", "bf16", "fp16" };
-static float v[COUNT], before[COUNT], after[COUNT], got[COUNT];
+static const char *const names[CODECS] = { "f32", "bf16", "fp16", "2bit", "topk" };
+static float v[COUNT], before[COUNT], after[COUNT], got[COUNT], want[COUNT];
 static uint8_t bytes[COUNT * sizeof(float)];
+
+static const struct codec every[] = { { CODEC_F32, 0 }, { CODEC_BF16, 0 }, { CODEC_FP16, 0 }, { CODEC_2BIT, 0 },
+	{ CODEC_2BIT, 1 }, { CODEC_TOPK, 0.01 } };
 
 static bool
 same(float a, float b)
@@ -34,20 +37,32 @@ fill(struct rng *r)
 static void
 named(void)
 {
-	enum codec c, alias;
+	static const char *const bad[] = { "f8", "", "bf16:1", "bf16:", "topk:0", "topk:1.5", "topk:", "2bit:-1", "2bit:x",
+	    "2bi", "topk2" };
+	static const size_t bytes_of_7[CODECS] = { 28, 14, 14, 6, 8 };
+	char text[CODEC_TEXT];
+	struct codec c;
 
-	for (int i = 0; i < CODECS; i++)
-		ok(codec_find(names[i], &c) && c == (enum codec)i, "%s is found", names[i]);
-	ok(codec_find("f16", &alias) && alias == CODEC_FP16, "f16 is fp16");
-	ok(!codec_find("f8", &c) && !codec_find("", &c), "other names are not");
-	is(codec_bytes(CODEC_F32, 7) + codec_bytes(CODEC_BF16, 7) + codec_bytes(CODEC_FP16, 7), 28 + 14 + 14,
-	    "bytes of 7 floats");
+	for (int i = 0; i < CODECS; i++) {
+		ok(codec_find(names[i], &c) && c.kind == (enum codec_kind)i, "%s is found", names[i]);
+		is(codec_bytes(c, 7), bytes_of_7[i], "%s: the bytes of 7 floats", names[i]);
+		is(codec_updates(c), i >= CODEC_2BIT, "%s: weights are sent as updates or not", names[i]);
+	}
+	ok(codec_find("f16", &c) && c.kind == CODEC_FP16, "f16 is fp16");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		ok(!codec_find(bad[i], &c), "'%s' is no codec", bad[i]);
+	ok(codec_find("topk:0.25", &c) && c.x == 0.25 && codec_bytes(c, 10) == 3 * 8, "topk:0.25 sends a quarter");
+	codec_text(c, text);
+	is_str(text, "topk:0.25", "its text");
+	ok(codec_find("topk", &c) && codec_bytes(c, 1000) == 10 * 8 && codec_bytes(c, 0) == 0, "topk alone is topk:0.01");
+	ok(codec_find("2bit:0.5", &c) && c.x == 0.5, "2bit:0.5 has a threshold");
 }
 
 /* Each value that has a name in the format, and every tie between two of them. */
 static void
-exact(enum codec c)
+exact(enum codec_kind kind)
 {
+	const struct codec c = { kind, 0 };
 	unsigned bad = 0, ties = 0;
 
 	for (uint32_t h = 0; h < 0x10000; h++) {
@@ -56,7 +71,7 @@ exact(enum codec c)
 
 		codec_decode(c, &bits, 1, &x);
 		codec_encode(c, &x, NULL, NULL, 1, &again);
-		bad += isnan(x) ? !isnan(rounded(c, x)) : again != bits || !same(x, rounded(c, x));
+		bad += isnan(x) ? !isnan(rounded(kind, x)) : again != bits || !same(x, rounded(kind, x));
 		if (h % 2 == 1 || !isfinite(x) || (h & 0x7fff) == 0)
 			continue;
 		bits++;
@@ -68,12 +83,12 @@ exact(enum codec c)
 		codec_decode(c, &again, 1, &sent);
 		ties += !same(sent, x);
 	}
-	is(bad, 0, "%s: each of its numbers is sent as it is", names[c]);
-	is(ties, 0, "%s: a tie goes to the even number", names[c]);
+	is(bad, 0, "%s: each of its numbers is sent as it is", names[c.kind]);
+	is(ties, 0, "%s: a tie goes to the even number", names[c.kind]);
 }
 
 static void
-any(enum codec c)
+any(struct codec c)
 {
 	struct rng r = rng_start(5, 0, 0);
 	unsigned bad = 0, lost = 0;
@@ -83,27 +98,29 @@ any(enum codec c)
 		codec_encode(c, v, NULL, NULL, COUNT, bytes);
 		codec_decode(c, bytes, COUNT, got);
 		memset(before, 0, sizeof(before));
+		rounded_all(c, v, COUNT, want);
+		bad += !codec_valid(c, bytes, COUNT);
 		for (int i = 0; i < COUNT; i++)
-			bad += !same(got[i], rounded(c, v[i]));
+			bad += !same(got[i], want[i]);
 		codec_encode(c, v, before, after, COUNT, bytes);
 		for (int i = 0; i < COUNT; i++)
-			lost += after[i] != (isfinite(v[i]) ? (float)((double)v[i] - (double)got[i]) : 0);
+			lost += after[i] != (isfinite(v[i]) ? v[i] - got[i] : 0);
 	}
-	is(bad, 0, "%s: any number is sent as plain arithmetic rounds it", names[c]);
-	is(lost, 0, "%s: the residual is what is not sent, and 0 for infinity and NaN", names[c]);
+	is(bad, 0, "%s: any number is sent as plain arithmetic rounds it", names[c.kind]);
+	is(lost, 0, "%s: the residual is what is not sent, and 0 for infinity and NaN", names[c.kind]);
 }
 
 /* What was sent and the last residual are the sum of all gradients, up to the rounding of f32 in each step. */
 static void
-fed_back(enum codec c)
+fed_back(struct codec c)
 {
 	struct rng r = rng_start(6, 0, 0);
 	static float left[2][COUNT];
-	static double want[COUNT], sent[COUNT], plain[COUNT];
+	static double all[COUNT], sent[COUNT], plain[COUNT];
 	double worst = 0, without = 0;
 
 	memset(left, 0, sizeof(left));
-	memset(want, 0, sizeof(want));
+	memset(all, 0, sizeof(all));
 	memset(sent, 0, sizeof(sent));
 	memset(plain, 0, sizeof(plain));
 	for (int k = 0; k < STEPS; k++) {
@@ -111,20 +128,71 @@ fed_back(enum codec c)
 			v[i] = 1 + rng_f32(&r) / 1024;
 		codec_encode(c, v, left[k % 2], left[(k + 1) % 2], COUNT, bytes);
 		codec_decode(c, bytes, COUNT, got);
+		rounded_all(c, v, COUNT, want);
 		for (int i = 0; i < COUNT; i++) {
-			want[i] += (double)v[i];
+			all[i] += (double)v[i];
 			sent[i] += (double)got[i];
-			plain[i] += (double)rounded(c, v[i]);
+			plain[i] += (double)want[i];
 		}
 	}
 	for (int i = 0; i < COUNT; i++) {
-		double e = fabs(sent[i] + (double)left[STEPS % 2][i] - want[i]), p = fabs(plain[i] - want[i]);
+		double e = fabs(sent[i] + (double)left[STEPS % 2][i] - all[i]), p = fabs(plain[i] - all[i]);
 
 		worst = e > worst ? e : worst;
 		without = p > without ? p : without;
 	}
-	ok(worst < STEPS * 0x1p-24, "%s: all sent gradients and the residual are the sum of the gradients: %g", names[c], worst);
-	ok(c == CODEC_F32 || without > 100 * worst, "%s: without feedback they are not: %g", names[c], without);
+	/* Residuals of coarse codecs are as large as the sum of many gradients. */
+	ok(worst < STEPS * 0x1p-24 * (codec_updates(c) ? STEPS : 1),
+	    "%s: all sent gradients and the residual are the sum of the gradients: %g", names[c.kind], worst);
+	ok(c.kind == CODEC_F32 || without > 100 * worst, "%s: without feedback they are not: %g", names[c.kind], without);
+}
+
+/* Of numbers of one size topk sends the first ones; indices that do not ascend, or are too large, are refused. */
+static void
+ordered(void)
+{
+	const struct codec c = { CODEC_TOPK, 0.5 };
+	static const float x[8] = { 1, -2, 2, 0, -2, 2, 2, 1 };
+	uint32_t at[4], sent[8];
+
+	codec_encode(c, x, NULL, NULL, 8, sent);
+	ok(sent[0] == 1 && sent[1] == 2 && sent[2] == 4 && sent[3] == 5, "topk sends the first of equal sizes");
+	ok(codec_valid(c, sent, 8), "its indices are valid");
+	memcpy(at, sent, sizeof(at));
+	sent[3] = 8;
+	ok(!codec_valid(c, sent, 8), "an index beyond the last number is not");
+	sent[3] = sent[2];
+	ok(!codec_valid(c, sent, 8), "an index that comes twice is not");
+	sent[2] = at[1];
+	sent[1] = at[2];
+	ok(!codec_valid(c, sent, 8), "indices that do not ascend are not");
+}
+
+/* Both ends of an update have the same bits, and these come nearer to what is sent. */
+static void
+added(void)
+{
+	for (size_t k = 0; k < sizeof(every) / sizeof(*every); k++) {
+		struct rng r = rng_start(8, 0, 0);
+		double far = 0, first = 0;
+
+		if (!codec_updates(every[k]) || every[k].x == 1)
+			continue;
+		memset(got, 0, sizeof(got));
+		for (int i = 0; i < COUNT; i++) {
+			v[i] = rng_normal(&r);
+			first += fabs((double)v[i]);
+		}
+		for (int step = 0; step < 30; step++) {
+			for (int i = 0; i < COUNT; i++)
+				before[i] = v[i] - got[i];
+			codec_encode(every[k], before, NULL, NULL, COUNT, bytes);
+			codec_add(every[k], bytes, COUNT, got);
+		}
+		for (int i = 0; i < COUNT; i++)
+			far += fabs((double)v[i] - (double)got[i]);
+		ok(far < 0.6 * first, "%s: updates come near to what is sent: %g of %g", names[every[k].kind], far, first);
+	}
 }
 
 static void
@@ -135,10 +203,10 @@ work(uint64_t *hash)
 	fill(&r);
 	for (int i = 0; i < COUNT; i++)
 		before[i] = rng_normal(&r);
-	for (int c = 0; c < CODECS; c++) {
-		codec_encode((enum codec)c, v, before, after, COUNT, bytes);
-		codec_decode((enum codec)c, bytes, COUNT, got);
-		*hash = hash_update(*hash, bytes, codec_bytes((enum codec)c, COUNT));
+	for (size_t i = 0; i < sizeof(every) / sizeof(*every); i++) {
+		codec_encode(every[i], v, before, after, COUNT, bytes);
+		codec_decode(every[i], bytes, COUNT, got);
+		*hash = hash_update(*hash, bytes, codec_bytes(every[i], COUNT));
 		*hash = hash_update(*hash, after, sizeof(after));
 		*hash = hash_update(*hash, got, sizeof(got));
 	}
@@ -149,11 +217,13 @@ main(void)
 {
 	levels_same("each codec has bytes", work);
 	named();
-	for (int c = CODEC_BF16; c < CODECS; c++)
-		exact((enum codec)c);
-	for (int c = 0; c < CODECS; c++) {
-		any((enum codec)c);
-		fed_back((enum codec)c);
+	exact(CODEC_BF16);
+	exact(CODEC_FP16);
+	for (size_t i = 0; i < sizeof(every) / sizeof(*every); i++) {
+		any(every[i]);
+		fed_back(every[i]);
 	}
+	ordered();
+	added();
 	return done();
 }

@@ -390,6 +390,36 @@ push_ones(struct server_state *s, uint64_t step)
 	}
 }
 
+/* Pushes a gradient of which one number is sent, from worker w. */
+static int
+push_number(struct server_state *s, uint32_t w, uint64_t step, uint32_t at, float value)
+{
+	struct { uint32_t at; float value; } sent = { at, value };
+	struct msg m = push(w, step, 0, NULL);
+
+	m.len = sizeof(sent);
+	m.payload = &sent;
+	return server_state_take(s, &m);
+}
+
+/* The same from both workers. */
+static void
+push_numbers(struct server_state *s, uint64_t step, uint32_t at, float value)
+{
+	n = 0;
+	for (uint32_t w = 0; w < 2; w++)
+		push_number(s, w, step, at, value);
+}
+
+static uint32_t
+payload_index(uint32_t i)
+{
+	uint32_t at;
+
+	memcpy(&at, payload[i], sizeof(at));
+	return at;
+}
+
 static void
 test_codec(void)
 {
@@ -414,6 +444,24 @@ test_codec(void)
 	push_ones(s, 0);
 	ok(n == 2 && !out[0].lasting && !out[1].lasting && ((const uint16_t *)out[1].payload)[0] == 0xbf00,
 	    "in an asynchronous job they are copied, as other workers' pushes change them");
+	server_state_free(s);
+	hello_mults = "codec:*=topk:0.125";
+	s = begun(STALE_SYNC);
+	push_numbers(s, 0, 2, 4);
+	ok(n == 2 && out[0].len == 8 && out[0].payload == out[1].payload && !(out[0].flags & MSG_EXACT),
+	    "both workers get the same update of the largest weight");
+	ok(payload_index(0) == 2 && payload[0][1] == -1, "it has the index, and how much the weight changes");
+	push_numbers(s, 1, 5, 2);
+	ok(payload_index(0) == 5 && payload[0][1] == -0.5f, "the next update does not repeat it");
+	tell(s, (struct msg){ .type = MSG_PULL, .incarnation = 1, .step = 2 });
+	ok(n == 1 && out[0].flags & MSG_EXACT && out[0].len == 32 && payload[0][2] == -1 && payload[0][5] == -0.5f,
+	    "a pull is answered with all that workers hold");
+	tell(s, (struct msg){ .type = MSG_PULL, .incarnation = 1, .step = 1 });
+	ok(n == 1 && out[0].flags & MSG_EXACT && payload[0][2] == -1 && payload[0][5] == 0, "also with that of the step before");
+	is(tell(s, push(0, 2, 0, (float[8]){ 0 })), ERR_FORMAT, "a gradient of another length is refused");
+	is(push_number(s, 0, 2, 8, 1), ERR_FORMAT, "an index beyond the slice is refused");
+	is_str(err_line(), "worker 0: push of slice 0 has invalid indices", "the error says so");
+	is(push_number(s, 0, 2, 7, 1), 0, "then the right one is accepted");
 	server_state_free(s);
 	hello_mults = "";
 }

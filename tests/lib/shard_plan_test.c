@@ -137,10 +137,11 @@ matrices(void)
 static void
 codecs(void)
 {
-	static const struct { const char *rules; enum codec weight, gamma; } all[] = {
+	static const struct { const char *rules; enum codec_kind weight, gamma; } all[] = {
 		{ "", CODEC_F32, CODEC_F32 }, { "codec:*=bf16", CODEC_BF16, CODEC_BF16 },
 		{ "codec:*=bf16;codec:*_gamma=fp16", CODEC_BF16, CODEC_FP16 },
 		{ "codec:*_gamma=fp16;codec:*=bf16;lr:*=2;codec:*_weight=f32", CODEC_F32, CODEC_BF16 },
+		{ "codec:*=topk:0.25;codec:*_gamma=2bit", CODEC_TOPK, CODEC_2BIT },
 	};
 	struct graph *g = net(5);
 	struct shard_plan *p;
@@ -155,10 +156,10 @@ codecs(void)
 
 			shard_plan_over(p, g->w[a].first, g->w[a].count, &from, &to);
 			for (; from < to && (gamma || weight); from++)
-				bad += p->slice[from].codec != (gamma ? all[i].gamma : all[i].weight);
+				bad += p->slice[from].codec.kind != (gamma ? all[i].gamma : all[i].weight);
 		}
 		for (uint32_t k = p->nweights; k < p->n; k++)
-			bad += p->slice[k].codec != CODEC_F32;
+			bad += p->slice[k].codec.kind != CODEC_F32;
 		is(shard_plan_coded(all[i].rules), i > 0, "workers need residuals for '%s' or not", all[i].rules);
 		shard_plan_free(p);
 	}
@@ -166,14 +167,22 @@ codecs(void)
 	g->w[0].frozen = true;
 	is(shard_plan_new(g, 2, 64, "codec:*=bf16", NULL, &p), 0, "a plan with a frozen array");
 	for (uint32_t k = 0; k < p->nweights; k++)
-		frozen += p->slice[k].frozen && p->slice[k].codec != CODEC_F32;
+		frozen += p->slice[k].frozen && p->slice[k].codec.kind != CODEC_F32;
 	is(frozen, 0, "frozen slices are f32");
 	is(shard_plan_bytes(&p->slice[0]), p->slice[0].count * 4, "their bytes");
 	is(shard_plan_bytes(&p->slice[p->lead]), p->slice[p->lead].count * 2, "those of the others are half as many");
 	shard_plan_free(p);
+	is(shard_plan_new(g, 2, 64, "codec:*=topk:0.25", NULL, &p), 0, "a plan of topk");
+	is(shard_plan_bytes(&p->slice[p->lead]), (p->slice[p->lead].count + 2) / 4 * 8, "a quarter of its numbers is sent");
+	ok(shard_plan_answer(&p->slice[p->lead], true).kind == CODEC_TOPK &&
+	    shard_plan_answer(&p->slice[p->lead], false).kind == CODEC_BF16,
+	    "weights are sent as updates in synchronous jobs, and as bf16 in others");
+	shard_plan_free(p);
 	ok(!shard_plan_coded(NULL) && !shard_plan_coded("lr:codec:*=2"), "the word alone is no codec");
 	is(shard_plan_new(g, 1, 64, "codec:none=bf16", NULL, &p), ERR_ARG, "%s", err_line());
 	is(shard_plan_new(g, 1, 64, "codec:*=f8", NULL, &p), ERR_ARG, "%s", err_line());
+	is(shard_plan_new(g, 1, 64, "codec:*=topk:0", NULL, &p), ERR_ARG, "%s", err_line());
+	is(shard_plan_new(g, 1, 64, "codec:*=bf16:1", NULL, &p), ERR_ARG, "%s", err_line());
 	is(shard_plan_new(g, 1, 64, "codec:*", NULL, &p), ERR_ARG, "%s", err_line());
 	graph_free(g);
 }

@@ -2,56 +2,28 @@
 #include "ps/server/server_state_in.h"
 #include "base/err.h"
 
-#include <stdlib.h>
-
-int
-server_answer_init(struct server_state *s)
-{
-	for (uint32_t i = 0; i < s->shard.plan->n; i++) {
-		struct slice *sl = &s->shard.slice[i];
-		size_t bytes = shard_plan_bytes(&s->shard.plan->slice[i]);
-
-		if (!shard_mine(&s->shard, i) || sl->at->codec == CODEC_F32)
-			continue;
-		if ((sl->coded[0] = malloc(2 * bytes + 1)) == NULL) {
-			shard_free(&s->shard);
-			return err_nomem();
-		}
-		sl->coded[1] = sl->coded[0] + bytes;
-	}
-	return 0;
-}
-
-/* The weights of a half as they are sent, which all workers get; they are encoded for the first one. */
-static const void *
-find_coded(struct slice *sl, unsigned half)
-{
-	if (sl->coded[0] == NULL)
-		return sl->w[half];
-	if (!sl->encoded[half])
-		codec_encode(sl->at->codec, sl->w[half], NULL, NULL, sl->at->count, sl->coded[half]);
-	sl->encoded[half] = true;
-	return sl->coded[half];
-}
-
+/* `due`: SLICE_ bits.  A worker that begins has nothing that an update could be added to. */
 static void
-send_weights(struct server_state *s, uint32_t i, uint32_t w, bool before)
+send_weights(struct server_state *s, uint32_t i, uint32_t w, unsigned due)
 {
 	struct slice *sl = &s->shard.slice[i];
 	const struct shard_head *head = s->shard.head;
+	bool sync = s->hello.slack == STALE_SYNC, before = due & SLICE_BEFORE;
+	bool whole = sl->held[0] != NULL && (due != SLICE_W || !sl->began);
+	unsigned half = before ? !sl->half : sl->half;
 	struct msg m = { .type = MSG_WEIGHTS, .slice = i, .step = slice_step(sl, w) - before,
-	    .samples = s->hello.slack == STALE_SYNC ? 0 : (uint32_t)sl->updates };
+	    .samples = sync ? 0 : (uint32_t)sl->updates };
 
-	if (i == s->shard.plan->lead && (s->hello.slack == STALE_SYNC ?
-	    head->last > 0 && m.step >= head->last : head->stop))
+	if (i == s->shard.plan->lead && (sync ? head->last > 0 && m.step >= head->last : head->stop))
 		m.flags = MSG_LAST;
-	m.len = (uint32_t)shard_plan_bytes(sl->at);
-	m.payload = find_coded(sl, before ? !sl->half : sl->half);
+	m.flags |= whole ? MSG_EXACT : 0;
+	m.len = (uint32_t)(whole ? sl->at->count * sizeof(float) : codec_bytes(sl->answer, sl->at->count));
+	m.payload = whole ? sl->held[half] : slice_coded(sl, half);
 	/*
 	 * This half is written again two steps later, which needs a push of this worker after it has these weights.
 	 * Other answers are copied: the next update of any worker may change them.
 	 */
-	m.lasting = s->hello.slack == STALE_SYNC && !before;
+	m.lasting = sync && !before;
 	server_state_emit(s, w, m);
 }
 
@@ -118,7 +90,7 @@ server_answer_worker(struct server_state *s, uint32_t i, uint32_t w)
 		else if (due & SLICE_EXACT)
 			send_exact(s, i, w);
 		else
-			send_weights(s, i, w, due & SLICE_BEFORE);
+			send_weights(s, i, w, due);
 	}
 }
 

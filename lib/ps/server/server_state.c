@@ -95,7 +95,7 @@ check_job(struct server_state *s, const struct msg *m)
 	snprintf(want.tally, sizeof(want.tally), "%s", TALLY_VERSION);
 	if ((e = hello_same(&want, &job)) == 0 && first && (e = freeze_rules(g, job.mults)) == 0 &&
 	    (e = shard_init(&s->shard, &job, g, hash_update(HASH_START, m->payload, m->len),
-	    s->o.memory != NULL ? s->o.memory : &s->own, s->o.once)) == 0 && (e = server_answer_init(s)) == 0) {
+	    s->o.memory != NULL ? s->o.memory : &s->own, s->o.once)) == 0) {
 		s->hello = job;
 		total_attach(&s->total, s->shard.memory, s->shard.total);
 	}

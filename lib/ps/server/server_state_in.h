@@ -25,9 +25,7 @@ struct server_state {
 };
 
 void	 server_state_emit(struct server_state *s, uint32_t w, struct msg m);
-/* server_answer.c: room for coded weights, when the plan is known.  Returns 0, or ERR_NOMEM, and leaves no shard. */
-int	 server_answer_init(struct server_state *s);
-/* Sends worker w the answers about slice i that are due, while there is room. */
+/* server_answer.c: sends worker w the answers about slice i that are due, while there is room. */
 void	 server_answer_worker(struct server_state *s, uint32_t i, uint32_t w);
 /*
  * Sends the answers about slice i that are due.  The slice was at step `was` before the last message, whose worker w is

@@ -66,15 +66,16 @@ attach_memory(struct shard *s, uint32_t nworkers, uint64_t hash, bool once)
 }
 
 static int
-alloc_matrix_work(struct shard *s)
+alloc_work(struct shard *s)
 {
 	size_t most = 0;
 
 	for (uint32_t i = 0; i < s->plan->n; i++) {
 		const struct shard_plan_slice *at = &s->plan->slice[i];
-		size_t room = at->rows > 0 && shard_mine(s, i) ? muon_room(at->rows, at->count / at->rows) : 0;
+		size_t room = at->rows > 0 ? muon_room(at->rows, at->count / at->rows) : 0;
 
-		most = room > most ? room : most;
+		room = codec_updates(at->codec) && room < at->count ? at->count : room;
+		most = shard_mine(s, i) && room > most ? room : most;
 	}
 	if (most > 0 && (s->pool.work = malloc(most * sizeof(float))) == NULL)
 		return err_nomem();
@@ -88,7 +89,7 @@ init_slices(struct shard *s, const struct hello *job)
 
 	if ((s->slice = calloc(s->plan->n, sizeof(*s->slice))) == NULL)
 		return err_nomem();
-	if ((e = alloc_matrix_work(s)) < 0)
+	if ((e = alloc_work(s)) < 0)
 		return e;
 	for (uint32_t i = 0; i < s->plan->nweights; i++)
 		s->nlearned += shard_learns(s, i);

@@ -27,7 +27,7 @@ slice_init(struct slice *s, const struct shard_plan *p, uint32_t i, uint32_t nwo
 	s->waits = s->at->kind == SHARD_PLAN_WEIGHTS && norms_count(p, hyper) > 0;
 	s->part = calloc(nworkers, sizeof(*s->part));
 	s->due = calloc(nworkers, sizeof(*s->due));
-	if (s->part == NULL || s->due == NULL)
+	if (s->part == NULL || s->due == NULL || slice_alloc_coded(s, slack == STALE_SYNC) < 0)
 		return err_nomem();
 	return stale_init(&s->stale, NULL, nworkers, slack);
 }
@@ -67,6 +67,8 @@ slice_place(struct slice *s, void *base, size_t *at, bool once)
 			break;
 		if (count_states(s) > 0)
 			s->m[h] = same ? s->m[0] : memory_place(base, at, count_states(s) * bytes);
+		if (codec_updates(s->answer))
+			s->held[h] = same ? s->held[0] : memory_place(base, at, bytes);
 		if (s->hyper.average.kind != AVERAGE_NONE)
 			s->average[h] = same ? s->average[0] : memory_place(base, at, bytes);
 	}
@@ -167,6 +169,10 @@ slice_first(struct slice *s, const struct msg *m)
 		s->averaged = m->samples;
 	if (state || average)
 		return 0;
+	if (s->held[0] != NULL) {
+		copy_floats(s->held[0], s->w[0], s->at->count);
+		note_stored(s, s->held[0], s->at->count);
+	}
 	if (s->averaged == 0 && s->average[0] != NULL)
 		copy_floats(s->average[0], s->w[0], s->at->count);
 	s->averaged += s->averaged == 0 && s->hyper.average.kind == AVERAGE_LOOKAHEAD;
@@ -290,6 +296,7 @@ slice_update(struct slice *s, const struct norms_scale *k)
 
 	apply_rule(s, to, s->sum, s->samples, k);
 	update_average(s, to, s->samples > 0);
+	slice_update_held(s, to);
 	s->step++;
 	publish_half(s, to, 0, 0);
 	if (s->sum != NULL)
@@ -339,7 +346,7 @@ slice_reserve(struct slice *s, const struct msg *m)
 	struct slice_part *p = &s->part[m->worker];
 
 	if (s->at->frozen || !s->ready || p->here || m->step != s->stale.clock[m->worker] ||
-	    s->at->codec != CODEC_F32 || m->len != shard_plan_bytes(s->at))
+	    s->at->codec.kind != CODEC_F32 || m->len != shard_plan_bytes(s->at))
 		return NULL;
 	if (p->g == NULL)
 		p->g = slice_pool_get(s->pool, s->at->count);
@@ -425,6 +432,9 @@ slice_push(struct slice *s, const struct msg *m)
 	if (m->len != (empty ? 0 : shard_plan_bytes(s->at)) || empty != (m->samples == 0) || !isfinite(m->rate))
 		return err_fail(ERR_FORMAT, "push of slice %" PRIu32 " has %" PRIu32 " bytes, %" PRIu32
 		    " samples, rate %g", m->slice, m->len, m->samples, (double)m->rate);
+	/* A repeated gradient may have other bytes by now, as its worker goes on when it is answered. */
+	if (m->step == done && !empty && !codec_valid(s->at->codec, m->payload, s->at->count))
+		return err_fail(ERR_FORMAT, "push of slice %" PRIu32 " has invalid indices", m->slice);
 	if (m->step == done && (e = s->stale.slack != STALE_SYNC ? push_async(s, m) : push_sync(s, m)) < 0)
 		return e;
 	s->due[m->worker] |= SLICE_W;

@@ -7,6 +7,9 @@
  * that the bits are those of one worker that adds the same micro-batches.  In any other job each push is an update of
  * its own.
  *
+ * If workers get updates of weights (codec_updates()), the memory also has what they hold: an update is encoded as the
+ * difference of the weights to what they held one step ago.
+ *
  * If an update needs norms over all servers, the complete sum waits for slice_update().
  *
  * Weights, state and average are in the server's memory (ps/memory.h) twice.  An update reads one half, writes the
@@ -66,7 +69,9 @@ struct slice {
 	float			*w[2];		/* [count] weights or statistics */
 	float			*m[2];		/* [count, states] of the optimizer; NULL for statistics */
 	float			*average[2];	/* [count] of w, or NULL */
-	/* [shard_plan_bytes()] each half as it is sent, or NULL if that is f32 */
+	float			*held[2];	/* [count] what workers hold of w if they get updates, or NULL */
+	struct codec		 answer;	/* shard_plan_answer() */
+	/* [codec_bytes()] each half as it is sent, or how it updates the other one; NULL: f32 */
 	uint8_t			*coded[2];
 	bool			 encoded[2];	/* coded[] has the weights of its half */
 	unsigned		 half;		/* that is valid */
@@ -119,6 +124,12 @@ int	 slice_push(struct slice *s, const struct msg *m);
 void	*slice_reserve(struct slice *s, const struct msg *m);
 /* Closes the step of a full slice. */
 void	 slice_update(struct slice *s, const struct norms_scale *k);
+/* slice_code.c: room for encoded weights.  Returns 0 or ERR_NOMEM. */
+int	 slice_alloc_coded(struct slice *s, bool sync);
+/* The weights of a half as they are sent, which all workers get; they are encoded once. */
+const void *slice_coded(struct slice *s, unsigned half);
+/* What workers hold with the update into half `to`: what an update does not tell them is in the next one. */
+void	 slice_update_held(struct slice *s, unsigned to);
 /* Worker w left; it joins or returns. */
 void	 slice_leave(struct slice *s, uint32_t w);
 void	 slice_join(struct slice *s, uint32_t w);

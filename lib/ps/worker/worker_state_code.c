@@ -22,13 +22,13 @@ worker_state_alloc_coded(struct worker_state *b)
 	if ((b->left = b->w->left) == NULL)
 		b->left = b->own_left = calloc(1, size);
 	for (uint32_t i = 0; i < p->n; i++)
-		bytes += p->slice[i].codec != CODEC_F32 ? shard_plan_bytes(&p->slice[i]) : 0;
+		bytes += p->slice[i].codec.kind != CODEC_F32 ? shard_plan_bytes(&p->slice[i]) : 0;
 	b->coded = malloc(bytes + 1);
 	if (b->left == NULL || b->coded == NULL)
 		return err_nomem();
 	bytes = 0;
 	for (uint32_t i = 0; i < p->n; i++)
-		if (p->slice[i].codec != CODEC_F32) {
+		if (p->slice[i].codec.kind != CODEC_F32) {
 			b->part[i].coded = b->coded + bytes;
 			bytes += shard_plan_bytes(&p->slice[i]);
 			b->ncoded++;

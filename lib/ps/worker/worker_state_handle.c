@@ -32,7 +32,7 @@ worker_state_place(const struct worker_state *b, uint32_t server, const struct m
 {
 	const struct shard_plan_slice *s = m->slice < b->plan->n ? &b->plan->slice[m->slice] : NULL;
 
-	if (m->type != MSG_WEIGHTS || s == NULL || s->owner != server || s->codec != CODEC_F32 ||
+	if (m->type != MSG_WEIGHTS || s == NULL || s->owner != server || s->codec.kind != CODEC_F32 ||
 	    m->len != shard_plan_bytes(s) || !is_answer_wanted(b, &b->part[m->slice], m->step))
 		return NULL;
 	return b->staged + find_staged_offset(b, m->slice);
@@ -61,6 +61,7 @@ handle_slice_answer(struct worker_state *b, uint32_t server, const struct msg *m
 {
 	const struct shard_plan_slice *s;
 	struct worker_part *p;
+	struct codec codec;
 	float *to;
 
 	if (m->slice >= b->plan->n || b->plan->slice[m->slice].owner != server)
@@ -69,13 +70,20 @@ handle_slice_answer(struct worker_state *b, uint32_t server, const struct msg *m
 		return store_state(b, m->slice, m);
 	s = &b->plan->slice[m->slice];
 	p = &b->part[m->slice];
-	if (m->len != shard_plan_bytes(s))
+	codec = m->flags & MSG_EXACT ? (struct codec){ CODEC_F32, 0 } :
+	    shard_plan_answer(s, b->w->slack == STALE_SYNC);
+	if (m->len != codec_bytes(codec, s->count))
 		return err_fail(ERR_FORMAT, "slice %" PRIu32 " has %" PRIu32 " bytes", m->slice, m->len);
-	if (!is_answer_wanted(b, p, m->step))
+	/* An update for a dead worker may reach its successor, which has no weights yet to add it to. */
+	if (!is_answer_wanted(b, p, m->step) || (codec_updates(codec) && (!b->begun || p->got + 1 != m->step)))
 		return 0;
+	if (!codec_valid(codec, m->payload, s->count))
+		return err_fail(ERR_FORMAT, "slice %" PRIu32 " has invalid indices", m->slice);
 	to = b->staged + find_staged_offset(b, m->slice);
-	if (m->payload != to)
-		codec_decode(s->codec, m->payload, s->count, to);
+	if (codec_updates(codec))
+		codec_add(codec, m->payload, s->count, to);
+	else if (m->payload != to)
+		codec_decode(codec, m->payload, s->count, to);
 	p->waiting = false;
 	p->got = m->step;
 	if (m->slice == b->plan->lead) {

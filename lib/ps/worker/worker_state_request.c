@@ -90,7 +90,7 @@ worker_state_exact(struct worker_state *b, float *weights)
 	b->to = weights;
 	memcpy(weights, b->w->w, b->graph->P * sizeof(*weights));
 	for (uint32_t i = 0; i < b->plan->nweights; i++)
-		if (b->plan->slice[i].codec != CODEC_F32) {
+		if (b->plan->slice[i].codec.kind != CODEC_F32) {
 			b->part[i].asked = true;
 			pull_asked(b, i);
 		}

@@ -1,0 +1,53 @@
+/* slice_code - weights of a slice as they are sent: serves slice. */
+#include "ps/server/slice.h"
+#include "base/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int
+slice_alloc_coded(struct slice *s, bool sync)
+{
+	size_t bytes;
+
+	s->answer = shard_plan_answer(s->at, sync);
+	bytes = codec_bytes(s->answer, s->at->count);
+	if (s->answer.kind == CODEC_F32)
+		return 0;
+	if ((s->coded[0] = malloc(2 * bytes + 1)) == NULL)
+		return err_nomem();
+	s->coded[1] = s->coded[0] + bytes;
+	return 0;
+}
+
+const void *
+slice_coded(struct slice *s, unsigned half)
+{
+	const float *v = s->w[half];
+
+	if (s->coded[0] == NULL)
+		return v;
+	if (!s->encoded[half] && s->held[0] != NULL) {
+		for (size_t i = 0; i < s->at->count; i++)
+			s->pool->work[i] = s->w[half][i] - s->held[!half][i];
+		v = s->pool->work;
+	}
+	if (!s->encoded[half])
+		codec_encode(s->answer, v, NULL, NULL, s->at->count, s->coded[half]);
+	s->encoded[half] = true;
+	return s->coded[half];
+}
+
+void
+slice_update_held(struct slice *s, unsigned to)
+{
+	const void *coded;
+
+	if (s->held[0] == NULL)
+		return;
+	coded = slice_coded(s, to);
+	if (s->held[to] != s->held[s->half] && s->at->count > 0)
+		memcpy(s->held[to], s->held[s->half], s->at->count * sizeof(float));
+	codec_add(s->answer, coded, s->at->count, s->held[to]);
+	memory_stored(s->memory, s->held[to], s->at->count * sizeof(float));
+}

@@ -34,7 +34,6 @@ struct pworker_log {
 	double	 seconds, samples, correct;	/* since the last line of progress */
 	uint64_t batches;			/* likewise */
 	uint64_t trained;			/* steps of this process */
-	uint64_t bad;				/* records left out in training, or in validation */
 	bool	 lost;			/* rows cannot be written */
 	bool	 finds;			/* the run tries learning rates, */
 	bool	 found;			/* and has diverged */

@@ -128,7 +128,6 @@ pworker_log_say(struct pworker_log *l, const struct train_event *ev)
 	case TRAIN_BAD:
 		err_note(0, "%s", ev->text);
 		front_warn(NULL, ERR_ITEM);
-		l->bad += ev->samples;
 		break;
 	case TRAIN_UNSAVED:
 		err_note(0, "%s", ev->text);
@@ -179,11 +178,10 @@ pworker_log_say(struct pworker_log *l, const struct train_event *ev)
 		break;
 	case TRAIN_EPOCH:
 	case TRAIN_VALIDATION:
-		if (l->bad > 0)
+		if (ev->left_out > 0)
 			front_say("%s of epoch %" PRIu64 " left out %" PRIu64 " record%s",
 			    ev->kind == TRAIN_EPOCH ? "training" : "validation",
-			    ev->epoch + (l->style == WORKER_CONSOLE), l->bad, l->bad == 1 ? "" : "s");
-		l->bad = 0;
+			    ev->epoch + (l->style == WORKER_CONSOLE), ev->left_out, ev->left_out == 1 ? "" : "s");
 		if (l->style == WORKER_CONSOLE)
 			pworker_log_console(l, ev);
 		else

@@ -31,6 +31,7 @@ struct kept_place {
 	double	 best;				/* worker 0: best accuracy of a validation */
 	uint64_t best_epoch;			/* from 1; 0: none */
 	uint64_t next_cut;			/* step of the next cut (train/cut.h); 0: none */
+	uint64_t left_out;			/* records of the epoch so far */
 };
 
 struct kept_page;

@@ -33,6 +33,14 @@ train_tell(struct train *t, struct train_event *ev)
 		t->o->event(t->o->arg, ev);
 }
 
+void
+train_tell_bad(struct train *t, const struct batch *b, uint64_t *left_out)
+{
+	*left_out += b->bad;
+	if (b->bad > 0)
+		train_tell(t, &(struct train_event){ .kind = TRAIN_BAD, .text = b->why[0] });
+}
+
 struct moment {
 	double	 at, waited_s;
 	uint64_t sent, got;	/* in all */
@@ -119,7 +127,7 @@ evaluate_batch(struct train *t, uint64_t epoch, const struct samples *s, struct 
 
 /* Evaluates this worker's part of the records to validate on. */
 static int
-validate_records(struct train *t, uint64_t epoch, struct train_sums *s)
+validate_records(struct train *t, uint64_t epoch, struct train_sums *s, uint64_t *left_out)
 {
 	const struct batch *b;
 	struct engine_result r;
@@ -129,8 +137,7 @@ validate_records(struct train *t, uint64_t epoch, struct train_sums *s)
 	    (e = batch_start(t->val, 0, 0)) < 0)
 		return e;
 	while ((e = batch_next(t->val, &b)) > 0) {
-		if (b->bad > 0)
-			train_tell(t, &(struct train_event){ .kind = TRAIN_BAD, .samples = b->bad, .text = b->why[0] });
+		train_tell_bad(t, b, left_out);
 		if (b->s.n == 0)
 			continue;
 		if ((e = evaluate_batch(t, epoch, &b->s, &r)) < 0)
@@ -152,7 +159,7 @@ validate_epoch(struct train *t, uint64_t epoch)
 	uint64_t from = trace_now(t->trace);
 	int e;
 
-	if (!train_had_sum(t, TRAIN_VALIDATES) && (e = validate_records(t, epoch, &s)) < 0)
+	if (!train_had_sum(t, TRAIN_VALIDATES) && (e = validate_records(t, epoch, &s, &ev.left_out)) < 0)
 		return e;
 	if ((e = sum_over_workers(t, TRAIN_VALIDATES, &s)) < 0)
 		return e;
@@ -265,6 +272,7 @@ run_epoch(struct train *t, uint64_t n)
 	if (t->epoch.samples == 0 && !t->o->skip_nan && (t->sync || t->o->ps.nworkers == 1))
 		return err_fail(ERR_FORMAT, "%s: no record of epoch %" PRIu64 " could be used", t->o->data.path, n);
 	ev.rate = train_lr(t, t->step - 1);
+	ev.left_out = t->left_out;
 	set_means(t, &ev, &t->epoch);
 	set_elapsed(t, &m, &ev);
 	train_tell(t, &ev);
@@ -272,6 +280,7 @@ run_epoch(struct train *t, uint64_t n)
 	    (e = worker_epoch(t->wk, n + 1)) < 0)
 		return e;
 	t->epoch = (struct train_sums){ 0 };
+	t->left_out = 0;
 	report_cache(t, n);
 	/*
 	 * The checkpoint precedes the validation, during which a second signal may end the process.  A checkpoint that
@@ -300,7 +309,7 @@ train_run(const struct train_opt *opt)
 		opt->event(opt->arg, &(struct train_event){ .kind = TRAIN_UNSAVED,
 		    .text = "one could not be written before this worker was started again" });
 	if (kept_warned(t.kept, KEPT_LEFT_OUT) && opt->event != NULL)
-		opt->event(opt->arg, &(struct train_event){ .kind = TRAIN_BAD, .samples = 1,
+		opt->event(opt->arg, &(struct train_event){ .kind = TRAIN_BAD,
 		    .text = "a record was left out before this worker was started again" });
 	if (kept_parting(t.kept)) {
 		e = train_part(&t);

@@ -68,6 +68,7 @@ struct train_event {
 	uint32_t	 peers;
 	const struct split_place *place;	/* [places] START: GPUs that this worker computes on; lent */
 	uint32_t	 places;
+	uint64_t	 left_out;	/* EPOCH, VALIDATION: records of this worker that could not be used */
 	bool		 again;			/* START: the worker was started again, and its log goes on */
 	const char	*text;		/* lent for the call; "" if there is none */
 };

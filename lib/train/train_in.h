@@ -61,6 +61,7 @@ struct train {
 	struct train_cuts cuts;
 	uint64_t	 best_epoch;	/* from 1; 0: none yet */
 	struct train_sums epoch;	/* of this worker in this epoch so far */
+	uint64_t	 left_out;	/* its records that could not be used in this epoch so far */
 	struct kept	*kept;		/* what it leaves to its successor, or NULL */
 	bool		 returned;	/* a predecessor had joined the job at step `first` */
 	uint64_t	 first;		/* step at which this worker or its predecessor joined the job */
@@ -129,6 +130,8 @@ int	train_rate(struct train *t, uint64_t epoch, double accuracy);
 /* Before the first step, in all workers: returns ERR_STOP if patience had run out in the run that is resumed. */
 int	train_spent(struct train *t);
 void	train_tell(struct train *t, struct train_event *ev);	/* reports an event */
+/* Counts the records of a batch that could not be used, and reports the first one. */
+void	train_tell_bad(struct train *t, const struct batch *b, uint64_t *left_out);
 
 /* train_cut.c: steps from this one to the first cut, which worker 0 decides for all; 0: it makes none. */
 uint64_t train_first_cut(const struct train *t);

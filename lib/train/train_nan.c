@@ -118,7 +118,8 @@ skip_or_fail(struct train *t, const struct batch *b, const char *what)
 	    t->o->skip_nan ? "; this batch is left out" : "");
 	if (!t->o->skip_nan)
 		return err_fail(ERR_FORMAT, "%s", text);
-	train_tell(t, &(struct train_event){ .kind = TRAIN_BAD, .samples = b->s.n, .text = text });
+	t->left_out += b->s.n;
+	train_tell(t, &(struct train_event){ .kind = TRAIN_BAD, .text = text });
 	return 1;
 }
 

@@ -26,7 +26,7 @@ static struct kept_place
 get_place(const struct train *t, const struct train_sums *sums)
 {
 	return (struct kept_place){ sums->loss, sums->correct, sums->top5, sums->samples, t->best, t->best_epoch,
-	    t->cuts.next };
+	    t->cuts.next, t->left_out };
 }
 
 int
@@ -46,9 +46,11 @@ train_join(struct train *t)
 	t->best = p.best;
 	t->best_epoch = p.best_epoch;
 	t->cuts.next = p.next_cut;
+	t->left_out = p.left_out;
 	/* Gradients were sent: the end of the epoch before is done, and its validation may have been the best. */
 	if (t->step > t->first && t->step % t->steps == 0 && kept_find(t->kept, t->step + 1, &next)) {
 		t->epoch = (struct train_sums){ 0 };
+		t->left_out = 0;
 		t->best = next.best;
 		t->best_epoch = next.best_epoch;
 	}

@@ -345,8 +345,7 @@ train_step(struct train *t, struct train_sums *seen)
 	for (k = 0; k < all; k++) {
 		if ((e = next_micro_batch(t, k, &b)) <= 0)
 			return e;
-		if (b->bad > 0)
-			train_tell(t, &(struct train_event){ .kind = TRAIN_BAD, .samples = b->bad, .text = b->why[0] });
+		train_tell_bad(t, b, &t->left_out);
 		if (b->s.n == 0)
 			continue;
 		if ((e = run_micro_batch(t, b, k, seen->samples == 0, k + 1 == all, seen)) < 0)

@@ -65,7 +65,17 @@ struct options {
 	enum table_form form;
 	unsigned figures;
 	bool	 all, compare, follow, by_rank, machines, plot, profile;
+	bool	 form_given, figures_given;
 };
+
+/* Who chooses figures and draws them wants no table, unless its options are given too. */
+static bool
+wants_table(const struct options *o)
+{
+	bool draws = o->plot || o->png != NULL || o->svg != NULL || o->html != NULL;
+
+	return !o->figures_given || !draws || o->form_given || o->all || o->compare || o->by_rank || o->machines;
+}
 
 /* Warns of the first malformed row of a file with its line, and of the others with their number. */
 static void
@@ -194,7 +204,7 @@ write_output(const struct options *o, struct logs *l, const char *title)
 	if ((e = curve_rows(&l->curve, false, &means)) < 0)
 		front_die(NULL, e);
 	any = means.n + l->rates.n > 0;
-	if (!o->follow)
+	if (!o->follow && wants_table(o))
 		print_tables(o, l, &means);
 	if (o->plot && !o->follow && any)
 		draw_text(o, l, &means, title);
@@ -242,13 +252,15 @@ main(int argc, char *argv[])
 		case 'f':	o.follow = true; break;
 		case 'r':	o.by_rank = true; break;
 		case O_ALL:	o.all = true; break;
-		case O_CSV:	o.form = TABLE_CSV; break;
+		case O_CSV:	o.form = TABLE_CSV; o.form_given = true; break;
 		case O_FIGURES:
+			o.figures_given = true;
 			if ((o.figures = plot_figures(optarg)) == 0)
 				front_wrong("--figures: '%.64s' is not a list of "
 				    "accuracy, loss, time, speed, traffic, rate, lr", optarg);
 			break;
 		case O_FORMAT:
+			o.form_given = true;
 			if ((o.form = table_form(optarg)) == TABLE_FORMS)
 				front_wrong("--format: '%.64s' is not text, markdown, tsv, csv or json", optarg);
 			break;

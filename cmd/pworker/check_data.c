@@ -12,10 +12,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define SCANNED	16384u	/* most records whose labels are read */
+#define SCANNED		16384u	/* most records whose labels are read */
+#define SCANNED_NAMED	1024u	/* the same if the classes have names, which rarely lack one */
 
-void
-pworker_look(const struct recs *r, struct pworker_look *l)
+static void
+look_at_records(const struct recs *r, struct pworker_look *l)
 {
 	uint64_t looks = r == NULL ? 0 : r->count < WORKER_LOOKS ? r->count : WORKER_LOOKS;
 	struct recimg *reader;
@@ -108,8 +109,9 @@ choose_classes(struct pworker *p)
 	graph_free(own);
 }
 
-void
-pworker_choose_outputs(struct pworker *p, const struct pworker_look *l)
+/* Sets the number of outputs without --classes: that of the records' classes, or of the labels to compare with. */
+static void
+choose_outputs(struct pworker *p, const struct pworker_look *l)
 {
 	const struct batch_opt *d = &p->train.data;
 	uint32_t end = d->weighted && d->weight_at > d->label_at && d->weight_at < l->labels ? d->weight_at : l->labels;
@@ -141,8 +143,9 @@ sizes_given(const struct pworker *p)
 	    a->pad > 0 || p->train.device_cache;
 }
 
-void
-pworker_choose_shape(struct pworker *p, const struct pworker_look *l)
+/* Sets the shape of samples without --shape: smaller than the net's if all images are as small. */
+static void
+choose_shape(struct pworker *p, const struct pworker_look *l)
 {
 	struct graph *own, *g = NULL;
 	const struct graph_node *x;
@@ -167,6 +170,14 @@ pworker_choose_shape(struct pworker *p, const struct pworker_look *l)
 	}
 	graph_free(g);
 	graph_free(own);
+}
+
+void
+pworker_choose_sample(struct pworker *p, struct pworker_look *l)
+{
+	look_at_records(p->train.data.recs, l);
+	choose_outputs(p, l);
+	choose_shape(p, l);
 }
 
 void
@@ -212,11 +223,11 @@ check_sizes(const struct pworker *p, const struct graph *g, const struct pworker
 		    p->train.data.path, l->h[0], l->w[0], x->c, x->h, x->w, x->h > x->w ? x->h : x->w);
 }
 
-/* Reads labels, and refuses those from `classes` on. */
+/* Reads labels, and refuses those from `classes` on, which is the number of names if named. */
 static void
-scan_labels(const struct pworker *p, const struct recs *r, uint32_t classes)
+scan_labels(const struct pworker *p, const struct recs *r, uint32_t classes, bool named)
 {
-	uint64_t n = r->count < SCANNED ? r->count : SCANNED, beyond = 0;
+	uint64_t most_n = named ? SCANNED_NAMED : SCANNED, n = r->count < most_n ? r->count : most_n, beyond = 0;
 	struct buf room = { 0 };
 	const uint8_t *data;
 	struct imrec rec;
@@ -235,28 +246,38 @@ scan_labels(const struct pworker *p, const struct recs *r, uint32_t classes)
 		most = fmaxf(most, label);
 	}
 	buf_free(&room);
-	if (beyond > 0 && most < 1 << 24)
-		front_wrong("%s: %" PRIu64 " of %" PRIu64 " records%s have labels beyond the net's %u classes, up to "
+	if (beyond == 0 || most >= 1 << 24)
+		return;
+	if (named)
+		front_wrong("%s: %" PRIu64 " of %" PRIu64 " records%s have labels beyond the %u names of its classes, "
+		    "up to %g; add the missing names to its .labels file", r->path, beyond, n,
+		    n < r->count ? " looked at" : "", classes, (double)most);
+	front_wrong("%s: %" PRIu64 " of %" PRIu64 " records%s have labels beyond the net's %u classes, up to "
 		    "%g; use --classes %g", r->path, beyond, n, n < r->count ? " looked at" : "", classes, (double)most,
-		    floor((double)most) + 1);
+	    floor((double)most) + 1);
 }
 
-/* The names of the classes tell how many there are; without names all labels are read, unless they are remote. */
+/*
+ * The names of the classes tell how many there are, but may be too few.  Without names all labels are read.  Remote
+ * records are not looked at.
+ */
 static void
 check_labels(const struct pworker *p, const struct recs *r, const uint32_t *class_of, uint32_t classes)
 {
 	struct names names = { 0 };
 	int e;
 
-	if (r == NULL || r->classes == NULL || class_of != NULL)
+	if (r == NULL || r->classes == NULL)
 		return;
 	if ((e = r->classes(r, &names)) < 0)
 		front_die(NULL, e);
 	if (p->train.data.label_at > 0 || names.n == 0)
-		scan_labels(p, r, classes);
-	else if (names.n > classes)
+		scan_labels(p, r, classes, false);
+	else if (names.n > classes && class_of == NULL)
 		front_wrong("%s: has %zu classes, more than the net's %u; use --classes %zu", r->path, names.n, classes,
 		    names.n);
+	else if (class_of != NULL || names.n == classes)
+		scan_labels(p, r, (uint32_t)names.n, true);
 	names_free(&names);
 }
 

@@ -4,7 +4,9 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "dataset/dataset_client.h"
 #include "engine/split/split.h"
+#include "record/recs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -102,10 +104,19 @@ int
 pworker_print(struct pworker *p)
 {
 	const struct engine *engine = p->batch != NULL ? engine_find(p->engine) : NULL;
+	struct train_opt *t = &p->train;
+	struct pworker_look look;
 	struct buf text = { 0 };
-	struct graph *g = pworker_net(p);
+	struct graph *g;
 	int e;
 
+	/* Records decide on the shape and the classes, as in training.  Those of another host are not asked. */
+	if (t->data.path != NULL && !dataset_client_is_addr(t->data.path))
+		t->data.recs = pworker_open_records(t->data.path, NULL);
+	pworker_choose_sample(p, &look);
+	recs_close(t->data.recs);
+	t->data.recs = NULL;
+	g = pworker_net(p);
 	if (p->batch != NULL && engine == NULL)
 		front_die("--engine", ERR_ARG);
 	e = graph_print(g, &text);

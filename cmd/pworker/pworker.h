@@ -182,11 +182,8 @@ struct pworker_look {
 	uint32_t n, h[WORKER_LOOKS], w[WORKER_LOOKS];	/* sizes of images */
 	uint32_t labels;	/* of the last of these records */
 };
-void	 pworker_look(const struct recs *r, struct pworker_look *l);
-/* Sets the number of outputs without --classes: that of the records' classes, or of the labels to compare with. */
-void	 pworker_choose_outputs(struct pworker *p, const struct pworker_look *l);
-/* Sets the shape of samples without --shape: smaller than the net's if all images are as small. */
-void	 pworker_choose_shape(struct pworker *p, const struct pworker_look *l);
+/* Looks at the records, and sets the number of outputs without --classes and the shape of samples without --shape. */
+void	 pworker_choose_sample(struct pworker *p, struct pworker_look *l);
 /* Sets --resize without options for sizes, if the images are smaller or much larger than samples. */
 void	 pworker_choose_size(struct pworker *p, const struct graph *g, const struct pworker_look *l);
 /* Refuses records none of whose images gives a sample, and labels that are no classes of the net. */

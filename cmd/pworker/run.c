@@ -249,9 +249,7 @@ pworker_run(struct pworker *p, double began_s)
 	if (p->lr_find && t->ps.nworkers > 1)
 		front_wrong("--lr-find: runs in one worker, not in %u", t->ps.nworkers);
 	open_records(p, key);
-	pworker_look(t->data.recs, &look);
-	pworker_choose_outputs(p, &look);
-	pworker_choose_shape(p, &look);
+	pworker_choose_sample(p, &look);
 	t->ps.graph = g = pworker_net(p);
 	if (keeps && (e = kept_open(&kept, &memory, hash_run(t), worker_left_size(t->ps.mults, g->P))) < 0)
 		front_die(p->state, e);

@@ -94,9 +94,11 @@ read_log_head(struct curve *c, const char *line)
 		return;
 	if (!c->headed[rank] && (c->workers == 0 || c->workers == (uint64_t)workers))
 		c->top[rank] = 0;
-	else
+	else {
+		c->further = true;
 		for (int i = 0; i < (int)CURVE_RANKS; i++)
 			c->top[i] = c->highest;
+	}
 	c->headed[rank] = true;
 	c->workers = (uint64_t)workers;
 }
@@ -113,6 +115,9 @@ begins_run(struct curve *c, const struct logline *l, const char *label)
 	bool place = l->at != LOGLINE_WHOLE;
 
 	if (c->fresh || (place && c->placed && l->by_step != c->by_step) || strcmp(label, c->label[c->run]) != 0)
+		return true;
+	/* A resumed run may repeat its last epoch, but a further log with epoch 0 again is another run's. */
+	if (place && c->further && l->at == 0 && l->rank < CURVE_RANKS && c->first[l->rank])
 		return true;
 	return place && l->at + (l->by_step ? 0 : 1) < *rank_top(c, l);
 }
@@ -146,9 +151,10 @@ curve_add_line(struct curve *c, const char *line)
 	if (c->n > 0 && begins_run(c, &l, label)) {
 		c->run++;
 		c->highest = 0;
-		c->placed = false;
+		c->placed = c->further = false;
 		memset(c->top, 0, sizeof(c->top));
 		memset(c->headed, 0, sizeof(c->headed));
+		memset(c->first, 0, sizeof(c->first));
 	}
 	if ((e = set_label(c, label)) < 0)
 		return e;
@@ -156,6 +162,9 @@ curve_add_line(struct curve *c, const char *line)
 	if (l.at != LOGLINE_WHOLE) {
 		c->by_step = l.by_step;
 		c->placed = true;
+		c->further = false;
+		if (l.at == 0 && l.rank < CURVE_RANKS)
+			c->first[l.rank] = true;
 		uint64_t *top = rank_top(c, &l);
 
 		*top = l.at > *top ? l.at : *top;

@@ -4,12 +4,12 @@
  * lib/log reads logs and shows them.  tsv, logline and doc parse lines; curve and machine collect what they measure;
  * table, plot and report show it.
  *
- * Lines of several ranks and runs may be mixed.  A new run begins with another log, with a line that names another run,
- * with an epoch two or more below the highest so far, and with a step below the highest.  The highest is that of the
- * line's rank if the rank's log has a head, else that of all ranks.  If a rank reports a measure twice for an epoch, as
- * after a resumed run, the last value counts.  Speeds, and measures without a rank, are averaged.  The bytes of an
- * epoch are the difference of a counter since the epoch before.  In a log by epochs the counter starts at 0, in one by
- * steps at its first value.
+ * Lines of several ranks and runs may be mixed.  A new run begins with another log, with a line that names another
+ * run, with an epoch two or more below the highest so far, with a second epoch 0 of a rank after a second head, and
+ * with a step below the highest.  The highest is that of the line's rank if the rank's log has a head, else that of
+ * all ranks.  If a rank reports a measure twice for an epoch, as after a resumed run, the last value counts.  Speeds,
+ * and measures without a rank, are averaged.  The bytes of an epoch are the difference of a counter since the epoch
+ * before.  In a log by epochs the counter starts at 0, in one by steps at its first value.
  * Threads: one at a time.
  */
 #ifndef LOG_CURVE_H
@@ -31,9 +31,11 @@ struct curve {
 	uint64_t highest;	/* epoch or step of the run */
 	uint64_t top[CURVE_RANKS];	/* the same of each rank */
 	bool	 headed[CURVE_RANKS];	/* the rank's log has had its head */
+	bool	 first[CURVE_RANKS];	/* the rank has had epoch or step 0 */
 	uint64_t workers;	/* in the last head, or 0 */
 	bool	 by_step;	/* the last position was a step */
 	bool	 placed;	/* a line of the run had a position */
+	bool	 further;	/* a rank's log has begun again, and no position has followed yet */
 	bool	 fresh;		/* the next measurement begins another log */
 	unsigned ends;		/* last lines of workers */
 	struct doc doc;

@@ -9,6 +9,8 @@ if command -v gnuplot >/dev/null; then
 	is "$(ls ./*.tmp 2>/dev/null)" "" "no temporary file is left"
 	is "$(cat err)" "" "nothing is written to standard error"
 	status 0 "plog --figures accuracy" plog --png b.png --figures accuracy b.log
+	is "$(cat out)" "" "a figure that is asked for takes the place of the table"
+	ok "unless the table is asked for, too" test -n "$(plog --csv --png e.png --figures accuracy b.log)"
 	size() { od -An -tu1 -j16 -N8 "$1" | awk '{ print $3 * 256 + $4, $7 * 256 + $8 }'; }
 	is "$(size a.png) $(size b.png)" "900 1560 900 420" "a picture is as high as its figures"
 	status 1 "figures without data have status 1" plog --png e.png --figures loss,speed b.log

@@ -15,6 +15,14 @@ is "$(pworker @./short --print | eps)" 0.003 "--eps in a recipe is the net's opt
 status 2 "pworker refuses an option that the net lacks" pworker --net mlp --eps 1e-3 --print
 like err "^pworker: .*mlp\.lua: this net has no option 'eps'" "pworker's error names the net and the option that it lacks"
 
+mkdir red blue && printf 'P6 32 32 255\n%3072s' | tee red/1.ppm >blue/1.ppm
+im2rec -q -o two.rec red blue || exit 1
+status 0 "pworker prints the net for records" pworker --net vgg --print --data two.rec
+like out '^softmax0 +softmax +2x1x1' "--print with --data has the classes of the records"
+is "$(sed 's/,.*//' err)" "pworker: two.rec: there are names of 2 classes
+pworker: two.rec: images are 32x32" "and says how they decide"
+status 1 "--print refuses records that are missing" pworker --net vgg --print --data none.rec
+
 status 0 "pworker prints the memory of training" pworker --net lenet --print --batch 100
 # Three arrays of weights (the worker's, those received, the server's), two of gradients, one of momentum.
 like out '^batch 100: [0-9.]+ MB: activations [0-9.]+, scratch .*, weights 5\.2, gradients 3\.4, optimizer 1\.7, checkpoint 0\.0,' \

@@ -79,6 +79,17 @@ is "$(grep -o 'left out.*\|label -1 is not a class.*' err | sort | uniq -c | sed
 status 2 "more classes in .labels than the net has" pworker --net lenet --classes 4 --data big.rec
 is "$(tail -n 1 err)" "pworker: big.rec: has 10 classes, more than the net's 4; use --classes 10" "the error says how many"
 status 2 "more classes to validate on" pworker --net lenet --classes 5 --data small.rec --val big.rec
+for part in rec idx; do cp big.$part few.$part; done
+head -n 4 big.labels >few.labels
+status 2 "fewer names than the records have classes" pworker --net lenet --data few.rec
+is "$(tail -n 1 err)" "pworker: few.rec: 12 of 20 records have labels beyond the 4 names of its classes, up to 9; \
+add the missing names to its .labels file" "the error counts them, and says what to do"
+is "$(cat out)" "" "before the first step"
+for part in rec idx; do cp big.$part all.$part; done
+printf '%s\n' j a i b h c g d f e >all.labels
+printf '%s\n' a b c d >few.labels
+status 2 "fewer names than the records to validate on have classes" pworker --net lenet --data all.rec --val few.rec
+like err '^pworker: few\.rec: 12 of 20 records have labels beyond the 4 names of its classes' "where names map labels, too"
 mv big.labels big.names
 status 2 "labels beyond the classes" pworker --net lenet --classes 4 --data big.rec
 is "$(tail -n 1 err)" "pworker: big.rec: 12 of 20 records have labels beyond the net's 4 classes, up to 9; use --classes 10" \

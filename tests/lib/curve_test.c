@@ -179,7 +179,7 @@ files(void)
 	add_lines(&c, two);
 	add_lines(&c, three);
 	curve_rows(&c, true, &r);
-	is(r.runs, 2, "a run that begins at or one below the highest epoch looks like a resumed one");
+	is(r.runs, 3, "so is one that begins again after a single epoch; a new rank below the highest epoch joins it");
 	curve_rows_free(&r);
 	curve_free(&c);
 	add_lines(&c, one);

@@ -38,7 +38,9 @@ local function B(x, name, r3, k3, rd, kd)
 end
 
 local x = data(3, 224, 224)
-parts.photographs("msra", 0.05)
+-- The 1,024 outputs of the pool are positive.  With He's weights in the last layer the first scores would be large, and
+-- the loss would jump between classes instead of falling.
+parts.photographs("msra,fc1*=normal:0.01", 0.02)
 x = factory(x, full and 96 or 64, "1", 7, 2, 3)
 x = block(maxpool{x, kernel = 3, stride = 2, ceil = ceil, name = "pool_1"})
 x = factory(x, full and 128 or 64, "2_red")

@@ -24,6 +24,8 @@ for net in mlp lenet resnet; do
 done
 pworker --net googlenet --data small.rec --batch 20 --steps 4 >out 2>err
 is "$(awk -F'\t' '$5 == "step" && $9 < 2.6' out | wc -l)" 4 "the loss of googlenet stays near that of equal probabilities"
+pworker --net inception-bn --data small.rec --batch 20 --steps 4 >out 2>err
+is "$(awk -F'\t' '$5 == "step" && $9 < 2.6' out | wc -l)" 4 "so does that of inception-bn"
 status 0 "vgg trains with --net and --data" pworker --net vgg --width 64 --data small.rec --batch 10 --steps 4 --save v
 is "$(awk -F'\t' '$5 == "step" && $9 < 2.6' out | wc -l)" 4 "the loss of vgg stays near that of equal probabilities"
 is "$(grep classes err)" "pworker: small.rec: there are names of 10 classes, so the net has as many; --classes 1000 is the net's own" \

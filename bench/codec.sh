@@ -1,52 +1,88 @@
 #!/usr/bin/env bash
-# codec.sh - images per second by codec over a slow link, beside the same job without a network, and bytes on the wire.
+# codec.sh - images per second by codec over a slow link, beside the same program without a network, and bytes sent.
 #
-#	bench/codec.sh RECORDS [--rate 100mbit] [--steps N] [--batch N] [--net NAME] [--codecs "f32 bf16 fp16"]
+#	[PEER_TORCH=python] bench/codec.sh RECORDS [--rate 100mbit] [--steps N] [--batch N] [--net NAME] [--codecs LIST] [--hooks LIST]
 #
-# One worker and one server are on two hosts, network namespaces between which both directions have this rate (tbf).
-# So it needs root.  The first row is the job on one host.  The first of the N steps (6) is not counted.  Sent and
-# received are bytes of the worker's connection for all N steps, start included.
+# Two hosts, network namespaces that send at this rate (tbf), have a worker and a server each, of one thread: so it
+# needs root.  With PEER_TORCH, PyTorch's DDP over gloo follows on the same links, a process on each host, with each of
+# the hooks.  "alone" is two processes at the same time that exchange nothing.  A rate is that of both, by the median
+# step of each; the first step is not counted.  Sent is what worker 0 sent in all steps.
 set -eu
 cd "$(dirname "$0")/.."
-export BUILD=${BUILD:-$PWD/build} TALLY_SHARE=${TALLY_SHARE:-$PWD/share} LC_ALL=C TALLY_TRANSPORT=tcp
+export BUILD=${BUILD:-$PWD/build} TALLY_SHARE=${TALLY_SHARE:-$PWD/share} LC_ALL=C TALLY_TRANSPORT=tcp OMP_NUM_THREADS=1
 PATH=$BUILD:$PATH
 usage() { sed -n '4s/^#	//p' "$0" >&2; exit 2; }
 [ $# -gt 0 ] && [ $(($# % 2)) = 1 ] || usage
-records=$1 rate=100mbit steps=6 batch=32 net=vgg codecs="f32 bf16 fp16"
+records=$1 rate=100mbit steps=6 batch=64 net=vgg codecs="f32 bf16 2bit topk topk:0.001" hooks="none fp16 powersgd"
 shift
 while [ $# -gt 0 ]; do
 	case $1 in
-	--rate | --steps | --batch | --net | --codecs) declare "${1#--}=$2" ;;
+	--rate | --steps | --batch | --net | --codecs | --hooks) declare "${1#--}=$2" ;;
 	*) usage ;;
 	esac
 	shift 2
 done
-T=$(mktemp -d) server=
+T=$(mktemp -d) pids=()
 . tests/netns.sh
-trap '[ -z "$server" ] || kill "$server" 2>/dev/null; netns_away; rm -rf "$T"' EXIT
-netns_make server worker || { cat "$T/netns" >&2; exit 1; }
-for host in server worker; do
+trap '[ -z "${pids[*]}" ] || kill "${pids[@]}" 2>/dev/null; netns_away; rm -rf "$T"' EXIT
+netns_make a b || { cat "$T/netns" >&2; exit 1; }
+for host in a b; do
 	netns_in $host tc qdisc add dev eth0 root tbf rate "$rate" burst 256kb latency 400ms
 done
 mkfifo "$T/at"
+job=(pworker --net "$net" --data "$records" --batch "$batch" --steps "$steps" --seed 1 --threads 1 --frequent 1)
 
-# run NAME HOST ADDRESS CODEC: the server on this host, and the worker on its own.
-run() {
-	local at
-	netns_in "$2" pserver --listen "$3:0" --workers 1 --plain --ready-fd 9 9>"$T/at" >"$T/server.log" 2>"$T/err" & server=$!
-	read -r at <"$T/at"
-	netns_in worker pworker --net "$net" --data "$records" --batch "$batch" --steps "$steps" --seed 1 --plain --frequent 1 \
-		--servers "$at" --worker 0/1 --codec "$4" >"$T/log" 2>"$T/err" || { cat "$T/err" >&2; exit 1; }
-	wait "$server"
-	server=
-	awk -F '\t' -v name="$1" -v batch="$batch" '
-		$1 == "time_s" { for (i = 1; i <= NF; i++) at[$i] = i; next }
-		$at["event"] == "step" { last = $1; if (n++ == 0) first = $1 }
-		$at["event"] == "traffic" && $at["class"] == "wire" { sent += $at["tx_bytes"]; received += $at["rx_bytes"] }
-		END { printf "%s\t%.2f\t%d\t%d\n", name, (n - 1) * batch / (last - first), sent, received }' "$T/log"
+# finish: waits for all processes.
+finish() {
+	for p in "${pids[@]}"; do wait "$p" || { cat "$T"/*.err >&2; exit 1; }; done
+	pids=()
 }
-printf 'job\timages_per_s\tsent\treceived\n'
-run "f32, one host" worker 127.0.0.1 f32
-for codec in $codecs; do
-	run "$codec, $rate" server 10.93.0.2 "$codec"
-done
+# median LOG: milliseconds a step.
+median() {
+	awk -F '\t' '$1 == "time_s" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		$at["event"] == "step" { if (n++ > 0) printf "%.1f\n", 1000 * ($1 - last); last = $1 }' "$1" | sort -n |
+		awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'
+}
+# row NAME MS MS SENT: two processes with these times; the first row of a program is what its others are compared with.
+row() {
+	local all
+	all=$(awk -v a="$2" -v b="$3" -v batch="$batch" 'BEGIN { printf "%.2f", 1000 * batch / a + 1000 * batch / b }')
+	case $1 in *alone) alone=$all ;; esac
+	printf '%s\t%s\t%s\t%s\n' "$1" "$all" "$(awk -v a="$all" -v b="$alone" 'BEGIN { printf "%.3f", a / b }')" "$4"
+}
+# run CODEC: a job of two hosts.
+run() {
+	local at servers=
+	for i in 0 1; do
+		netns_in "$([ $i = 0 ] && echo a || echo b)" pserver --listen 10.93.0.$((i + 2)):0 --workers 2 --server $i/2 --plain \
+			--ready-fd 9 9>"$T/at" >"$T/server$i.log" 2>"$T/server$i.err" & pids+=($!)
+		read -r at <"$T/at"
+		servers+=${servers:+,}$at
+	done
+	for i in 0 1; do
+		netns_in "$([ $i = 0 ] && echo a || echo b)" "${job[@]}" --plain --servers "$servers" --worker $i/2 --codec "$1" \
+			>"$T/$i.log" 2>"$T/$i.err" & pids+=($!)
+	done
+	finish
+	row "tally $1" "$(median "$T/0.log")" "$(median "$T/1.log")" "$(awk -F '\t' '
+		$1 == "time_s" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		$at["event"] == "traffic" && $at["class"] == "all" { sent += $at["tx_bytes"] }
+		END { printf "%d\n", sent }' "$T/0.log")"
+}
+# ddp HOOK: PyTorch on both hosts.
+ddp() {
+	for i in 0 1; do
+		GLOO_SOCKET_IFNAME=eth0 netns_in "$([ $i = 0 ] && echo a || echo b)" "$PEER_TORCH" bench/peers/codec_ddp.py $i 2 \
+			10.93.0.2:29500 "$1" "$net" "$batch" "$steps" >"$T/$i.ms" 2>"$T/$i.err" & pids+=($!)
+	done
+	finish
+	row "ddp $1" "$(cat "$T/0.ms")" "$(cat "$T/1.ms")" -
+}
+printf 'job\timages_per_s\tto_alone\tsent\n'
+for i in 0 1; do "${job[@]}" >"$T/$i.log" 2>"$T/$i.err" & pids+=($!); done
+finish
+row "tally alone" "$(median "$T/0.log")" "$(median "$T/1.log")" 0
+for codec in $codecs; do run "$codec"; done
+[ -n "${PEER_TORCH:-}" ] || exit 0
+ddp alone
+for hook in $hooks; do ddp "$hook"; done

@@ -12,6 +12,22 @@ put_traffic_row(struct buf *out, struct tsv_row r, const char *class, uint64_t i
 	return tsv_put(out, &r);
 }
 
+/* A row for each codec, unless f32 is the only one. */
+static int
+put_codec_rows(struct buf *out, const struct tsv_row *r, const struct peer_traffic *t)
+{
+	uint64_t coded = 0;
+	int e = 0;
+
+	for (int c = CODEC_F32 + 1; c < CODECS; c++)
+		coded += t->coded[PEER_TRAFFIC_IN][c] + t->coded[PEER_TRAFFIC_OUT][c];
+	for (int c = 0; c < CODECS && coded > 0 && e == 0; c++)
+		if (t->coded[PEER_TRAFFIC_IN][c] + t->coded[PEER_TRAFFIC_OUT][c] > 0)
+			e = put_traffic_row(out, *r, codec_name((enum codec_kind)c), t->coded[PEER_TRAFFIC_IN][c],
+			    t->coded[PEER_TRAFFIC_OUT][c]);
+	return e;
+}
+
 int
 peer_traffic_row_put(struct buf *out, const struct tsv_row *r, const struct peer_traffic *t)
 {
@@ -21,6 +37,7 @@ peer_traffic_row_put(struct buf *out, const struct tsv_row *r, const struct peer
 		if (t->payload[PEER_TRAFFIC_IN][c] + t->payload[PEER_TRAFFIC_OUT][c] > 0)
 			e = put_traffic_row(out, *r, peer_traffic_name((enum peer_traffic_class)c),
 			        t->payload[PEER_TRAFFIC_IN][c], t->payload[PEER_TRAFFIC_OUT][c]);
+	e = e < 0 ? e : put_codec_rows(out, r, t);
 	return e < 0 ? e : put_traffic_row(out, *r, "wire", t->wire[PEER_TRAFFIC_IN], t->wire[PEER_TRAFFIC_OUT]);
 }
 

@@ -1,7 +1,8 @@
 /*
  * peer_traffic_row - traffic between two processes as rows of a log, log(5).
  *
- * There is one row for each kind of message with traffic, and one for all bytes on the wire.
+ * There is one row for each kind of message with traffic, one for each codec of gradients and weights if there are
+ * others than f32, and one for all bytes on the wire.
  * Threads: no state.
  */
 #ifndef PS_PEER_TRAFFIC_ROW_H

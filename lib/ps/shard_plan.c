@@ -315,6 +315,14 @@ shard_plan_answer(const struct shard_plan_slice *s, bool sync)
 	return codec_updates(s->codec) && !sync ? (struct codec){ CODEC_BF16, 0 } : s->codec;
 }
 
+enum codec_kind
+shard_plan_carried(const struct shard_plan *p, const struct msg *m, bool sync)
+{
+	if ((m->type != MSG_PUSH && m->type != MSG_WEIGHTS) || m->flags & MSG_EXACT || m->slice >= p->n)
+		return CODEC_F32;
+	return m->type == MSG_PUSH ? p->slice[m->slice].codec.kind : shard_plan_answer(&p->slice[m->slice], sync).kind;
+}
+
 size_t
 shard_plan_bytes(const struct shard_plan_slice *s)
 {

@@ -31,6 +31,7 @@
 #include "net/graph/graph.h"
 #include "net/optim/opt.h"
 #include "wire/codec.h"
+#include "wire/msg.h"
 
 #define SHARD_PLAN_SLICE	(512u << 10)	/* default bytes of a slice: fits the cache, and is sent early */
 #define SHARD_PLAN_LEAST	4u		/* fewest bytes of a slice */
@@ -99,6 +100,8 @@ bool	 shard_plan_coded(const char *mults);
  * servers can send updates of them: in any other one it is bf16 if codec_updates().
  */
 struct codec shard_plan_answer(const struct shard_plan_slice *s, bool sync);
+/* The codec of a gradient, or of weights, that m carries; f32 for any other message. */
+enum codec_kind shard_plan_carried(const struct shard_plan *p, const struct msg *m, bool sync);
 /* The bytes of a slice's gradient in a message. */
 size_t	 shard_plan_bytes(const struct shard_plan_slice *s);
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#define BLOCK	64	/* numbers that are treated at a time, in loops without branches */
 #define LANES	16	/* partial sums, so that every instruction set adds in the same order */
 #define NUMBERS	4	/* in a byte */
 #define PART	0.7	/* of the mean: what is less is sent as 0 */
@@ -19,49 +20,76 @@ size_of_2bit(double x, size_t n)
 	return sizeof(float) + (n + NUMBERS - 1) / NUMBERS;
 }
 
-ISA_INLINE float
-add_residual(const float *v, const float *before, size_t i)
+/* Sets x to the sums of n numbers and their residuals, and then zeros. */
+ISA_INLINE void
+add_residuals(const float *restrict v, const float *restrict before, size_t n, float *restrict x)
 {
-	return before != NULL ? v[i] + before[i] : v[i];
+	for (size_t k = 0; k < BLOCK && n < BLOCK; k++)
+		x[k] = k >= n ? 0 : before != NULL ? v[k] + before[k] : v[k];
+	for (size_t k = 0; k < BLOCK && n >= BLOCK && before != NULL; k++)
+		x[k] = v[k] + before[k];
+	for (size_t k = 0; k < BLOCK && n >= BLOCK && before == NULL; k++)
+		x[k] = v[k];
 }
 
 /* Adds the sizes of finite numbers from `least` on to sum[0], and counts them in sum[1]. */
 ISA_CLONES(static, void, sum_sizes, (const float *v, const float *before, size_t n, float least, double *sum),
     (v, before, n, least, sum))
 {
-	double part[LANES] = { 0 }, count[LANES] = { 0 };
+	double part[LANES] = { 0 };
+	uint32_t count[LANES] = { 0 };
+	float x[BLOCK];
 
-	for (size_t i = 0; i < n; i += LANES)
-		for (size_t k = 0; k < LANES && i + k < n; k++) {
-			float size = fabsf(add_residual(v, before, i + k));
-			bool counts = size >= least && size < INFINITY;
+	for (size_t i = 0; i < n; i += BLOCK) {
+		add_residuals(v + i, before != NULL ? before + i : NULL, n - i, x);
+		for (size_t k = 0; k < BLOCK; k++) {
+			float size = fabsf(x[k]);
 
-			part[k] += counts ? (double)size : 0;
-			count[k] += counts;
+			size = size >= least ? size : 0;
+			x[k] = size < INFINITY ? size : 0;
 		}
+		for (size_t k = 0; k < BLOCK; k += LANES)
+			for (size_t l = 0; l < LANES; l++) {
+				part[l] += (double)x[k + l];
+				count[l] += x[k + l] > 0;
+			}
+	}
 	sum[0] = sum[1] = 0;
-	for (size_t k = 0; k < LANES; k++) {
-		sum[0] += part[k];
-		sum[1] += count[k];
+	for (size_t l = 0; l < LANES; l++) {
+		sum[0] += part[l];
+		sum[1] += count[l];
+	}
+}
+
+/* x[BLOCK] as codes and residuals; least > 0. */
+ISA_INLINE void
+encode_block(const float *restrict x, float least, float s, uint8_t *restrict code, float *restrict left)
+{
+	for (size_t k = 0; k < BLOCK; k++) {
+		float size = fabsf(x[k]), q = copysignf(s, x[k]), rest = size >= least ? x[k] - q : x[k];
+		uint32_t sent = x[k] > 0 ? PLUS : MINUS;
+
+		sent = size >= least ? sent : ZERO;
+		code[k] = (uint8_t)(size < INFINITY ? sent : NOT_FINITE);
+		left[k] = size < INFINITY ? rest : 0;
 	}
 }
 
 ISA_CLONES(static, void, encode_codes, (const float *v, const float *before, float *after, size_t n, float least,
     float s, uint8_t *to), (v, before, after, n, least, s, to))
 {
-	for (size_t i = 0; i < n; i += NUMBERS) {
-		unsigned byte = 0;
+	float x[BLOCK], left[BLOCK];
+	uint8_t code[BLOCK];
 
-		for (size_t k = 0; k < NUMBERS && i + k < n; k++) {
-			float x = add_residual(v, before, i + k), size = fabsf(x);
-			bool finite = size < INFINITY, sent = least > 0 && size >= least;
-			enum code code = !finite ? NOT_FINITE : !sent ? ZERO : x > 0 ? PLUS : MINUS;
+	for (size_t i = 0; i < n; i += BLOCK) {
+		size_t some = n - i < BLOCK ? n - i : BLOCK;
 
-			byte |= (unsigned)code << 2 * k;
-			if (after != NULL)
-				after[i + k] = !finite ? 0 : !sent ? x : x > 0 ? x - s : x + s;
-		}
-		*to++ = (uint8_t)byte;
+		add_residuals(v + i, before != NULL ? before + i : NULL, some, x);
+		encode_block(x, least, s, code, left);
+		for (size_t k = 0; k < some; k += NUMBERS)
+			*to++ = (uint8_t)(code[k] | code[k + 1] << 2 | code[k + 2] << 4 | code[k + 3] << 6);
+		if (after != NULL)
+			memcpy(after + i, left, some * sizeof(*left));
 	}
 }
 
@@ -78,7 +106,8 @@ encode_2bit(double x, const float *v, const float *before, float *after, size_t 
 		s = sum[1] > 0 ? (float)(sum[0] / sum[1]) : 0;
 	}
 	memcpy(to, &s, sizeof(s));
-	encode_codes(v, before, after, n, least, s, (uint8_t *)to + sizeof(s));
+	/* If all are 0, none is sent. */
+	encode_codes(v, before, after, n, least > 0 ? least : 1, s, (uint8_t *)to + sizeof(s));
 }
 
 static void

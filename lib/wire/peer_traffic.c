@@ -17,7 +17,8 @@ classify_msg(const struct msg *m, bool aux)
 }
 
 void
-peer_traffic_count(struct peer_traffic *t, enum peer_traffic_way way, const struct msg *m, bool aux)
+peer_traffic_count(struct peer_traffic *t, enum peer_traffic_way way, const struct msg *m, bool aux,
+    enum codec_kind codec)
 {
 	enum peer_traffic_class c;
 
@@ -25,6 +26,8 @@ peer_traffic_count(struct peer_traffic *t, enum peer_traffic_way way, const stru
 	c = t->begun ? classify_msg(m, aux) : PEER_TRAFFIC_START;
 	t->payload[way][c] += m->len;
 	t->messages[way][c]++;
+	if (c == PEER_TRAFFIC_GRADIENTS || c == PEER_TRAFFIC_WEIGHTS)
+		t->coded[way][codec] += m->len;
 }
 
 struct peer_traffic
@@ -37,6 +40,8 @@ peer_traffic_since(const struct peer_traffic *before, const struct peer_traffic 
 			d.payload[w][c] = t->payload[w][c] - before->payload[w][c];
 			d.messages[w][c] = t->messages[w][c] - before->messages[w][c];
 		}
+		for (int c = 0; c < CODECS; c++)
+			d.coded[w][c] = t->coded[w][c] - before->coded[w][c];
 		d.wire[w] = t->wire[w] - before->wire[w];
 	}
 	return d;

@@ -15,6 +15,7 @@
 #ifndef WIRE_PEER_TRAFFIC_H
 #define WIRE_PEER_TRAFFIC_H
 
+#include "wire/codec.h"
 #include "wire/msg.h"
 
 #include <stdbool.h>
@@ -38,12 +39,14 @@ enum peer_traffic_class { PEER_TRAFFIC_CLASSES(PEER_TRAFFIC_ENUM) PEER_TRAFFIC_C
 struct peer_traffic {
 	uint64_t payload[PEER_TRAFFIC_WAYS][PEER_TRAFFIC_CLASS_COUNT];
 	uint64_t messages[PEER_TRAFFIC_WAYS][PEER_TRAFFIC_CLASS_COUNT];
+	uint64_t coded[PEER_TRAFFIC_WAYS][CODECS];	/* payload of gradients and weights by codec */
 	uint64_t wire[PEER_TRAFFIC_WAYS];	/* on the socket */
 	bool	 begun;			/* a gradient was counted */
 };
 
-/* Counts a message; aux: its slice holds statistics of batch norm. */
-void	 peer_traffic_count(struct peer_traffic *t, enum peer_traffic_way way, const struct msg *m, bool aux);
+/* Counts a message; aux: its slice holds statistics of batch norm.  codec is that of gradients and weights. */
+void	 peer_traffic_count(struct peer_traffic *t, enum peer_traffic_way way, const struct msg *m, bool aux,
+	     enum codec_kind codec);
 /* Returns t minus before. */
 struct peer_traffic peer_traffic_since(const struct peer_traffic *before, const struct peer_traffic *t);
 /* Returns the bytes of all messages with their headers, except those of the start. */

@@ -50,6 +50,10 @@ status 0 "a job goes on from it" dlaunch -n 2 -s 2 $job --codec bf16 --epochs 3 
 status 0 "arrays have codecs of their own, and frozen ones have none" \
 	dlaunch -n 2 -s 2 $job --codec bf16 --codec '*_bias=f32' --codec 'fc2*=fp16' --freeze 'fc1_*' --epochs 1 --save parts
 mv out parts.log
+is "$(moved parts.log bf16)" "$(($(moved parts.log gradients) + $(moved parts.log weights) - $(moved parts.log fp16) -
+	$(moved parts.log f32)))" "the log has the bytes of each codec"
+ok "fp16 has bytes of its own" test "$(moved parts.log fp16)" -gt 0 -a "$(moved parts.log f32)" -gt 0
+is "$(moved f32.log f32)" 0 "where all is f32 it does not repeat them"
 status 0 "a job without codecs freezes arrays" dlaunch -n 2 -s 2 $job --freeze 'fc1_*' --epochs 1
 ok "half of the bytes of an array with a codec are saved, and none of others" \
 	test "$(moved parts.log gradients)" -lt $(($(moved out gradients) * 52 / 100)) -a \

@@ -6,8 +6,8 @@
 static void
 move(struct epoch_traffic *l, uint32_t w, uint32_t bytes)
 {
-	peer_traffic_count(&l->page[w].now, PEER_TRAFFIC_IN, &(struct msg){ .type = MSG_PUSH, .len = bytes }, false);
-	peer_traffic_count(&l->page[w].now, PEER_TRAFFIC_OUT, &(struct msg){ .type = MSG_WEIGHTS, .len = bytes }, false);
+	peer_traffic_count(&l->page[w].now, PEER_TRAFFIC_IN, &(struct msg){ .type = MSG_PUSH, .len = bytes }, false, CODEC_F32);
+	peer_traffic_count(&l->page[w].now, PEER_TRAFFIC_OUT, &(struct msg){ .type = MSG_WEIGHTS, .len = bytes }, false, CODEC_F32);
 }
 
 static void
@@ -20,7 +20,7 @@ together(void)
 	is(epoch_traffic_init(&l, 2), 0, "a ledger");
 	epoch_traffic_join(&l, 0);
 	epoch_traffic_join(&l, 1);
-	peer_traffic_count(&l.page[0].now, PEER_TRAFFIC_IN, &(struct msg){ .type = MSG_HELLO, .len = 100 }, false);
+	peer_traffic_count(&l.page[0].now, PEER_TRAFFIC_IN, &(struct msg){ .type = MSG_HELLO, .len = 100 }, false, CODEC_F32);
 	epoch_traffic_wire(&l, 0, 150, 50);
 	ok(epoch_traffic_turn(&l, 0, 0, &t, &epoch) && epoch == EPOCH_TRAFFIC_NONE, "the start is of no epoch");
 	ok(t.payload[PEER_TRAFFIC_IN][PEER_TRAFFIC_START] == 100 &&

@@ -31,10 +31,12 @@ main(void)
 		struct peer_traffic d;
 
 		before = t;
-		peer_traffic_count(&t, way, &each[i].m, each[i].aux);
+		peer_traffic_count(&t, way, &each[i].m, each[i].aux, CODEC_TOPK);
 		d = peer_traffic_since(&before, &t);
 		ok(d.payload[way][each[i].c] == each[i].m.len && d.messages[way][each[i].c] == 1, "%s is of %s",
 		    msg_name(each[i].m.type), peer_traffic_name(each[i].c));
+		is(d.coded[way][CODEC_TOPK], each[i].c == PEER_TRAFFIC_GRADIENTS || each[i].c == PEER_TRAFFIC_WEIGHTS ?
+		    each[i].m.len : 0, "only gradients and weights of the steps count for a codec");
 		is(peer_traffic_steps(&d, PEER_TRAFFIC_IN) +
 		       peer_traffic_steps(&d, PEER_TRAFFIC_OUT),
 		   each[i].c == PEER_TRAFFIC_START ? 0 : each[i].m.len + MSG_HEAD,

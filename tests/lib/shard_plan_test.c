@@ -177,6 +177,12 @@ codecs(void)
 	ok(shard_plan_answer(&p->slice[p->lead], true).kind == CODEC_TOPK &&
 	    shard_plan_answer(&p->slice[p->lead], false).kind == CODEC_BF16,
 	    "weights are sent as updates in synchronous jobs, and as bf16 in others");
+	ok(shard_plan_carried(p, &(struct msg){ .type = MSG_PUSH, .slice = p->lead }, true) == CODEC_TOPK &&
+	    shard_plan_carried(p, &(struct msg){ .type = MSG_WEIGHTS, .slice = p->lead }, false) == CODEC_BF16,
+	    "a gradient carries topk, and weights of a job that is not synchronous bf16");
+	ok(shard_plan_carried(p, &(struct msg){ .type = MSG_WEIGHTS, .flags = MSG_EXACT, .slice = p->lead }, true) ==
+	    CODEC_F32 && shard_plan_carried(p, &(struct msg){ .type = MSG_PUSH, .slice = p->n }, true) == CODEC_F32,
+	    "exact weights are f32, and so are messages about no slice");
 	shard_plan_free(p);
 	ok(!shard_plan_coded(NULL) && !shard_plan_coded("lr:codec:*=2"), "the word alone is no codec");
 	is(shard_plan_new(g, 1, 64, "codec:none=bf16", NULL, &p), ERR_ARG, "%s", err_line());

@@ -6,7 +6,8 @@ serve_count_msg(struct serve *s, uint32_t worker, enum peer_traffic_way way, con
 {
 	const struct shard_plan *p = server_state_plan(s->state);
 
-	peer_traffic_count(&s->traffic.page[worker].now, way, m, p != NULL && m->slice >= p->nweights);
+	peer_traffic_count(&s->traffic.page[worker].now, way, m, p != NULL && m->slice >= p->nweights,
+	    p != NULL ? shard_plan_carried(p, m, server_state_sync(s->state)) : CODEC_F32);
 }
 
 void

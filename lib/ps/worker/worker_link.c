@@ -34,8 +34,11 @@ worker_link_report_wait(struct worker_net *n, uint32_t s)
 void
 worker_link_count(const struct worker_net *n, struct link *l, enum peer_traffic_way way, const struct msg *m)
 {
+	const struct shard_plan *p = worker_state_plan(n->state);
+
 	*(way == PEER_TRAFFIC_IN ? &l->got : &l->sent) += MSG_HEAD + m->len;
-	peer_traffic_count(&l->traffic, way, m, m->slice >= worker_state_plan(n->state)->nweights);
+	peer_traffic_count(&l->traffic, way, m, m->slice >= p->nweights,
+	    shard_plan_carried(p, m, n->o->slack == STALE_SYNC));
 }
 
 /* With the lock: traces the time from the push of a slice until its weights arrived. */

@@ -29,7 +29,8 @@ if hook != "alone":
     host, port = address.rsplit(":", 1)
     os.environ.update(MASTER_ADDR=host, MASTER_PORT=port)
     dist.init_process_group("gloo", rank=rank, world_size=world)
-    net = nn.parallel.DistributedDataParallel(net)
+    # With several buckets gloo may exchange those of PowerSGD in another order on each process, and fails.
+    net = nn.parallel.DistributedDataParallel(net, bucket_cap_mb=4096 if hook == "powersgd" else None)
     if hook == "fp16":
         net.register_comm_hook(None, default_hooks.fp16_compress_hook)
     elif hook == "powersgd":

@@ -194,6 +194,26 @@ begin_sum(struct actor *a)
 	a->phase = SUM;
 }
 
+/* The servers cannot close another step before this worker goes on. */
+static void
+compare_exact(struct actor *a)
+{
+	const struct shard_plan *p = worker_state_plan(a->worker);
+
+	for (uint32_t i = 0; i < p->nweights; i++) {
+		const struct shard_plan_slice *s = &p->slice[i];
+		const struct server_state *server = a->world->host[s->owner].server;
+		const float *w, *m;
+
+		/* One that was started again has none before a worker's hello. */
+		if (server_state_plan(server) == NULL || s->count == 0)
+			continue;
+		server_state_slice(server, i, &w, &m);
+		if ( memcmp(a->exact + s->first, w, s->count * sizeof(float)) != 0)
+			world_fault(a->world, "exact weights are not those of the servers");
+	}
+}
+
 /* It has the weights of a step that it or its predecessor was at. */
 static void
 take_place(struct actor *a)
@@ -293,6 +313,16 @@ actor_turn(struct actor *a)
 		a->step = worker_state_steps(a->worker);
 		a->last = worker_state_last(a->worker) ? a->step : 0;
 		a->sum = ACTOR_EPOCH;
+		a->phase = STEP;
+		if (a->world->slack == STALE_SYNC && a->o.rank == 0 && a->step % ACTOR_EVERY == 0) {
+			worker_state_exact(a->worker, a->exact);
+			a->phase = EXACT;
+		}
+		return;
+	case EXACT:
+		if (worker_state_missing(a->worker, WORKER_WAIT_STATE, 0) >= 0)
+			return;
+		compare_exact(a);
 		a->phase = STEP;
 		return;
 	case SUM:

@@ -13,7 +13,7 @@
 
 struct world;
 
-enum actor_phase { HELLO, BEGIN, STEP, PUSH, WAIT, SUM, BYE, DONE };
+enum actor_phase { HELLO, BEGIN, STEP, PUSH, WAIT, EXACT, SUM, BYE, DONE };
 
 /* Its sums at a step, in this order: the epoch's figures, a validation, and one before each step. */
 enum actor_sum { ACTOR_EPOCH, ACTOR_VALIDATION, ACTOR_READY, ACTOR_SUMS };
@@ -24,6 +24,7 @@ struct actor {
 	struct worker_state *worker;
 	enum actor_phase phase;
 	float		*g, *stats, *state;
+	float		*exact;		/* weights that are not rounded, as for a checkpoint */
 	uint64_t	 step, steps;	/* whose weights it has; after which it leaves */
 	uint64_t	 sent[ACTOR_SLICES];	/* 1 + the last step whose push of a slice it sent, in any life */
 	uint32_t	 order[16], arrays, pushed;	/* those that are not frozen */

@@ -320,6 +320,7 @@ world_open(struct world *x, uint64_t steps)
 		    .hyper = x->hyper, .mults = x->rules, .slice = x->slice, .w = world_floats(g->P), .aux = world_floats(g->A) };
 		a->g = world_floats(g->P);
 		a->stats = world_floats(g->A);
+		a->exact = world_floats(g->P);
 		a->state = world_floats(g->P * OPT_STATES);
 		actor_start(a);
 	}
@@ -341,6 +342,7 @@ world_close(struct world *x)
 		free(a->o.aux);
 		free(a->g);
 		free(a->stats);
+		free(a->exact);
 		free(a->state);
 	}
 	pair_free(x->net);

@@ -47,7 +47,9 @@ store_state(struct worker_state *b, uint32_t i, const struct msg *m)
 
 	if (m->len != s->count * states * sizeof(float) || (is != MSG_AVERAGE_OF && s->kind != SHARD_PLAN_WEIGHTS))
 		return err_fail(ERR_FORMAT, "the state of slice %" PRIu32 " has %" PRIu32 " bytes", i, m->len);
-	if (!b->part[i].asked || b->wants != (is != 0 ? is : MSG_STATE_OF))
+	/* In a synchronous job an answer to an earlier request may come twice. */
+	if (!b->part[i].asked || b->wants != (is != 0 ? is : MSG_STATE_OF) ||
+	    (b->w->slack == STALE_SYNC && m->step != b->step))
 		return 0;
 	b->part[i].asked = false;
 	if (m->len > 0)

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# codec_accuracy.sh - accuracy by codec of resnet-20 on CIFAR-10: jobs of two workers and two servers on this machine.
+#
+#	bench/codec_accuracy.sh TRAIN.rec VAL.rec [--out FILE] [--epochs N] [--seeds N] [--codecs LIST] [--batch N] [--lr RATE]
+#
+# Prints a row for each codec and seed: the accuracy after each epoch, in percent, and the bytes that the two workers
+# sent.  FILE (codec_accuracy.tsv) keeps the rows: what it has is not run again, so that the script may be stopped.
+set -eu
+TOP=$(cd "$(dirname "$0")/.." && pwd)
+export BUILD=${BUILD:-$TOP/build} TALLY_SHARE=${TALLY_SHARE:-$TOP/share} LC_ALL=C OMP_NUM_THREADS=1
+PATH=$BUILD:$PATH
+usage() { sed -n '4s/^#	//p' "$0" >&2; exit 2; }
+[ $# -gt 1 ] && [ $(($# % 2)) = 0 ] || usage
+train=$1 val=$2 out=codec_accuracy.tsv epochs=5 seeds=3 codecs="f32 bf16 fp16 2bit topk:0.01" batch=64 lr=0.1
+shift 2
+while [ $# -gt 0 ]; do
+	case $1 in
+	--out | --epochs | --seeds | --codecs | --batch | --lr) declare "${1#--}=$2" ;;
+	*) usage ;;
+	esac
+	shift 2
+done
+T=$(mktemp -d)
+trap 'rm -rf "$T"' EXIT
+[ -s "$out" ] || printf 'codec\tseed\taccuracy\tsent\n' >"$out"
+for ((seed = 1; seed <= seeds; seed++)); do
+	for codec in $codecs; do
+		! awk -F '\t' -v c="$codec" -v s=$seed '$1 == c && $2 == s { any = 1 } END { exit !any }' "$out" || continue
+		dlaunch -n 2 -s 2 pworker --net resnet --data "$train" --val "$val" --batch "$batch" --lr "$lr" --epochs "$epochs" \
+			--shape 3x28x28 --pad 4 --rand-crop --rand-mirror --mean-rgb 123.68,116.779,103.939 --init msra --momentum 0.9 \
+			--wd 1e-4 --seed $seed --threads 1 --codec "$codec" >"$T/log" 2>"$T/err" ||
+			{ cat "$T/err" >&2; exit 1; }
+		awk -F '\t' -v codec="$codec" -v seed=$seed '
+			$1 == "time_s" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+			$at["event"] == "validation" { all = all (all != "" ? " " : "") sprintf("%.2f", 100 * $at["accuracy"]) }
+			$at["role"] == "worker" && $at["event"] == "traffic" && $at["class"] == "all" { sent += $at["tx_bytes"] }
+			END { printf "%s\t%d\t%s\t%d\n", codec, seed, all, sent }' "$T/log" >>"$out"
+	done
+done
+cat "$out"

@@ -380,7 +380,7 @@ open_output(struct watch *w)
 	w->to = STDOUT_FILENO;
 	if (path != NULL && strcmp(path, "-") != 0 &&
 	    (w->to = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) < 0)
-		front_die(path, err_sys("open"));
+		front_die(path, io_create_failed(path));
 }
 
 static void

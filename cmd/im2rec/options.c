@@ -253,7 +253,8 @@ apply_im2rec_option(struct im2rec *o, int c)
 	case O_SEED:		o->list.seed = (uint64_t)front_num("--seed", optarg, 0, INT64_MAX); break;
 	case O_SERVE:		choose_verb(o, im2rec_serve); break;
 	case O_SPLIT:
-		o->in.split = (enum source_split)find_word("--split", optarg, splits, "neither train nor test");
+		o->in.split = (enum source_split)find_word("--split", optarg, splits, "neither train nor test, "
+		    "which also stands for folders such as val");
 		break;
 	case O_TAR:		choose_verb(o, im2rec_to_tar); break;
 	case O_TEST:		o->list.test = front_real("--test-ratio", optarg, 0, 1); break;

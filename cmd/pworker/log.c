@@ -5,6 +5,7 @@
 
 #include "base/clk.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "ps/peer_traffic_row.h"
 
 #include <errno.h>
@@ -262,7 +263,7 @@ pworker_log_open(struct pworker_log *l, const char *path, bool append)
 	if (snprintf(name, sizeof(name), "%s%s", path, rank) >= (int)sizeof(name))
 		front_wrong("--log: the path is longer than %zu bytes", sizeof(name) - 1);
 	if ((l->rows = fopen(name, append ? "ae" : "we")) == NULL)
-		front_die(name, err_sys("open"));
+		front_die(name, io_create_failed(name));
 }
 
 /* A batch whose loss is NaN is left out, which is no reason for a warning here. */

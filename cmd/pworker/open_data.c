@@ -85,6 +85,13 @@ report_difference(const struct pworker *p, const char *option, const char *value
 		front_say("--%s %s: %s was trained with %s", option, value, weights, was);
 }
 
+/* The weights do not know what im2rec did to the records that they learned from, which --resize does to images. */
+static bool
+resizes_as_packed(const struct pworker *p, const struct preprocess_field *f, const float *file)
+{
+	return strcmp(f->name, "resize") == 0 && *file <= 0 && p->train.data.stream != NULL;
+}
+
 /* Takes each field from the file unless its option is given. */
 static void
 use_preprocessing(struct pworker *p, const char *weights, struct preprocess *file)
@@ -107,7 +114,7 @@ use_preprocessing(struct pworker *p, const char *weights, struct preprocess *fil
 			front_die(NULL, ERR_NOMEM);
 		if (strcmp(f->name, "mean") == 0 && file->has_mean_image > 0)
 			report_difference(p, f->option, (char *)is.p, weights, "a mean image");
-		else if (memcmp(a, b, f->n * sizeof(*a)) != 0)
+		else if (memcmp(a, b, f->n * sizeof(*a)) != 0 && !resizes_as_packed(p, f, b))
 			report_difference(p, f->option, (char *)is.p, weights, (char *)was.p);
 		buf_free(&is);
 		buf_free(&was);

@@ -221,6 +221,21 @@ create_tmp(char *tmp)
 }
 
 int
+io_create_failed(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	int why = errno;
+	char *folder = slash != NULL && slash > path ? strndup(path, (size_t)(slash - path)) : NULL;
+
+	if (why == ENOENT && folder != NULL && access(folder, F_OK) < 0)
+		err_note(0, "create: there is no folder %s", folder);
+	else
+		err_note(why, "create");
+	free(folder);
+	return ERR_SYS;
+}
+
+int
 io_create(struct io_new *f, const char *path)
 {
 	struct stat st;
@@ -237,7 +252,7 @@ io_create(struct io_new *f, const char *path)
 	}
 	snprintf(f->tmp, n, "%s" TMP, f->path);
 	if ((f->fd = create_tmp(f->tmp)) < 0) {
-		int e = err_sys("create");
+		int e = io_create_failed(path);
 
 		free(f->tmp);
 		f->tmp = NULL;

@@ -51,6 +51,8 @@ struct io_new {
 	char	*tmp;	/* temporary name; NULL if the file is written in place */
 };
 
+/* The ERR_SYS of a file that could not be created, from errno; the line names the folder if it is missing. */
+int	 io_create_failed(const char *path);
 /* Opens f for writing.  Returns 0, ERR_SYS, ERR_ARG (the name is empty) or ERR_NOMEM. */
 int	 io_create(struct io_new *f, const char *path);
 /* Flushes to disk and closes the file early, so that io_commit() has only to rename it.  Returns 0 or ERR_SYS. */

@@ -57,7 +57,7 @@ open_and_lock(struct partial *p)
 
 	for (;;) {
 		if ((p->fd = open(p->part, O_RDWR | O_CREAT | O_CLOEXEC, 0666)) < 0)
-			return err_sys("create");
+			return io_create_failed(p->part);
 		if (flock(p->fd, LOCK_EX | LOCK_NB) < 0)
 			return errno == EWOULDBLOCK ? err_fail(ERR_SYS, "another im2rec is writing it") :
 			    err_sys("lock");
@@ -144,7 +144,7 @@ begin_partial(struct partial *p, uint64_t command, bool resume)
 		return e;
 	if ((p->journal_fd = open(p->journal, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (e > 0 ? 0 : O_TRUNC),
 	    0666)) < 0)
-		return err_sys("create");
+		return io_create_failed(p->journal);
 	if (e > 0)
 		return 0;
 	if (ftruncate(p->fd, 0) < 0)

@@ -144,7 +144,8 @@ prepare_lists(struct lister *l, struct names *classes)
 	if ((e = find_images(l)) < 0)
 		return e;
 	if (l->n == 0)
-		return err_fail(ERR_ARG, "%s: no images", l->opt->root);
+		return err_fail(ERR_ARG, "%s: no images%s", l->opt->root,
+		    l->opt->recursive ? "" : "; --recursive searches its folders");
 	qsort_r(l->at, l->n, sizeof(*l->at), compare_paths, l->names.p);
 	if ((e = num_mul(l->n, sizeof(uint32_t), &size)) < 0)
 		return e;

@@ -234,7 +234,8 @@ read_tensor_table(struct tensors *t)
 	int e;
 
 	if (t->size < sizeof(word))
-		return err_fail(ERR_SHORT, "%llu bytes are too few for a header", (unsigned long long)t->size);
+		return err_fail(ERR_SHORT, "holds %llu bytes, too few for weights",
+		    (unsigned long long)t->size);
 	if ((e = io_pread(t->fd, word, sizeof(word), 0)) < 0)
 		return e;
 	t->kind = tensors_params_knows(word) ? TENSORS_PARAMS : TENSORS_SAFE;

@@ -98,9 +98,12 @@ fail_long_header(const uint8_t word[WORD], uint64_t n)
 	if (memcmp(word, "PK\3\4", 4) == 0 || (word[0] == 0x80 && word[1] >= 2 && word[1] <= 5))
 		return err_fail(ERR_FORMAT, "a pickle or zip archive, as of torch.save(); convert it in Python with "
 		    "safetensors.torch.save_file(torch.load(FILE, map_location=\"cpu\"), FILE2)");
+	if (memcmp(word, "\x0a\x23\xd7\xce", 4) == 0)
+		return err_fail(ERR_FORMAT, "holds records, not weights");
 	if (n >> 40 != 0)
-		return err_fail(ERR_FORMAT, "is neither safetensors nor an NDArray list");
-	return err_fail(ERR_LIMIT, "a header of %" PRIu64 " bytes, or neither safetensors nor an NDArray list", n);
+		return err_fail(ERR_FORMAT, "is neither safetensors nor an NDArray list; name a file of weights");
+	return err_fail(ERR_LIMIT, "has a header of %" PRIu64 " bytes, too many for safetensors; "
+	    "name a file of weights", n);
 }
 
 int

@@ -180,14 +180,14 @@ status 1 "im2rec exits with status 1 if the disk is full" sh -c 'im2rec images >
 like err '^im2rec: standard output: write: No space left' "im2rec reports a full disk"
 is "$(said err | wc -l)" 1 "im2rec reports a full disk in one line"
 status 1 "im2rec exits with status 1 if the output directory is missing" im2rec -o no/train.rec images
-like err '^im2rec: no/train\.rec: create: No such file' "im2rec names the output in a missing directory"
+like err '^im2rec: no/train\.rec: create: there is no folder no$' "im2rec names the output in a missing directory"
 
 # --- the command line
 status 2 "im2rec without arguments exits with status 2" im2rec
 like err '^usage: im2rec ' "im2rec without arguments prints the usage"
 status 2 "im2rec refuses --list together with --verify" im2rec --list --verify a.rec
 status 2 "im2rec refuses an unknown --split" im2rec --split all images
-like err "^im2rec: --split: 'all' is neither train nor test" "im2rec names the unknown --split"
+like err "^im2rec: --split: 'all' is neither train nor test, which also stands for folders such as val$" "im2rec names the unknown --split"
 status 2 "im2rec refuses --threads 0" im2rec --threads 0 images
 status 2 "im2rec refuses a split that the source lacks" im2rec --split train images
 like err '^im2rec: images: no folder train for --split' "im2rec names the folder of a split that the source lacks"

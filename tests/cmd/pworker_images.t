@@ -27,6 +27,11 @@ status 0 "an option for images wins over the checkpoint" pworker --eval $w --dat
 is "$(cat err)" "pworker: --scale 0.5: $w was trained with 0.00400000019" \
 	"pworker reports an option that differs from training in one line"
 ok "an option that differs from training changes the score" sh -c '! cmp -s out want'
+printf 'P6 40 40 255\n%4800s' >photo.ppm
+status 0 "--resize of images replaces that of im2rec" pworker --predict $w --resize 30 photo.ppm
+is "$(cat err)" "" "and no difference is reported: weights know nothing of it"
+pworker --eval $w --data a.rec --resize 30 >out 2>err
+is "$(cat err)" "pworker: --resize 30: $w was trained with 0" "of records it is reported"
 status 0 "--mean-rgb replaces a mean image" pworker --eval $w --data a.rec --mean-rgb 9
 is "$(cat err)" "pworker: --mean-rgb 9,9,9: $w was trained with a mean image" "--mean-rgb reports the mean image that it replaces"
 

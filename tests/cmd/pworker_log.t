@@ -29,7 +29,7 @@ is "$(grep -c '^# tally' log.tsv)" 1 "a new run writes the file anew"
 status 0 "--log with --resume" $train --epochs 2 --save w --resume w-0001.safetensors --log log.tsv
 is "$(grep -c '^# tally' log.tsv)" 2 "a run that resumes appends"
 status 1 "--log in a folder that does not exist fails" $train --epochs 1 --log nowhere/log.tsv
-is "$(cat err)" "pworker: nowhere/log.tsv: open: No such file or directory" "the error names the file"
+is "$(cat err)" "pworker: nowhere/log.tsv: create: there is no folder nowhere" "the error names the folder"
 status 1 "a run whose --log cannot be written ends" $train --epochs 100000 --save full --log /dev/full
 is "$(grep pworker: err)" "pworker: --log: write: No space left on device" "the error says why"
 ok "and its state is saved" test -s "$(echo full-0000*.safetensors)"

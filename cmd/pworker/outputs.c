@@ -32,8 +32,11 @@ outputs_add(struct outputs *o, const float *target, const float *p)
 	for (uint32_t k = 0; k < o->n && e == 0; k++) {
 		double away = (double)p[k] - target[k];
 
-		o->squares += away * away;
-		o->distances += fabs(away);
+		if (!isnan(target[k])) {
+			o->squares += away * away;
+			o->distances += fabs(away);
+			o->known++;
+		}
 		if (o->loss == GRAPH_LOSS_SIGMOID)
 			e = buf_put(&o->pairs, &(struct pair){ p[k], target[k] }, sizeof(struct pair));
 	}
@@ -121,9 +124,12 @@ print_labels(const struct outputs *o, bool each)
 		return err_nomem();
 	}
 	for (uint32_t k = 0; k < o->n; k++) {
+		uint64_t known = 0;
+
 		for (uint64_t i = 0; i < o->samples; i++)
-			pair[i] = all[i * o->n + k];
-		label[k] = measure_label(pair, o->samples);
+			if (!isnan(all[i * o->n + k].target))
+				pair[known++] = all[i * o->n + k];
+		label[k] = measure_label(pair, known);
 		right += label[k].right;
 		if (label[k].samples == 0)
 			continue;
@@ -134,7 +140,7 @@ print_labels(const struct outputs *o, bool each)
 	printf("samples\tloss\taccuracy\tlabel_accuracy\tf1\taverage_precision\n%" PRIu64 "\t%.6f", o->samples,
 	    o->sum / (double)o->samples);
 	confusion_print_share((double)o->right, o->samples);
-	confusion_print_share((double)right, o->samples * o->n);
+	confusion_print_share((double)right, o->known);
 	confusion_print_share(f1, had);
 	confusion_print_share(precision, had);
 	putchar('\n');
@@ -148,7 +154,7 @@ print_labels(const struct outputs *o, bool each)
 int
 outputs_print(const struct outputs *o, bool each)
 {
-	double values = (double)o->samples * o->n;
+	double values = (double)o->known;
 
 	if (o->loss == GRAPH_LOSS_SIGMOID)
 		return print_labels(o, each);

@@ -54,7 +54,7 @@ struct batch_opt {
 	unsigned	 threads;	/* that decode; 0: a default */
 	uint32_t	 label_at;	/* index of the label that is the class, or of the first target, from 0 */
 	uint32_t	 targets;	/* labels from label_at on that outputs are compared with; 0: a class */
-	bool		 unit_targets;	/* they must be from 0 to 1 */
+	bool		 unit_targets;	/* they must be from 0 to 1, or -1: unknown */
 	bool		 unlabelled;	/* labels do not matter: all samples are of class 0 */
 	bool		 weighted;	/* label weight_at multiplies the sample's loss */
 	uint32_t	 weight_at;

@@ -31,15 +31,28 @@ note_sample_error(struct batch_micro *p, uint32_t i, int e)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* Numbers that outputs are compared with: any finite ones, or from 0 to 1. */
+/* What an output is compared with; NaN: unknown, which lists of labels write as nan, or -1 where 0 and 1 are known. */
+static float
+target_of(const struct batch_reader *r, float label)
+{
+	return r->opt.unit_targets && label == -1 ? NAN : label;
+}
+
+/* Numbers that outputs are compared with: any finite ones, or from 0 to 1.  One of them must be known. */
 static int
 check_targets(const struct batch_reader *r, const float *label)
 {
-	for (uint32_t k = 0; k < r->opt.targets; k++)
-		if (!isfinite(label[k]) || (r->opt.unit_targets && !(label[k] >= 0 && label[k] <= 1)))
-			return err_fail(ERR_ITEM, "its label %u is %g, not %s", r->opt.label_at + k, (double)label[k],
-			    r->opt.unit_targets ? "a number from 0 to 1" : "a finite number");
-	return 0;
+	uint32_t known = 0;
+
+	for (uint32_t k = 0; k < r->opt.targets; k++) {
+		float t = target_of(r, label[k]);
+
+		if (isinf(t) || (r->opt.unit_targets && (t < 0 || t > 1)))
+			return err_fail(ERR_ITEM, "its label %u is %g, not %s", r->opt.label_at + k, (double)t,
+			    r->opt.unit_targets ? "a number from 0 to 1, or -1" : "a finite number");
+		known += !isnan(t);
+	}
+	return known > 0 || r->opt.targets == 0 ? 0 : err_fail(ERR_ITEM, "none of its labels is known");
 }
 
 static int
@@ -261,7 +274,7 @@ mix_sample(const struct batch_reader *r, struct batch_micro *p, uint32_t i, cons
 	for (uint32_t k = 0; k < r->opt.targets; k++) {
 		float *t = &p->target[(size_t)i * r->opt.targets + k];
 
-		*t = (1 - share) * *t + share * other->label[k];
+		*t = (1 - share) * *t + share * target_of(r, other->label[k]);
 	}
 	p->y[i] = share > 0.5f ? other->y : m->y;
 	p->mix[i] = share > 0.5f ? (struct samples_mix){ m->y, 1 - share, weight } :
@@ -301,9 +314,8 @@ make_part(struct batch_reader *r, struct batch_lane *l, struct batch_micro *p, u
 			p->y[i] = m.y;
 			p->mirror[i] = m.plan.mirror;
 			p->mix[i] = (struct samples_mix){ .other = m.y, .weight = m.weight };
-			if (r->opt.targets > 0)
-				memcpy(p->target + (size_t)i * r->opt.targets, m.label,
-				    r->opt.targets * sizeof(*m.label));
+			for (uint32_t k = 0; k < r->opt.targets; k++)
+				p->target[(size_t)i * r->opt.targets + k] = target_of(r, m.label[k]);
 		} else if (e < 0) {
 			note_sample_error(p, i, e);
 		}

@@ -43,7 +43,7 @@ struct samples_cached {
 struct samples {
 	uint32_t	 n, c, h, w;
 	const int32_t	*y;		/* [n] class; of a mixture, the class with the larger share */
-	/* [n,targets] the numbers that the outputs are compared with, mixed; NULL: samples have classes */
+	/* [n,targets] what the outputs are compared with, mixed; NaN: unknown; NULL: samples have classes */
 	const float	*target;
 	uint32_t	 targets;
 	const struct samples_mix *mix;	/* [n], or NULL if samples are not mixed and have weight 1 */

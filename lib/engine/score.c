@@ -30,6 +30,8 @@ score_targets(enum graph_loss loss, const float *p, const float *target, size_t 
 	for (size_t k = 0; k < n; k++) {
 		double t = target[k];
 
+		if (isnan(t))
+			continue;
 		sum += loss == GRAPH_LOSS_SQUARED ? (p[k] - t) * (p[k] - t) :
 		    t * score_loss(p[k]) + (1 - t) * score_loss(1 - p[k]);
 		*right &= t >= 0.5 ? p[k] >= 0.5f : p[k] < 0.5f;

@@ -13,8 +13,8 @@ size_t	 score_rank(const float *p, size_t classes, size_t y);
 /* Returns -log p, with p raised to 1e-37, near the least normal float. */
 double	 score_loss(float p);
 /*
- * The loss of outputs p [n] against their targets, a mean over them.  *right: sigmoid, and all are on their targets'
- * side of 1/2.
+ * The loss of outputs p [n] against their targets, a mean over them; a target that is NaN adds 0.  *right: sigmoid,
+ * and all are on their targets' side of 1/2.
  */
 double	 score_targets(enum graph_loss loss, const float *p, const float *target, size_t n, bool *right);
 /* The first `top` classes by that order, 1 <= top <= classes; classes whose p is NaN come last. */

@@ -100,7 +100,29 @@ refused 2 "--top: needs probabilities; this net predicts values" pworker --predi
 refused 1 "d-0003.safetensors: holds the weights of another net; use --start for what fits" \
 	$train --loss squared --data labels.rec --resume d-0003.safetensors --epochs 4
 status 1 "labels that are no shares are left out" $train --loss sigmoid --data values.rec --epochs 1
-like err "its label 0 is 2, not a number from 0 to 1" "and named"
+like err "its label 0 is 2, not a number from 0 to 1, or -1" "and named"
+
+# A third of the labels is unknown.
+awk -F'\t' -v OFS='\t' '{ for (k = 2; k <= 4; k++) if ((NR + k) % 3 == 0) $k = NR % 2 ? "-1" : "nan" } 1' labels.lst >some.lst
+im2rec -q -o some.rec some.lst . || exit 1
+status 0 "records with some unknown labels train" $train --loss sigmoid --data some.rec --epochs 40 --save s
+is "$(awk -F'\t' '$5 == "epoch" { print $8 }' out | sort -u)" 120 "with all images"
+pworker --eval s-0040.safetensors --data labels.rec >out 2>err
+ok "the net has learned the labels" above "$(column label_accuracy)" 0.9
+status 0 "--eval takes records with unknown labels" pworker --eval s-0040.safetensors --data some.rec --confusion
+pworker --predict s-0040.safetensors --data some.rec --top 3 2>err >rows
+awk -F'\t' 'NR == FNR { for (k = 0; k < 3; k++) t[$1, k] = $(k + 2); next }
+	FNR > 1 && t[$1, $2] != "nan" && t[$1, $2] >= 0 { n++; right += ($3 >= 0.5) == t[$1, $2] }
+	END { printf "%.4f\n", right / n }' some.lst rows >want
+is "$(column label_accuracy | cut -c 1-6)" "$(cat want)" "and counts the known ones"
+awk -F'\t' -v OFS='\t' 'NR == 1 { $2 = $3 = $4 = -1 } 1' labels.lst >none.lst
+im2rec -q -o none.rec none.lst . || exit 1
+status 1 "an image none of whose labels is known is left out" $train --loss sigmoid --data none.rec --epochs 1
+like err "none of its labels is known" "the line says why"
+awk -F'\t' -v OFS='\t' 'NR % 4 == 0 { $2 = "nan" } 1' values.lst >gaps.lst
+im2rec -q -o gaps.rec gaps.lst . || exit 1
+status 0 "values may be unknown, too" ${values/values.rec/gaps.rec} --epochs 2
+is "$(awk -F'\t' '$5 == "epoch" && $9 < 99 { print $8 }' out | sort -u)" 120 "their images are used, and the loss is finite"
 status 2 "a weight that the records lack is refused" $train --loss sigmoid --data labels.rec --weight-at 3
 like err "it has 3 labels, and none at 3" "the error counts the labels"
 done_testing

@@ -164,7 +164,7 @@ struct nets_numbers {
 	float	*w, *aux;	/* [P], [A] */
 	float	*x;		/* [n,C,H,W] */
 	int32_t	*y;		/* [n] */
-	float	*target;	/* [n, classes] from 0 to 1 */
+	float	*target;	/* [n, classes] from 0 to 1, or NaN */
 };
 
 /* Random values.  The weights keep activations at about one size; gammas, betas and statistics are not 1 and 0. */
@@ -191,7 +191,7 @@ nets_numbers(const struct graph *g, struct rng *r, uint32_t n)
 	for (uint32_t j = 0; j < n; j++)
 		v.y[j] = (int32_t)rng_below(r, g->classes);
 	for (uint32_t j = 0; j < n * graph_targets(g); j++)
-		v.target[j] = any(r, 0, 1) ? (float)any(r, 0, 1) : rng_f32(r);
+		v.target[j] = any(r, 0, 1) ? (float)any(r, 0, 1) : any(r, 0, 3) ? rng_f32(r) : NAN;
 	return v;
 }
 

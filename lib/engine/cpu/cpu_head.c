@@ -67,7 +67,7 @@ cpu_head_backward(const struct cpu_view *prob, const int32_t *label, const struc
 	}
 }
 
-/* Returns the loss of one sample.  *right: all outputs are on their targets' side of 1/2. */
+/* Returns the loss of one sample.  *right: all outputs with a target are on its side of 1/2. */
 static double
 loss_of_outputs(enum graph_loss loss, const float *restrict x, const float *restrict t, float *restrict p, size_t n,
     bool *right)
@@ -79,6 +79,8 @@ loss_of_outputs(enum graph_loss loss, const float *restrict x, const float *rest
 		float away = x[k] - t[k];
 
 		p[k] = loss == GRAPH_LOSS_SIGMOID ? 1 / (1 + expf(-x[k])) : x[k];
+		if (isnan(t[k]))
+			continue;
 		sum += loss == GRAPH_LOSS_SIGMOID ? fmaxf(x[k], 0) - x[k] * t[k] + log1pf(expf(-fabsf(x[k]))) :
 		    away * away;
 		*right &= (t[k] >= 0.5f) == (p[k] >= 0.5f) && !isnan(p[k]);
@@ -109,6 +111,6 @@ cpu_head_targets_back(const struct cpu_view *prob, enum graph_loss loss, const f
 
 		by *= loss == GRAPH_LOSS_SQUARED ? 2 : 1;
 		for (size_t k = 0; k < prob->c; k++)
-			p[k] = by * (p[k] - target[i * prob->c + k]);
+			p[k] = isnan(target[i * prob->c + k]) ? 0 : by * (p[k] - target[i * prob->c + k]);
 	}
 }

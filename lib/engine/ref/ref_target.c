@@ -6,6 +6,8 @@
  *	squared:  p[k] = x[k],  loss = mean over k of (x[k] - t[k])^2
  *	          dx[k] += 2 (x[k] - t[k]) / K
  *
+ * An output whose target is NaN, as it is not known, adds nothing to either.
+ *
  * The loss of sigmoid is -t log p - (1 - t) log(1 - p) in a form that neither overflows nor rounds p to 0 or 1.
  * Source: Bishop, "Pattern Recognition and Machine Learning", 2006, 4.3.2.
  */
@@ -24,12 +26,13 @@ compare_targets(enum graph_loss loss, const float *x, const float *t, float *pro
 	for (size_t k = 0; k < n; k++) {
 		double v = x[k];
 
+		prob[k] = loss == GRAPH_LOSS_SQUARED ? x[k] : (float)(1 / (1 + exp(-v)));
+		if (isnan(t[k]))
+			continue;
 		if (loss == GRAPH_LOSS_SQUARED) {
-			prob[k] = x[k];
 			sum += (v - t[k]) * (v - t[k]);
 			continue;
 		}
-		prob[k] = (float)(1 / (1 + exp(-v)));
 		sum += (v > 0 ? v : 0) - v * t[k] + log1p(exp(-fabs(v)));
 		*right &= t[k] >= 0.5f ? prob[k] >= 0.5f : prob[k] < 0.5f;
 	}
@@ -59,6 +62,7 @@ ref_target_backward(struct engine_plan *p, uint32_t i)
 	double by = (l->loss == GRAPH_LOSS_SQUARED ? 2.0 : 1.0) / (double)n;
 
 	for (size_t k = 0; k < p->n * n; k++)
-		p->dy[l->in[0]][k] += (float)(by * (double)p->mix[k / n].weight *
-		    ((double)p->y[i][k] - (double)p->target[k]));
+		if (!isnan(p->target[k]))
+			p->dy[l->in[0]][k] += (float)(by * (double)p->mix[k / n].weight *
+			    ((double)p->y[i][k] - (double)p->target[k]));
 }

@@ -37,6 +37,8 @@ kernel_targets_at(const struct kernel_softmax *a, uint32_t i, int type)
 		float p = a->squared ? x : 1 / (1 + expf(-x));
 
 		a->prob[(size_t)i * c + k] = p;
+		if (isnan(t))
+			continue;
 		sum += a->squared ? away * away : (x > 0 ? x : 0) - x * t + log1pf(expf(-fabsf(x)));
 		right &= t >= 0.5f ? p >= 0.5f : p < 0.5f;
 	}
@@ -100,7 +102,8 @@ kernel_softmax_back_at(const struct kernel_softmax_back *a, uint32_t i, int type
 
 	if (a->target != NULL) {
 		q = (a->squared ? 2 : 1) * l->weight / (float)c;
-		kernel_set(a->dx, n, k, q * (a->prob[i] - a->target[i]) * (a->scale != NULL ? *a->scale : 1), type);
+		q *= isnan(a->target[i]) ? 0 : a->prob[i] - a->target[i];
+		kernel_set(a->dx, n, k, q * (a->scale != NULL ? *a->scale : 1), type);
 		return;
 	}
 	q += (k == (uint32_t)l->y ? sure * (1 - l->share) : 0) + (k == (uint32_t)l->other ? sure * l->share : 0);

@@ -30,6 +30,7 @@ struct layout {
 	unsigned wide, high;		/* of all */
 	unsigned panel;			/* height of a figure */
 	unsigned top;			/* height of the title */
+	size_t	 names;			/* characters beside each figure of a picture; 0: those of the figure */
 };
 
 /* gnuplot's strings in single quotes end with their line, and a doubled quote is one. */
@@ -115,7 +116,8 @@ put_figure(struct plot_figure *f, const struct layout *a, unsigned k, const char
 	e = e < 0 ? e : buf_put_fmt(out, "logarithmic = %d\nfrom = %.9g\nto = %.9g\nlow = %.9g\nmost = %.9g\n", f->log,
 	    f->from, f->to, f->low, f->high);
 	e = e < 0 ? e : buf_put_fmt(out, "first = '%s'\nsecond = '%s'\nlongest = %zu\n",
-	    f->first != NULL ? f->first : "", f->second != NULL ? f->second : "", longest_name(f, most));
+	    f->first != NULL ? f->first : "", f->second != NULL ? f->second : "",
+	    a->names > 0 && !f->dots ? a->names : longest_name(f, most));
 	e = e < 0 ? e : put_lines(f, most, out);
 	e = e < 0 ? e : put_points(f, out);
 	e = e < 0 ? e : buf_put_fmt(out, "load ");
@@ -137,7 +139,8 @@ needed_height(const struct plot_figure *f, enum plot_kind kind)
 }
 
 /*
- * All figures have the height of the one that needs the most.  They stand below each other in a picture.  In a text, as
+ * All figures have the height of the one that needs the most, and in a picture the same width between their axes'
+ * ends.  They stand below each other in a picture.  In a text, as
  * many as fit stand in a grid.
  */
 static struct layout
@@ -148,8 +151,12 @@ choose_layout(const struct plot_figure *f, unsigned n, const struct plot_opt *op
 
 	for (unsigned i = 0; i < n; i++) {
 		unsigned high = needed_height(&f[i], opt->kind);
+		size_t names = 0;
 
 		a.panel = high > a.panel ? high : a.panel;
+		if (opt->kind != PLOT_TEXT && !f[i].dots)
+			names = longest_name(&f[i], NAME_COLUMNS);
+		a.names = names > a.names ? names : a.names;
 	}
 	if (opt->kind == PLOT_TEXT) {
 		a.top = 1;

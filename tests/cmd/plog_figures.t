@@ -58,6 +58,10 @@ if command -v gnuplot >/dev/null; then
 	is "$(fill one.svg | grep -E '^(train|validation): ' | sort -u | awk '{ print $2 }' | sort -u | wc -l)" 2 \
 		"train and validation have two colours"
 	is "$(grep -c '<text>a.tsv</text>' one.svg)" 1 "the picture has a title"
+	plog --svg all.svg a.tsv >out 2>err
+	# The lines of the axes: down, and to the right.
+	ends=$(grep -oE "stroke='black' +d='M[^L]*L[^L]*L[0-9.]+" all.svg | sed 's/.*L//' | sort -u)
+	ok "the axes of all figures of a picture end below each other" test "$(grep -c . <<<"$ends")" -eq 1
 
 	# Twenty runs.
 	for i in $(seq 20); do sed "s/2\.0	0\.3/$i.0	0.3/" a.tsv >"run-$i.tsv"; done

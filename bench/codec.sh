@@ -13,7 +13,7 @@ export BUILD=${BUILD:-$PWD/build} TALLY_SHARE=${TALLY_SHARE:-$PWD/share} LC_ALL=
 PATH=$BUILD:$PATH
 usage() { sed -n '4s/^#	//p' "$0" >&2; exit 2; }
 [ $# -gt 0 ] && [ $(($# % 2)) = 1 ] || usage
-records=$1 rate=100mbit steps=6 batch=64 net=vgg codecs="f32 bf16 2bit topk topk:0.001" hooks="none fp16 powersgd"
+records=$1 rate=100mbit steps=6 batch=64 net=vgg codecs="f32 bf16 2bit topk topk:0.001 powersgd" hooks="none fp16 powersgd"
 shift
 while [ $# -gt 0 ]; do
 	case $1 in

@@ -11,7 +11,7 @@ export BUILD=${BUILD:-$TOP/build} TALLY_SHARE=${TALLY_SHARE:-$TOP/share} LC_ALL=
 PATH=$BUILD:$PATH
 usage() { sed -n '4s/^#	//p' "$0" >&2; exit 2; }
 [ $# -gt 1 ] && [ $(($# % 2)) = 0 ] || usage
-train=$1 val=$2 out=codec_accuracy.tsv epochs=5 seeds=3 codecs="f32 bf16 fp16 2bit topk:0.01" batch=64 lr=0.1
+train=$1 val=$2 out=codec_accuracy.tsv epochs=5 seeds=3 codecs="f32 bf16 fp16 2bit topk:0.01 powersgd" batch=64 lr=0.1
 shift 2
 while [ $# -gt 0 ]; do
 	case $1 in

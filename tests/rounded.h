@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* x with this many bits, but no multiples of less than 2^least, and at most `most`. */
@@ -95,6 +96,17 @@ rounded_topk(double share, const float *x, size_t n, float *q)
 	}
 }
 
+/* What powersgd makes of x[n], by its own functions: tests/lib/codec_test.c says what is expected of them. */
+static inline void
+rounded_product(struct codec c, const float *x, size_t n, float *q)
+{
+	void *bytes = malloc(codec_bytes(c, n) + 1);
+
+	codec_encode(c, x, NULL, NULL, n, bytes);
+	codec_decode(c, bytes, n, q);
+	free(bytes);
+}
+
 /* What any codec makes of x[n]. */
 static inline void
 rounded_all(struct codec c, const float *x, size_t n, float *q)
@@ -103,6 +115,8 @@ rounded_all(struct codec c, const float *x, size_t n, float *q)
 		rounded_2bit(c.x, x, n, q);
 	else if (c.kind == CODEC_TOPK)
 		rounded_topk(c.x, x, n, q);
+	else if (c.kind == CODEC_POWERSGD)
+		rounded_product(c, x, n, q);
 	else
 		for (size_t i = 0; i < n; i++)
 			q[i] = rounded(c.kind, x[i]);

@@ -35,7 +35,7 @@ static const char help[] =
     "  --statistics FILE.safetensors  measure batch norm's statistics again; weights to stdout\n"
     "Machines and jobs:\n"
     "  --engine cpu|ref|cuda, --threads N, --dtype f32|tf32|bf16|f16, --devices cpu:0,cpu:1,...\n"
-    "  --servers HOST:PORT,... --worker I/W, --key-file FILE, or --plain; --codec bf16|fp16|2bit|topk\n"
+    "  --servers HOST:PORT,... --worker I/W, --key-file FILE, or --plain; --codec bf16|2bit|topk|powersgd\n"
     "  --async, --slack N (0), --state FILE  of a job; --frequent N (50)  steps a line: --help-log\n"
     "  --deterministic, --autotune  of kernels; --print  the net and its memory; -h, --help  --version\n";
 

@@ -71,7 +71,26 @@ append_slice(struct shard_plan *p, struct shard_plan_slice slice)
 static struct codec
 get_codec(const struct graph_array *a, const struct codec *codec, uint32_t i)
 {
-	return codec != NULL && !a[i].frozen ? codec[i] : (struct codec){ CODEC_F32, 0 };
+	return codec != NULL && !a[i].frozen ? codec[i] : (struct codec){ .kind = CODEC_F32 };
+}
+
+/* The most floats of a slice.  Of a matrix that is sent as factors it has whole rows, and as many as is possible. */
+static size_t
+get_piece(struct codec c, size_t most)
+{
+	size_t rows = c.cols > 1 ? SHARD_PLAN_MOST / sizeof(float) / c.cols : 0;
+
+	return rows * c.cols > most ? rows * c.cols : most;
+}
+
+/* The start of the row of a matrix that is sent as factors in which `at` is; else `at`. */
+static size_t
+find_row(const struct shard_plan *p, const struct graph *g, size_t at)
+{
+	for (uint32_t i = 0; i < g->nw; i++)
+		if (!g->w[i].frozen && p->codec[i].cols > 1 && at > g->w[i].first && at < g->w[i].first + g->w[i].count)
+			return at - (at - g->w[i].first) % p->codec[i].cols;
+	return at;
 }
 
 /*
@@ -91,7 +110,7 @@ cut_slices(struct shard_plan *p, const struct graph_array *a, uint32_t n, const 
 		of.frozen = a[i].frozen;
 		of.codec = get_codec(a, codec, i);
 		of.rows = group != NULL ? group[i].rows : 0;
-		piece = of.rows > 0 ? a[i].count : most;
+		piece = of.rows > 0 ? a[i].count : get_piece(of.codec, most);
 		for (; of.rows == 0 && i + 1 < n && a[i + 1].frozen == a[i].frozen &&
 		    codec_same(get_codec(a, codec, i + 1), of.codec) && (group == NULL || group[i + 1].rows == 0); i++)
 			to += a[i + 1].count;
@@ -111,8 +130,7 @@ build_slices(struct shard_plan *p, const struct graph *g, size_t most, bool whol
 
 	for (uint32_t s = 0; s < p->nservers; s++, first = end) {
 		end = find_shard_start(g, L, s + 1, p->nservers);
-		if (whole && s + 1 < p->nservers)
-			end = find_nearest_array(g, end);
+		end = whole && s + 1 < p->nservers ? find_nearest_array(g, end) : find_row(p, g, end);
 		if (!cut_slices(p, g->w, g->nw, whole ? p->group : NULL, p->codec,
 		    (struct shard_plan_slice){ .owner = s, .first = first },
 		    end, most))
@@ -153,6 +171,8 @@ apply_codec_rule(struct shard_plan *p, const struct graph *g, char *rule)
 	for (uint32_t i = 0; i < g->nw; i++)
 		if (fnmatch(pattern, g->w[i].name, 0) == 0) {
 			p->codec[i] = codec;
+			if (codec.kind == CODEC_POWERSGD)
+				p->codec[i].cols = g->w[i].ndim > 1 ? (uint32_t)(g->w[i].count / g->w[i].dim[0]) : 1;
 			any = true;
 		}
 	return any ? 0 : err_fail(ERR_ARG, "--codec: '%.64s' is the name of no array of the net", pattern);
@@ -312,7 +332,7 @@ shard_plan_coded(const char *mults)
 struct codec
 shard_plan_answer(const struct shard_plan_slice *s, bool sync)
 {
-	return codec_updates(s->codec) && !sync ? (struct codec){ CODEC_BF16, 0 } : s->codec;
+	return codec_updates(s->codec) && !sync ? (struct codec){ .kind = CODEC_BF16 } : s->codec;
 }
 
 enum codec_kind

@@ -17,8 +17,9 @@
  * If the optimizer needs whole matrices (OPT_WHOLE), servers are cut at the nearest start of an array, and each matrix
  * is a slice of its own.  Matrices are the weights of two dimensions or more, except the last one, the classifier.
  *
- * Arrays with different codecs (wire/codec.h) have slices of their own.  Codecs are for the gradients and weights of
- * arrays that are not frozen.  First weights, statistics, optimizer state and averages are always f32.
+ * Arrays with different codecs (wire/codec.h) have slices of their own.  Matrices that are sent as factors are cut
+ * between rows, into slices of up to SHARD_PLAN_MOST bytes.  Codecs are for the gradients and weights of arrays that
+ * are not frozen.  First weights, statistics, optimizer state and averages are always f32.
  *
  * Weights take an optimizer step (opt_step).  Statistics are folded (opt_fold) with the momentum of their batch norm.
  *

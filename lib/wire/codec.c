@@ -119,23 +119,23 @@ ISA_CLONES(static, void, decode_halves, (bool bf16, const uint8_t *from, size_t 
 }
 
 static size_t
-size_of_f32(double x, size_t n)
+size_of_f32(struct codec c, size_t n)
 {
-	(void)x;
+	(void)c;
 	return n * sizeof(float);
 }
 
 static size_t
-size_of_half(double x, size_t n)
+size_of_half(struct codec c, size_t n)
 {
-	(void)x;
+	(void)c;
 	return n * sizeof(uint16_t);
 }
 
 static void
-encode_f32(double none, const float *v, const float *before, float *after, size_t n, void *to)
+encode_f32(struct codec c, const float *v, const float *before, float *after, size_t n, void *to)
 {
-	(void)none;
+	(void)c;
 	for (size_t i = 0; i < n; i++) {
 		float x = before != NULL ? v[i] + before[i] : v[i];
 
@@ -146,16 +146,16 @@ encode_f32(double none, const float *v, const float *before, float *after, size_
 }
 
 static void
-encode_bf16(double x, const float *v, const float *before, float *after, size_t n, void *to)
+encode_bf16(struct codec c, const float *v, const float *before, float *after, size_t n, void *to)
 {
-	(void)x;
+	(void)c;
 	encode_halves(true, v, before, after, n, to);
 }
 
 static void
-encode_fp16(double x, const float *v, const float *before, float *after, size_t n, void *to)
+encode_fp16(struct codec c, const float *v, const float *before, float *after, size_t n, void *to)
 {
-	(void)x;
+	(void)c;
 	encode_halves(false, v, before, after, n, to);
 }
 
@@ -186,7 +186,7 @@ static const struct codec_row row_fp16 = { "fp16", .bytes = size_of_half, .encod
 
 static const struct codec_row *const rows[CODECS] = {
 	[CODEC_F32] = &row_f32, [CODEC_BF16] = &row_bf16, [CODEC_FP16] = &row_fp16, [CODEC_2BIT] = &codec_2bit,
-	[CODEC_TOPK] = &codec_topk,
+	[CODEC_TOPK] = &codec_topk, [CODEC_POWERSGD] = &codec_powersgd,
 };
 
 const char *
@@ -213,7 +213,7 @@ codec_find(const char *text, struct codec *c)
 		text = "fp16", n = 4;
 	for (int i = 0; i < CODECS; i++)
 		if (strlen(rows[i]->name) == n && strncmp(text, rows[i]->name, n) == 0) {
-			*c = (struct codec){ (enum codec_kind)i, rows[i]->usual };
+			*c = (struct codec){ .kind = (enum codec_kind)i, .x = rows[i]->usual };
 			return text[n] == 0 || (rows[i]->most > 0 &&
 			    num_f64(text + n + 1, rows[i]->least, rows[i]->most, &c->x) == 0);
 		}
@@ -223,7 +223,7 @@ codec_find(const char *text, struct codec *c)
 bool
 codec_same(struct codec a, struct codec b)
 {
-	return a.kind == b.kind && !(a.x < b.x || a.x > b.x);
+	return a.kind == b.kind && a.cols == b.cols && !(a.x < b.x || a.x > b.x);
 }
 
 bool
@@ -235,19 +235,19 @@ codec_updates(struct codec c)
 size_t
 codec_bytes(struct codec c, size_t n)
 {
-	return rows[c.kind]->bytes(c.x, n);
+	return rows[c.kind]->bytes(c, n);
 }
 
 void
 codec_encode(struct codec c, const float *v, const float *before, float *after, size_t n, void *to)
 {
-	rows[c.kind]->encode(c.x, v, before, after, n, to);
+	rows[c.kind]->encode(c, v, before, after, n, to);
 }
 
 bool
 codec_valid(struct codec c, const void *from, size_t n)
 {
-	return rows[c.kind]->valid == NULL || rows[c.kind]->valid(c.x, from, n);
+	return rows[c.kind]->valid == NULL || rows[c.kind]->valid(c, from, n);
 }
 
 void
@@ -266,5 +266,5 @@ void
 codec_add(struct codec c, const void *from, size_t n, float *to)
 {
 	assert(codec_updates(c));
-	rows[c.kind]->add(c.x, from, n, to);
+	rows[c.kind]->add(c, from, n, to);
 }

@@ -6,6 +6,7 @@
  *	fp16	2 bytes: binary16 of IEEE 754, rounded in the same way
  *	2bit:T	2 bits: 0, +s or -s, or NaN for all that is not finite
  *	topk:X	8 bytes for each of the n * X numbers of the largest size, at least one; the others are 0
+ *	powersgd:R  4 bytes for each number of two matrices of rank R whose product is near
  *
  * A finite number beyond the largest of bf16 or fp16 becomes that one, and infinity and NaN stay what they are.
  *
@@ -16,6 +17,12 @@
  *
  * topk (Stich et al., Sparsified SGD with memory, NeurIPS 2018) sends k indices, u32, which ascend, and then their
  * numbers, f32.  Of numbers of the same size the first ones are sent.
+ *
+ * powersgd (Vogels et al., PowerSGD, NeurIPS 2019) sends a matrix M [rows, cols] as P [rows, R] and Q [R, cols], f32,
+ * where the columns of P are orthonormal and Q is transposed P times M.  P is found in two turns of the power iteration
+ * that begins with the same signs each time (Halko et al., SIAM Review 53, 2011), in place of the factors of the step
+ * before: so nothing but the residual has to outlive a process, and servers can add what each worker has sent.  What is
+ * no matrix, or would not be smaller, is f32.  If a factor is not finite, all numbers are sent as NaN.
  *
  * All numbers are little-endian.
  *
@@ -28,9 +35,9 @@
  *
  * x - q is exact in bf16 and fp16, unless x is beyond the largest number of the format.
  *
- * 2bit and topk are too coarse for weights, but not for how they change (Tang et al., DoubleSqueeze, ICML 2019): if
- * codec_updates(), a sender of weights encodes by how much they differ from the receiver's copy, and both add what that
- * decodes to.  So what is left of an update is in the next one.
+ * 2bit, topk and powersgd are too coarse for weights, but not for how they change (Tang et al., DoubleSqueeze, ICML
+ * 2019): if codec_updates(), a sender of weights encodes by how much they differ from the receiver's copy, and both add
+ * what that decodes to.  So what is left of an update is in the next one.
  *
  * Ownership: nothing is kept.  Threads: no state.
  */
@@ -39,29 +46,31 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-enum codec_kind { CODEC_F32, CODEC_BF16, CODEC_FP16, CODEC_2BIT, CODEC_TOPK, CODECS };
+enum codec_kind { CODEC_F32, CODEC_BF16, CODEC_FP16, CODEC_2BIT, CODEC_TOPK, CODEC_POWERSGD, CODECS };
 
 /* Of zeros it is f32. */
 struct codec {
 	enum codec_kind	kind;
-	double		x;	/* T or X above, else 0 */
+	double		x;	/* T, X or R above, else 0 */
+	uint32_t	cols;	/* of the matrix whose rows the numbers are, one after the other; 0: of none */
 };
 
-#define CODEC_NAMES "f32, bf16, fp16, 2bit[:T] and topk[:X]"	/* for messages */
+#define CODEC_NAMES "f32, bf16, fp16, 2bit[:T], topk[:X] and powersgd[:R]"	/* for messages */
 #define CODEC_TEXT 32u		/* bytes of a codec's text, with its zero */
 
 const char *codec_name(enum codec_kind k);	/* without its number */
 void	 codec_text(struct codec c, char text[CODEC_TEXT]);
-/* Parses such a text; "f16" is "fp16", and a number that is left out is 0 or 0.01.  Returns false if it is none. */
+/* Parses such a text; "f16" is "fp16", and a number that is left out is 0, 0.01 or 4.  Returns false if it is none. */
 bool	 codec_find(const char *text, struct codec *c);
 bool	 codec_same(struct codec a, struct codec b);
 bool	 codec_updates(struct codec c);
 /* The bytes of n floats. */
 size_t	 codec_bytes(struct codec c, size_t n);
 /*
- * Encodes v[n] into to[codec_bytes()].  before and after [n] are the residuals as above, which do not overlap.  before
- * NULL: there are none, and after is NULL too; after NULL: they are not computed.
+ * Encodes v[n] into to[codec_bytes()], which is aligned as floats are.  before and after [n] are the residuals as
+ * above, which do not overlap.  before NULL: there are none, and after is NULL too; after NULL: they are not computed.
  */
 void	 codec_encode(struct codec c, const float *v, const float *before, float *after, size_t n, void *to);
 /* Whether codec_bytes() bytes of any content can be decoded to n floats. */

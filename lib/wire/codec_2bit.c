@@ -14,9 +14,9 @@
 enum code { ZERO, PLUS, MINUS, NOT_FINITE };
 
 static size_t
-size_of_2bit(double x, size_t n)
+size_of_2bit(struct codec c, size_t n)
 {
-	(void)x;
+	(void)c;
 	return sizeof(float) + (n + NUMBERS - 1) / NUMBERS;
 }
 
@@ -94,12 +94,12 @@ ISA_CLONES(static, void, encode_codes, (const float *v, const float *before, flo
 }
 
 static void
-encode_2bit(double x, const float *v, const float *before, float *after, size_t n, void *to)
+encode_2bit(struct codec c, const float *v, const float *before, float *after, size_t n, void *to)
 {
-	float least = (float)x, s = least;
+	float least = (float)c.x, s = least;
 	double sum[2];
 
-	if (x == 0 && n > 0) {
+	if (c.x == 0 && n > 0) {
 		sum_sizes(v, before, n, 0, sum);
 		least = (float)(PART * sum[0] / (double)n);
 		sum_sizes(v, before, n, least, sum);
@@ -111,12 +111,12 @@ encode_2bit(double x, const float *v, const float *before, float *after, size_t 
 }
 
 static void
-add_2bit(double x, const void *from, size_t n, float *to)
+add_2bit(struct codec c, const void *from, size_t n, float *to)
 {
 	const uint8_t *byte = (const uint8_t *)from + sizeof(float);
 	float q[NUMBERS];
 
-	(void)x;
+	(void)c;
 	memcpy(&q[PLUS], from, sizeof(q[PLUS]));
 	q[ZERO] = 0;
 	q[MINUS] = -q[PLUS];

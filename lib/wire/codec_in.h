@@ -4,18 +4,18 @@
 
 #include "wire/codec.h"
 
-/* As the functions of codec.h with the same names; x is the codec's number. */
+/* As the functions of codec.h with the same names. */
 struct codec_row {
 	const char *name;
-	double	 usual, least, most;	/* of x; most 0: there is none */
-	size_t	 (*bytes)(double x, size_t n);
-	void	 (*encode)(double x, const float *v, const float *before, float *after, size_t n, void *to);
-	bool	 (*valid)(double x, const void *from, size_t n);	/* NULL: any bytes are */
+	double	 usual, least, most;	/* of the codec's number; most 0: there is none */
+	size_t	 (*bytes)(struct codec c, size_t n);
+	void	 (*encode)(struct codec c, const float *v, const float *before, float *after, size_t n, void *to);
+	bool	 (*valid)(struct codec c, const void *from, size_t n);	/* NULL: any bytes are */
 	void	 (*decode)(const void *from, size_t n, float *to);	/* NULL: what add() makes of zeros */
-	void	 (*add)(double x, const void *from, size_t n, float *to);	/* NULL: not codec_updates() */
+	void	 (*add)(struct codec c, const void *from, size_t n, float *to);	/* NULL: not codec_updates() */
 };
 
-extern const struct codec_row codec_2bit, codec_topk;
+extern const struct codec_row codec_2bit, codec_topk, codec_powersgd;
 
 /* The bits of a float without its sign, and those of infinity; those of NaN are above. */
 #define CODEC_INF	0x7f800000u

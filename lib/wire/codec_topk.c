@@ -16,9 +16,9 @@ count_sent(double x, size_t n)
 }
 
 static size_t
-size_of_topk(double x, size_t n)
+size_of_topk(struct codec c, size_t n)
 {
-	return count_sent(x, n) * (sizeof(uint32_t) + sizeof(float));
+	return count_sent(c.x, n) * (sizeof(uint32_t) + sizeof(float));
 }
 
 static float
@@ -56,9 +56,9 @@ find_least(const float *v, const float *before, size_t n, size_t k, size_t *ties
 }
 
 static void
-encode_topk(double x, const float *v, const float *before, float *after, size_t n, void *to)
+encode_topk(struct codec c, const float *v, const float *before, float *after, size_t n, void *to)
 {
-	size_t k = count_sent(x, n), ties = 0, sent = 0;
+	size_t k = count_sent(c.x, n), ties = 0, sent = 0;
 	uint8_t *index = to, *number = index + k * sizeof(uint32_t);
 	uint32_t least = k > 0 ? find_least(v, before, n, k, &ties) : 0;
 
@@ -78,9 +78,9 @@ encode_topk(double x, const float *v, const float *before, float *after, size_t 
 }
 
 static bool
-is_valid_topk(double x, const void *from, size_t n)
+is_valid_topk(struct codec c, const void *from, size_t n)
 {
-	size_t k = count_sent(x, n);
+	size_t k = count_sent(c.x, n);
 
 	for (uint64_t i = 0, before = 0; i < k; i++) {
 		uint32_t at;
@@ -94,9 +94,9 @@ is_valid_topk(double x, const void *from, size_t n)
 }
 
 static void
-add_topk(double x, const void *from, size_t n, float *to)
+add_topk(struct codec c, const void *from, size_t n, float *to)
 {
-	size_t k = count_sent(x, n);
+	size_t k = count_sent(c.x, n);
 	const uint8_t *index = from, *number = index + k * sizeof(uint32_t);
 
 	for (size_t i = 0; i < k; i++) {

@@ -18,7 +18,7 @@ moved() {
 # fractions FILE: how many weights have bits that bf16 lacks.
 fractions() { pmerge --no-state "$1" >weights.safetensors && tensors weights.safetensors | od -An -v -tx4 -w4 | grep -vc "0000$"; }
 
-for codec in f32 bf16 fp16 2bit topk:0.05; do
+for codec in f32 bf16 fp16 2bit topk:0.05 powersgd:2; do
 	status 0 "$codec: a job of 2 workers and 2 servers exits with 0" \
 		dlaunch -n 2 -s 2 $job --codec $codec --epochs 2 --save $codec
 	mv out $codec.log
@@ -31,13 +31,13 @@ for codec in bf16 fp16; do
 	done
 done
 # The first weights, and what few arrays have, is more than a part of the bytes.
-for codec in 2bit topk:0.05; do
+for codec in 2bit topk:0.05 powersgd:2; do
 	for class in gradients weights; do
 		ok "$codec: $class take less than a ninth of the bytes: $(moved $codec.log $class)" \
 			test $((9 * $(moved $codec.log $class))) -lt "$(moved f32.log $class)"
 	done
 done
-for codec in bf16 fp16 2bit topk:0.05; do
+for codec in bf16 fp16 2bit topk:0.05 powersgd:2; do
 	how=$([ $codec = bf16 ] && echo tcp || echo auto)
 	status 0 "$codec: the job runs again, TALLY_TRANSPORT=$how" \
 		env TALLY_TRANSPORT=$how dlaunch -n 2 -s 2 $job --codec $codec --epochs 2 --save again
@@ -93,7 +93,7 @@ ok "workers that disagree are refused with one line" \
 kill "${pids[@]}" 2>/dev/null
 wait
 status 2 "an unknown codec is refused" $job --codec f8
-like err "^pworker: --codec: 'f8' is not CODEC or PATTERN=CODEC; codecs are f32, bf16, fp16, 2bit\[:T\] and topk\[:X\]$" \
+like err "^pworker: --codec: 'f8' is not CODEC or PATTERN=CODEC; codecs are f32, bf16, fp16, 2bit\[:T\], topk\[:X\] and powersgd\[:R\]$" \
 	"the line has the names of all"
 status 2 "a codec without servers is refused" $job --codec bf16
 like err "^pworker: --codec: needs --servers$" "the line names what it needs"
@@ -119,7 +119,7 @@ if have mnist; then
 			done
 		done
 	}
-	killed=(--codec 'conv*=bf16' --codec 'fc*=topk:0.02')
+	killed=(--codec 'conv*=bf16' --codec 'fc*=topk:0.02' --codec 'fc1_weight=powersgd')
 	start whole -- "$@" "${killed[@]}" --frequent 20 --steps 300
 	ok "an undisturbed job ends well" ends 0
 	for role in worker server; do
@@ -135,13 +135,13 @@ if have mnist; then
 	# shellcheck disable=SC2086
 	kill -9 $found
 	ends_killed both
-	for codec in f32 bf16 fp16 2bit topk:0.05; do
+	for codec in f32 bf16 fp16 2bit topk:0.05 powersgd; do
 		start acc-$codec -- "$@" --codec $codec --val "$MNIST_TEST" --epochs 1
 		ends 0 || cat "$T/err"
 		eval "with_${codec%:*}=$(awk -F '\t' '$1 == "time_s" { for (i = 1; i <= NF; i++) at[$i] = i; next }
 			$at["event"] == "validation" { print int(10000 * $at["accuracy"]); exit }' "$T/acc-$codec.log")"
 	done
-	for codec in bf16 fp16 2bit topk; do
+	for codec in bf16 fp16 2bit topk powersgd; do
 		as=with_$codec
 		ok "$codec: the net learns as with f32: ${!as}, $with_f32 of 10000" test "${!as}" -gt 9000 -a "$with_f32" -gt 9000
 	done

@@ -35,10 +35,11 @@ world_codec(struct rng *c, bool ones)
 {
 	static const char *const rules[] = { "codec:*=bf16", "codec:*=fp16", "codec:*_weight=bf16",
 	    "codec:*=fp16;codec:a_*=bf16;codec:b_bias=f32",
-	    "codec:*=2bit", "codec:*=topk:0.25", "codec:*=2bit:0.5;codec:a_*=topk:0.3;codec:b_*=bf16" };
-	uint64_t i = rng_below(c, 11);
+	    "codec:*=2bit", "codec:*=topk:0.25", "codec:*=2bit:0.5;codec:a_*=topk:0.3;codec:b_*=bf16",
+	    "codec:*=powersgd:1", "codec:*=bf16;codec:*_weight=powersgd:2" };
+	uint64_t i = rng_below(c, 13);
 
-	return i < (ones ? 5 : 7) ? rules[i] : NULL;
+	return i < (ones ? 5 : 9) ? rules[i] : NULL;
 }
 
 /* Do the weights after this step go into a mean? */

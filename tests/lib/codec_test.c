@@ -9,13 +9,16 @@
 
 #define COUNT	4099	/* no multiple of a vector */
 #define STEPS	50
+#define ROWS	50	/* of a matrix */
+#define COLS	77
+#define MATRIX	(ROWS * COLS)
 
-static const char *const names[CODECS] = { "f32", "bf16", "fp16", "2bit", "topk" };
+static const char *const names[CODECS] = { "f32", "bf16", "fp16", "2bit", "topk", "powersgd" };
 static float v[COUNT], before[COUNT], after[COUNT], got[COUNT], want[COUNT];
-static uint8_t bytes[COUNT * sizeof(float)];
+static _Alignas(float) uint8_t bytes[COUNT * sizeof(float)];
 
-static const struct codec every[] = { { CODEC_F32, 0 }, { CODEC_BF16, 0 }, { CODEC_FP16, 0 }, { CODEC_2BIT, 0 },
-	{ CODEC_2BIT, 1 }, { CODEC_TOPK, 0.01 } };
+static const struct codec every[] = { { CODEC_F32, 0, 0 }, { CODEC_BF16, 0, 0 }, { CODEC_FP16, 0, 0 },
+	{ CODEC_2BIT, 0, 0 }, { CODEC_2BIT, 1, 0 }, { CODEC_TOPK, 0.01, 0 }, { CODEC_POWERSGD, 4, 1 } };
 
 static bool
 same(float a, float b)
@@ -38,8 +41,8 @@ static void
 named(void)
 {
 	static const char *const bad[] = { "f8", "", "bf16:1", "bf16:", "topk:0", "topk:1.5", "topk:", "2bit:-1", "2bit:x",
-	    "2bi", "topk2" };
-	static const size_t bytes_of_7[CODECS] = { 28, 14, 14, 6, 8 };
+	    "2bi", "topk2", "powersgd:0", "powersgd:65" };
+	static const size_t bytes_of_7[CODECS] = { 28, 14, 14, 6, 8, 28 };
 	char text[CODEC_TEXT];
 	struct codec c;
 
@@ -62,7 +65,7 @@ named(void)
 static void
 exact(enum codec_kind kind)
 {
-	const struct codec c = { kind, 0 };
+	const struct codec c = { .kind = kind };
 	unsigned bad = 0, ties = 0;
 
 	for (uint32_t h = 0; h < 0x10000; h++) {
@@ -144,14 +147,15 @@ fed_back(struct codec c)
 	/* Residuals of coarse codecs are as large as the sum of many gradients. */
 	ok(worst < STEPS * 0x1p-24 * (codec_updates(c) ? STEPS : 1),
 	    "%s: all sent gradients and the residual are the sum of the gradients: %g", names[c.kind], worst);
-	ok(c.kind == CODEC_F32 || without > 100 * worst, "%s: without feedback they are not: %g", names[c.kind], without);
+	ok(c.kind == CODEC_F32 || c.kind == CODEC_POWERSGD || without > 100 * worst,
+	    "%s: without feedback they are not: %g", names[c.kind], without);
 }
 
 /* Of numbers of one size topk sends the first ones; indices that do not ascend, or are too large, are refused. */
 static void
 ordered(void)
 {
-	const struct codec c = { CODEC_TOPK, 0.5 };
+	const struct codec c = { .kind = CODEC_TOPK, .x = 0.5 };
 	static const float x[8] = { 1, -2, 2, 0, -2, 2, 2, 1 };
 	uint32_t at[4], sent[8];
 
@@ -168,41 +172,91 @@ ordered(void)
 	ok(!codec_valid(c, sent, 8), "indices that do not ascend are not");
 }
 
+/* Matrices of at most this rank are sent up to rounding, of others a part, and the residual is the rest. */
+static void
+multiplied(void)
+{
+	const struct codec c = { CODEC_POWERSGD, 2, COLS };
+	struct rng r = rng_start(9, 0, 0);
+	double far = 0, size = 0, left = 0;
+	unsigned bad = 0;
+
+	is(codec_bytes(c, MATRIX), 2 * (ROWS + COLS) * sizeof(float), "powersgd:2 sends two numbers for each row and column");
+	is(codec_bytes(c, MATRIX - 1), (MATRIX - 1) * sizeof(float), "what is no matrix is f32");
+	for (int i = 0; i < ROWS + COLS; i++) {
+		after[2 * i] = rng_normal(&r);
+		after[2 * i + 1] = rng_normal(&r);
+	}
+	for (int i = 0; i < MATRIX; i++)
+		v[i] = after[2 * (i / COLS)] * after[2 * (ROWS + i % COLS)] +
+		    after[2 * (i / COLS) + 1] * after[2 * (ROWS + i % COLS) + 1];
+	codec_encode(c, v, NULL, NULL, MATRIX, bytes);
+	codec_decode(c, bytes, MATRIX, got);
+	for (int i = 0; i < MATRIX; i++)
+		far = fmax(far, fabs((double)v[i] - (double)got[i]));
+	ok(far < 1e-4, "a matrix of rank 2 is sent up to rounding: %g", far);
+	for (int i = 0; i < MATRIX; i++) {
+		v[i] = rng_normal(&r);
+		before[i] = rng_normal(&r);
+	}
+	codec_encode(c, v, before, after, MATRIX, bytes);
+	codec_decode(c, bytes, MATRIX, got);
+	for (int i = 0; i < MATRIX; i++) {
+		double x = (double)v[i] + (double)before[i];
+
+		bad += after[i] != v[i] + before[i] - got[i];
+		size += x * x;
+		left += (double)after[i] * (double)after[i];
+	}
+	is(bad, 0, "the residual is what is not sent");
+	ok(left < 0.95 * size && left > 0.5 * size, "of a random matrix a part is sent: %g of %g is left", left, size);
+	v[7] = INFINITY;
+	codec_encode(c, v, before, after, MATRIX, bytes);
+	codec_decode(c, bytes, MATRIX, got);
+	bad = 0;
+	for (int i = 0; i < MATRIX; i++)
+		bad += !isnan(got[i]) || after[i] != 0;
+	is(bad, 0, "with an infinite number all is NaN, and leaves no residual");
+}
+
 /* Both ends of an update have the same bits, and these come nearer to what is sent. */
 static void
 added(void)
 {
-	for (size_t k = 0; k < sizeof(every) / sizeof(*every); k++) {
+	static const struct codec all[] = { { CODEC_2BIT, 0, 0 }, { CODEC_TOPK, 0.01, 0 }, { CODEC_POWERSGD, 1, COLS } };
+
+	for (size_t k = 0; k < sizeof(all) / sizeof(*all); k++) {
 		struct rng r = rng_start(8, 0, 0);
 		double far = 0, first = 0;
 
-		if (!codec_updates(every[k]) || every[k].x == 1)
-			continue;
 		memset(got, 0, sizeof(got));
-		for (int i = 0; i < COUNT; i++) {
+		for (int i = 0; i < MATRIX; i++) {
 			v[i] = rng_normal(&r);
 			first += fabs((double)v[i]);
 		}
 		for (int step = 0; step < 30; step++) {
-			for (int i = 0; i < COUNT; i++)
+			for (int i = 0; i < MATRIX; i++)
 				before[i] = v[i] - got[i];
-			codec_encode(every[k], before, NULL, NULL, COUNT, bytes);
-			codec_add(every[k], bytes, COUNT, got);
+			codec_encode(all[k], before, NULL, NULL, MATRIX, bytes);
+			codec_add(all[k], bytes, MATRIX, got);
 		}
-		for (int i = 0; i < COUNT; i++)
+		for (int i = 0; i < MATRIX; i++)
 			far += fabs((double)v[i] - (double)got[i]);
-		ok(far < 0.6 * first, "%s: updates come near to what is sent: %g of %g", names[every[k].kind], far, first);
+		ok(far < 0.6 * first, "%s: updates come near to what is sent: %g of %g", names[all[k].kind], far, first);
 	}
 }
 
 static void
 work(uint64_t *hash)
 {
+	const struct codec product = { CODEC_POWERSGD, 3, COLS };
 	struct rng r = rng_start(7, 0, 0);
 
 	fill(&r);
 	for (int i = 0; i < COUNT; i++)
 		before[i] = rng_normal(&r);
+	codec_encode(product, before, NULL, NULL, MATRIX, bytes);
+	*hash = hash_update(*hash, bytes, codec_bytes(product, MATRIX));
 	for (size_t i = 0; i < sizeof(every) / sizeof(*every); i++) {
 		codec_encode(every[i], v, before, after, COUNT, bytes);
 		codec_decode(every[i], bytes, COUNT, got);
@@ -225,5 +279,6 @@ main(void)
 	}
 	ordered();
 	added();
+	multiplied();
 	return done();
 }

@@ -184,6 +184,22 @@ codecs(void)
 	    CODEC_F32 && shard_plan_carried(p, &(struct msg){ .type = MSG_PUSH, .slice = p->n }, true) == CODEC_F32,
 	    "exact weights are f32, and so are messages about no slice");
 	shard_plan_free(p);
+	for (uint32_t servers = 1; servers <= 4; servers++) {
+		unsigned cut = 0, matrices = 0;
+		size_t end = 0;
+
+		is(shard_plan_new(g, servers, 16, "codec:*=powersgd:1", NULL, &p), 0, "a plan of powersgd, %u servers", servers);
+		for (uint32_t k = 0; k < p->nweights; k++) {
+			const struct shard_plan_slice *s = &p->slice[k];
+
+			cut += s->first != end || (s->codec.cols > 1 && s->count % s->codec.cols != 0);
+			matrices += s->codec.cols > 1;
+			end += s->count;
+		}
+		ok(cut == 0 && end == p->P && matrices >= 1 && matrices <= servers + 1,
+		    "slices have whole rows of matrices, as many as there are");
+		shard_plan_free(p);
+	}
 	ok(!shard_plan_coded(NULL) && !shard_plan_coded("lr:codec:*=2"), "the word alone is no codec");
 	is(shard_plan_new(g, 1, 64, "codec:none=bf16", NULL, &p), ERR_ARG, "%s", err_line());
 	is(shard_plan_new(g, 1, 64, "codec:*=f8", NULL, &p), ERR_ARG, "%s", err_line());

@@ -14,7 +14,8 @@ slice_alloc_coded(struct slice *s, bool sync)
 	bytes = codec_bytes(s->answer, s->at->count);
 	if (s->answer.kind == CODEC_F32)
 		return 0;
-	if ((s->coded[0] = malloc(2 * bytes + 1)) == NULL)
+	bytes += sizeof(float) - bytes % sizeof(float);	/* so that both are aligned */
+	if ((s->coded[0] = malloc(2 * bytes)) == NULL)
 		return err_nomem();
 	s->coded[1] = s->coded[0] + bytes;
 	return 0;

@@ -11,6 +11,13 @@ worker_left_size(const char *mults, size_t P)
 	return shard_plan_coded(mults) ? sizeof(struct worker_left) + 2 * P * sizeof(float) : 0;
 }
 
+/* The room of a slice that is sent, so that the next one is aligned. */
+static size_t
+align_bytes(const struct shard_plan_slice *s)
+{
+	return (shard_plan_bytes(s) + sizeof(float) - 1) / sizeof(float) * sizeof(float);
+}
+
 int
 worker_state_alloc_coded(struct worker_state *b)
 {
@@ -22,7 +29,7 @@ worker_state_alloc_coded(struct worker_state *b)
 	if ((b->left = b->w->left) == NULL)
 		b->left = b->own_left = calloc(1, size);
 	for (uint32_t i = 0; i < p->n; i++)
-		bytes += p->slice[i].codec.kind != CODEC_F32 ? shard_plan_bytes(&p->slice[i]) : 0;
+		bytes += p->slice[i].codec.kind != CODEC_F32 ? align_bytes(&p->slice[i]) : 0;
 	b->coded = malloc(bytes + 1);
 	if (b->left == NULL || b->coded == NULL)
 		return err_nomem();
@@ -30,7 +37,7 @@ worker_state_alloc_coded(struct worker_state *b)
 	for (uint32_t i = 0; i < p->n; i++)
 		if (p->slice[i].codec.kind != CODEC_F32) {
 			b->part[i].coded = b->coded + bytes;
-			bytes += shard_plan_bytes(&p->slice[i]);
+			bytes += align_bytes(&p->slice[i]);
 			b->ncoded++;
 		}
 	return 0;

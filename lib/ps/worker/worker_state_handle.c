@@ -72,7 +72,7 @@ handle_slice_answer(struct worker_state *b, uint32_t server, const struct msg *m
 		return store_state(b, m->slice, m);
 	s = &b->plan->slice[m->slice];
 	p = &b->part[m->slice];
-	codec = m->flags & MSG_EXACT ? (struct codec){ CODEC_F32, 0 } :
+	codec = m->flags & MSG_EXACT ? (struct codec){ .kind = CODEC_F32 } :
 	    shard_plan_answer(s, b->w->slack == STALE_SYNC);
 	if (m->len != codec_bytes(codec, s->count))
 		return err_fail(ERR_FORMAT, "slice %" PRIu32 " has %" PRIu32 " bytes", m->slice, m->len);

@@ -260,7 +260,9 @@ print_score(struct eval_opt *o, bool confusion, const struct names *names)
 	o->sample = add_score;
 	run_evaluation(o, &j);
 	if (j.n == 0) {
-		if (graph_targets(g) == 0)
+		if (graph_targets(g) == 0 && o->data.stream != NULL)
+			err_note(0, "no image has a class; name the folder whose folders are the classes, or a .lst");
+		else if (graph_targets(g) == 0)
 			err_note(0, "no record has a label below %u", j.classes);
 		else
 			err_note(0, "no record has %u labels, and finite outputs to compare with them", j.classes);

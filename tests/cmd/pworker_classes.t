@@ -41,6 +41,9 @@ like err "^pworker: -: has no names of classes, so label 0 counts as ant;" "and 
 status 0 "--eval of records with names" pworker --eval "$w" --data some.rec
 is "$(cat err)" "" "says nothing about names"
 
+status 1 "--eval of a folder without class folders is refused" pworker --eval "$w" some/cow
+is "$(tail -n 1 err)" "pworker: no image has a class; name the folder whose folders are the classes, or a .lst" \
+	"the last line says what to name"
 status 0 "--predict prints names" pworker --predict "$w" some
 is "$(head -n 1 out)" "id	class	probability	name	label" "in a column of their own"
 is "$(sed 1d out | cut -f 2,4,5 | uniq)" "2	cow	cow

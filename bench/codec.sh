@@ -24,7 +24,7 @@ while [ $# -gt 0 ]; do
 done
 T=$(mktemp -d) pids=()
 . tests/netns.sh
-trap '[ -z "${pids[*]}" ] || kill "${pids[@]}" 2>/dev/null; netns_away; rm -rf "$T"' EXIT
+trap '[ -z "${pids[*]}" ] || kill "${pids[@]}" 2>/dev/null || :; netns_away; rm -rf "$T"' EXIT
 netns_make a b || { cat "$T/netns" >&2; exit 1; }
 for host in a b; do
 	netns_in $host tc qdisc add dev eth0 root tbf rate "$rate" burst 256kb latency 400ms

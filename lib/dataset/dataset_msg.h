@@ -2,8 +2,8 @@
  * dataset_msg - messages between a dataset server and its readers, on top of wire/msg.h.
  *
  * lib/dataset reads records of another host.  Read it in this order: dataset_msg (the messages); dataset_server
- * (connections of im2rec --serve) with dataset_sender (one reader's requests); dataset_client (a struct recs over a
- * connection) with dataset_reader (its requests and answers).
+ * (connections of im2rec --serve) with dataset_sender (one reader's requests) and dataset_read_pool (threads that
+ * read); dataset_client (a struct recs over a connection) with dataset_reader (its requests and answers).
  *
  *	reader			server
  *	OPEN			HOLDS   step: number of records; payload: u64 their id (record/recid.h)

@@ -5,7 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define KEPT	(1u << 20)	/* bytes of a record's buffer that stay allocated between records */
+#define AHEAD	32u		/* most records that are read before they are sent, */
+#define AHEAD_BYTES (1u << 18)	/* and their bytes, but for the last one's */
+#define KEPT	(1u << 16)	/* bytes of a record's buffer that stay allocated between records */
+
+struct ahead {
+	struct buf	 room;
+	const uint8_t	*data;		/* [size], in room */
+	size_t		 size;
+};
 
 struct dataset_sender {
 	const struct recs *recs;
@@ -13,9 +21,12 @@ struct dataset_sender {
 	bool		 opened, held;	/* OPEN was received; HOLDS was sent */
 	uint64_t	*asked;		/* ring [DATASET_MSG_ASKED] of requested numbers */
 	uint32_t	 head, n;	/* first request in the ring, and how many there are */
-	struct buf	 room;		/* buffer of the record that is being sent */
-	const uint8_t	*data;		/* its bytes, of which data[at..size) are left to send; NULL: no record */
-	size_t		 at, size;
+	uint32_t	 to_read;	/* requests that the next dataset_sender_read() may read */
+	struct ahead	 ahead[AHEAD];	/* records of the first requests; ahead[sent..nread) are to be sent */
+	uint32_t	 sent, nread;
+	bool		 begun;		/* the first at bytes of ahead[sent] are sent */
+	size_t		 at;
+	int		 err;		/* of the request behind those, and its message; 0: none */
 	char		 why[ERR_LINE];
 };
 
@@ -36,7 +47,8 @@ dataset_sender_free(struct dataset_sender *s)
 {
 	if (s == NULL)
 		return;
-	buf_free(&s->room);
+	for (uint32_t k = 0; k < AHEAD; k++)
+		buf_free(&s->ahead[k].room);
 	free(s->asked);
 	free(s);
 }
@@ -76,62 +88,97 @@ dataset_sender_take(struct dataset_sender *s, const struct msg *m)
 	return 0;
 }
 
-/* Reads record i, the first in the ring. */
-static int
-read_asked_record(struct dataset_sender *s, uint64_t i)
+bool
+dataset_sender_begin_read(struct dataset_sender *s)
 {
-	int e = s->recs->read(s->recs, i, &s->room, &s->data, &s->size);
+	if (s->n == 0 || s->sent < s->nread || s->err != 0)
+		return false;
+	s->to_read = s->n < AHEAD ? s->n : AHEAD;
+	s->sent = s->nread = 0;
+	return true;
+}
 
-	s->at = 0;
-	if (e == 0 && s->size > DATASET_MSG_LONGEST)
+static int
+read_asked_record(struct dataset_sender *s, uint64_t i, struct ahead *a)
+{
+	int e = s->recs->read(s->recs, i, &a->room, &a->data, &a->size);
+
+	if (e == 0 && a->size > DATASET_MSG_LONGEST)
 		return err_fail(ERR_LIMIT, "longer than %u bytes", DATASET_MSG_LONGEST);
 	return e;
 }
 
-/* Ends the record that was sent, and its request. */
-static void
-drop_asked_record(struct dataset_sender *s)
+void
+dataset_sender_read(struct dataset_sender *s)
 {
-	s->data = NULL;
-	if (s->room.cap > KEPT)
-		buf_free(&s->room);
+	size_t bytes = 0;
+
+	while (s->nread < s->to_read && bytes < AHEAD_BYTES) {
+		struct ahead *a = &s->ahead[s->nread];
+
+		if ((s->err = read_asked_record(s, s->asked[(s->head + s->nread) % DATASET_MSG_ASKED], a)) < 0) {
+			snprintf(s->why, sizeof(s->why), "%s", err_line());
+			return;
+		}
+		bytes += a->size;
+		s->nread++;
+	}
+}
+
+static void
+drop_request(struct dataset_sender *s)
+{
 	s->head = (s->head + 1) % DATASET_MSG_ASKED;
 	s->n--;
 }
 
 static void
+end_record(struct dataset_sender *s)
+{
+	buf_trim(&s->ahead[s->sent++].room, KEPT);
+	s->begun = false;
+	s->at = 0;
+	drop_request(s);
+}
+
+static void
 fill_record_msg(struct dataset_sender *s, struct msg *m)
 {
-	size_t n = s->size - s->at < DATASET_MSG_PART ? s->size - s->at : DATASET_MSG_PART;
+	const struct ahead *a = &s->ahead[s->sent];
+	size_t n = a->size - s->at < DATASET_MSG_PART ? a->size - s->at : DATASET_MSG_PART;
 
 	*m = (struct msg){ .type = MSG_RECORD, .step = s->asked[s->head], .slice = (uint32_t)s->at,
-	    .samples = (uint32_t)s->size, .len = (uint32_t)n, .payload = s->data + s->at };
+	    .samples = (uint32_t)a->size, .len = (uint32_t)n, .payload = a->data + s->at };
 	s->at += n;
+	s->begun = true;
+}
+
+/* The answer for a record that cannot be read. */
+static int
+fill_error_msg(struct dataset_sender *s, struct msg *m)
+{
+	if (s->err == ERR_NOMEM)
+		return err_nomem();
+	*m = (struct msg){ .type = MSG_RECORD, .flags = MSG_EMPTY, .step = s->asked[s->head],
+	    .len = (uint32_t)strlen(s->why), .payload = s->why };
+	s->err = 0;
+	drop_request(s);
+	return 1;
 }
 
 int
 dataset_sender_next(struct dataset_sender *s, struct msg *m)
 {
-	int e;
-
 	if (s->opened && !s->held) {
 		s->held = true;
 		*m = (struct msg){ .type = MSG_HOLDS, .step = s->recs->count, .len = sizeof(s->id), .payload = s->id };
 		return 1;
 	}
-	if (s->data != NULL && s->at == s->size)
-		drop_asked_record(s);
-	if (s->n == 0)
-		return 0;
-	if (s->data == NULL && (e = read_asked_record(s, s->asked[s->head])) < 0) {
-		if (e == ERR_NOMEM)
-			return e;
-		snprintf(s->why, sizeof(s->why), "%s", err_line());
-		*m = (struct msg){ .type = MSG_RECORD, .flags = MSG_EMPTY, .step = s->asked[s->head],
-		    .len = (uint32_t)strlen(s->why), .payload = s->why };
-		drop_asked_record(s);
+	if (s->begun && s->at == s->ahead[s->sent].size)
+		end_record(s);
+	if (s->sent < s->nread) {
+		fill_record_msg(s, m);
 		return 1;
 	}
-	fill_record_msg(s, m);
-	return 1;
+	return s->err != 0 ? fill_error_msg(s, m) : 0;
 }

@@ -5,7 +5,7 @@
 #include "wire/addr.h"
 #include "wire/conn.h"
 #include "record/recid.h"
-#include "dataset/dataset_sender.h"
+#include "dataset/dataset_read_pool.h"
 
 #include <errno.h>
 #include <math.h>
@@ -19,13 +19,15 @@
 
 #define EVENTS	64
 #define PAUSE_MS	200	/* pause of accepting when the system is out of descriptors or memory */
-#define WHY	400		/* bytes of a reason */
+#define READ_THREADS 8u
 #define LINGER_S 5.0		/* for which a reader that was refused may read why */
 
 struct peer {
+	struct dataset_read read;	/* with its sender; the first member, so that a read gives its peer */
 	TAILQ_ENTRY(peer) link;
 	struct conn	*conn;
-	struct dataset_sender *sender;	/* NULL: refused; the peer counts as a stranger and its messages are dropped */
+	bool		 reading;	/* a thread reads for it */
+	bool		 refused;	/* it counts as a stranger and its messages are dropped */
 	bool		 reader;	/* it has sent OPEN */
 	short		 events;	/* polled for */
 	double		 until;		/* time at which it is closed; INFINITY for a reader */
@@ -38,9 +40,11 @@ struct dataset_server {
 	struct dataset_server_sums *sums;
 	uint64_t	 id;
 	int		 fd, poll;	/* listening socket; epoll */
+	struct dataset_read_pool *pool;
 	bool		 paused;	/* fd is not polled until accept_at */
 	double		 accept_at;
 	struct peers	 strangers, readers;	/* strangers by `until` */
+	struct peers	 closed;	/* without a connection, until a thread has read for them */
 	uint32_t	 n, nstrangers;
 };
 
@@ -79,14 +83,24 @@ unlist_reader(struct dataset_server *s, struct peer *g)
 }
 
 static void
+free_peer(struct dataset_server *s, struct peer *g)
+{
+	s->n--;
+	dataset_sender_free(g->read.sender);
+	free(g);
+}
+
+static void
 close_reader(struct dataset_server *s, struct peer *g)
 {
-	s->sums->strangers += !g->reader && g->sender != NULL;
+	s->sums->strangers += !g->reader && !g->refused;
 	unlist_reader(s, g);
-	s->n--;
 	conn_close(g->conn);
-	dataset_sender_free(g->sender);
-	free(g);
+	g->conn = NULL;
+	if (g->reading)
+		TAILQ_INSERT_TAIL(&s->closed, g, link);
+	else
+		free_peer(s, g);
 }
 
 /* Sends the reason to the reader, which becomes a stranger for a moment, to read it. */
@@ -100,8 +114,7 @@ refuse_reader(struct dataset_server *s, struct peer *g)
 	log_callback_line(s->o->say, s->o->arg, "refused %s: %s", conn_peer(g->conn), why);
 	unlist_reader(s, g);
 	add_stranger(s, g, LINGER_S);
-	dataset_sender_free(g->sender);
-	g->sender = NULL;
+	g->refused = true;
 	m.len = (uint32_t)strlen(why);
 	s->sums->sent += MSG_HEAD + m.len;
 	return conn_send(g->conn, &m);
@@ -123,30 +136,36 @@ handle_reader_msg(struct dataset_server *s, struct peer *g, const struct msg *m)
 {
 	int e;
 
-	if (g->sender == NULL)
+	if (g->refused)
 		return 0;
-	if ((e = dataset_sender_take(g->sender, m)) < 0)
+	if ((e = dataset_sender_take(g->read.sender, m)) < 0)
 		return e == ERR_NOMEM ? e : refuse_reader(s, g);
 	if (!g->reader)
 		accept_hello(s, g);
 	return 0;
 }
 
-/* Sends records while few bytes wait. */
+/* Sends records while few bytes wait, and lets a thread read more. */
 static int
 send_records(struct dataset_server *s, struct peer *g)
 {
+	struct dataset_sender *d = g->read.sender;
 	struct msg m;
 	int e = 0;
 
-	while (g->sender != NULL && conn_queued(g->conn) < DATASET_SERVER_AHEAD &&
-	    (e = dataset_sender_next(g->sender, &m)) > 0) {
+	if (g->refused || g->reading)
+		return 0;
+	while (conn_queued(g->conn) < DATASET_SERVER_AHEAD && (e = dataset_sender_next(d, &m)) > 0) {
 		s->sums->sent += MSG_HEAD + m.len;
 		s->sums->records += m.type == MSG_RECORD && m.slice + m.len == m.samples && m.flags == 0;
 		if ((e = conn_send(g->conn, &m)) < 0)
-			break;
+			return e;
 	}
-	return e < 0 ? e : 0;
+	if (e == 0 && conn_queued(g->conn) < DATASET_SERVER_AHEAD && dataset_sender_begin_read(d)) {
+		g->reading = true;
+		dataset_read_pool_submit(s->pool, &g->read);
+	}
+	return e;
 }
 
 /* Runs a connection once.  Returns 0 or the error that ended it. */
@@ -206,10 +225,11 @@ accept_reader(struct dataset_server *s)
 		close(fd);
 		return;
 	}
-	if ((g->sender = dataset_sender_new(s->o->recs, s->id)) == NULL || conn_take(fd, s->o->key, &g->conn) < 0) {
-		if (g->sender == NULL)
+	if ((g->read.sender = dataset_sender_new(s->o->recs, s->id)) == NULL ||
+	    conn_take(fd, s->o->key, &g->conn) < 0) {
+		if (g->read.sender == NULL)
 			close(fd);
-		dataset_sender_free(g->sender);
+		dataset_sender_free(g->read.sender);
 		free(g);
 		return;
 	}
@@ -244,6 +264,28 @@ serve_reader(struct dataset_server *s, struct peer *g)
 	close_reader(s, g);
 }
 
+/* Sends what threads have read. */
+static void
+serve_reads(struct dataset_server *s)
+{
+	struct dataset_reads done = STAILQ_HEAD_INITIALIZER(done);
+	struct dataset_read *r;
+
+	dataset_read_pool_collect(s->pool, &done);
+	while ((r = STAILQ_FIRST(&done)) != NULL) {
+		struct peer *g = (struct peer *)r;
+
+		STAILQ_REMOVE_HEAD(&done, link);
+		g->reading = false;
+		if (g->conn != NULL) {
+			serve_reader(s, g);
+		} else {
+			TAILQ_REMOVE(&s->closed, g, link);
+			free_peer(s, g);
+		}
+	}
+}
+
 static int
 run_dataset_loop(struct dataset_server *s)
 {
@@ -256,8 +298,9 @@ run_dataset_loop(struct dataset_server *s)
 			if (ev[i].data.ptr == s)
 				return err_fail(ERR_STOP, "stopped on request");
 		for (int i = 0; i < n; i++)
-			if (ev[i].data.ptr != &s->fd)
+			if (ev[i].data.ptr != &s->fd && ev[i].data.ptr != s->pool)
 				serve_reader(s, ev[i].data.ptr);
+		serve_reads(s);
 		for (int i = 0; i < n; i++)
 			if (ev[i].data.ptr == &s->fd)
 				accept_reader(s);
@@ -274,7 +317,9 @@ open_dataset_server(struct dataset_server *s)
 		return e;
 	if ((s->poll = epoll_create1(EPOLL_CLOEXEC)) < 0)
 		return err_sys("epoll");
-	if ((e = set_poll_events(s, EPOLL_CTL_ADD, s->fd, POLLIN, &s->fd)) < 0 ||
+	if ((e = dataset_read_pool_new(&s->pool, READ_THREADS)) < 0 ||
+	    (e = set_poll_events(s, EPOLL_CTL_ADD, dataset_read_pool_fd(s->pool), POLLIN, s->pool)) < 0 ||
+	    (e = set_poll_events(s, EPOLL_CTL_ADD, s->fd, POLLIN, &s->fd)) < 0 ||
 	    (e = set_poll_events(s, EPOLL_CTL_ADD, s->o->stop_fd, POLLIN, s)) < 0)
 		return e;
 	s->o->listening(s->o->arg, where);
@@ -291,10 +336,16 @@ dataset_server_run(const struct dataset_server_opt *opt, struct dataset_server_s
 	*sums = (struct dataset_server_sums){ 0 };
 	TAILQ_INIT(&s.strangers);
 	TAILQ_INIT(&s.readers);
+	TAILQ_INIT(&s.closed);
 	if ((e = open_dataset_server(&s)) == 0)
 		e = run_dataset_loop(&s);
 	while ((g = TAILQ_FIRST(&s.strangers)) != NULL || (g = TAILQ_FIRST(&s.readers)) != NULL)
 		close_reader(&s, g);
+	dataset_read_pool_free(s.pool);
+	while ((g = TAILQ_FIRST(&s.closed)) != NULL) {
+		TAILQ_REMOVE(&s.closed, g, link);
+		free_peer(&s, g);
+	}
 	if (s.fd >= 0)
 		close(s.fd);
 	if (s.poll >= 0)

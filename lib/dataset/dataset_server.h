@@ -3,8 +3,8 @@
  *
  * A reader connects, proves that it holds the key and sends OPEN.  Until then it is a stranger.  There are at most
  * DATASET_SERVER_STRANGERS, each for at most DATASET_SERVER_OPEN_S: a new one replaces the oldest.  One thread polls
- * all connections, so that a slow reader delays nobody.  For each reader at most DATASET_SERVER_AHEAD bytes and one
- * record wait.
+ * all connections, so that a slow reader delays nobody.  Others read the records, so that a slow disk delays only who
+ * reads from it.  For each reader at most DATASET_SERVER_AHEAD bytes and what dataset_sender.h reads ahead wait.
  */
 #ifndef DATASET_DATASET_SERVER_H
 #define DATASET_DATASET_SERVER_H

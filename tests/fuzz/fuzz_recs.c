@@ -114,6 +114,8 @@ deed(struct sides *s, uint8_t what, const uint8_t *p)
 	case 5:
 		if (dataset_sender_next(s->give, &m) > 0)
 			come(s, &m);
+		else if (dataset_sender_begin_read(s->give))
+			dataset_sender_read(s->give);
 		break;
 	case 6:	take(s); break;
 	default: foreign(s, what, p); break;

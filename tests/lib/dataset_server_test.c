@@ -1,4 +1,4 @@
-/* dataset_server_test - records over loopback: many readers at once, a slow one, one with malformed
+/* dataset_server_test - records over loopback: many readers at once, a slow one, a slow disk, one with malformed
  * requests, strangers, a server that dies. */
 #include "made.h"
 #include "tap.h"
@@ -62,18 +62,27 @@ hold(void *arg)
 	return NULL;
 }
 
+typedef int read_fn(const struct recs *r, uint64_t i, struct buf *room, const uint8_t **data, size_t *n);
+
 static void
-start(struct holder *h, const char *at, uint8_t salt)
+start_with(struct holder *h, const char *at, uint8_t salt, read_fn *fn)
 {
 	char c;
 
 	*h = (struct holder){ .made = made_recs(COUNT) };
 	h->made.salt = salt;
+	h->made.recs.read = fn;
 	h->o = (struct dataset_server_opt){ .listen = at, .recs = &h->made.recs, .key = key, .stop_fd = eventfd(0, EFD_CLOEXEC),
 	    .listening = listening, .say = said, .arg = h };
 	(void)!pipe(h->told);
 	pthread_create(&h->thread, NULL, hold, h);
 	(void)!read(h->told[0], &c, 1);
+}
+
+static void
+start(struct holder *h, const char *at, uint8_t salt)
+{
+	start_with(h, at, salt, made_read);
 }
 
 static void
@@ -309,6 +318,77 @@ test_slow(void)
 	buf_free(&room);
 }
 
+#define STUCK	11		/* a record on a disk that does not answer */
+
+static int stuck[2];		/* pipe: a reading ends for each byte in it */
+static atomic_uint stuck_reads;
+
+static int
+read_stuck(const struct recs *r, uint64_t i, struct buf *room, const uint8_t **data, size_t *n)
+{
+	char c;
+
+	if (i == STUCK) {
+		atomic_fetch_add(&stuck_reads, 1);
+		(void)!read(stuck[0], &c, 1);
+	}
+	return made_read(r, i, room, data, n);
+}
+
+static void *
+read_that(void *arg)
+{
+	struct reader *t = arg;
+	struct buf room = { 0 };
+
+	t->right = read_right(t->recs, STUCK, &room, 0);
+	buf_free(&room);
+	return NULL;
+}
+
+/* A disk that does not answer delays who reads from it: no other, and no reader that left meanwhile. */
+static void
+test_stuck_disk(void)
+{
+	struct reader t = { 0 };
+	struct buf room = { 0 };
+	unsigned right = 0;
+	struct holder h;
+	struct recs *r[2];
+	struct conn *c;
+
+	(void)!pipe(stuck);
+	start_with(&h, "127.0.0.1:0", 0, read_stuck);
+	open_at(h.where, &r[0]);
+	open_at(h.where, &r[1]);
+	is(conn_dial(h.where, key, &c), 0, "a reader connects that will leave");
+	conn_send(c, &(struct msg){ .type = MSG_OPEN });
+	conn_send(c, &(struct msg){ .type = MSG_ASK, .len = 8, .payload = "\13\0\0\0\0\0\0" });
+	while (atomic_load(&stuck_reads) == 0) {
+		struct pollfd p = { .fd = conn_fd(c), .events = conn_events(c) };
+
+		poll(&p, 1, 10);
+		if (conn_run(c) < 0)
+			break;
+	}
+	conn_close(c);
+	t.recs = r[0];
+	pthread_create(&t.thread, NULL, read_that, &t);
+	for (uint64_t i = 0; i < COUNT; i++)
+		right += i == STUCK || read_right(r[1], i, &room, 0);
+	is(right, COUNT, "a disk that does not answer one reader does not delay another");
+	(void)!write(stuck[1], "12", 2);
+	pthread_join(t.thread, NULL);
+	is(t.right, 1, "the reader that waited has its record");
+	r[0]->close(r[0]);
+	r[1]->close(r[1]);
+	stop(&h);
+	is(h.err, ERR_STOP, "the server ends although a reader left while its record was read");
+	buf_free(&room);
+	close(stuck[0]);
+	close(stuck[1]);
+}
+
 struct waits {
 	struct holder	*holder;
 	char		 whom[ADDR_TEXT];
@@ -396,6 +476,7 @@ main(void)
 	test_strangers();
 	test_nonsense();
 	test_slow();
+	test_stuck_disk();
 	test_dies();
 	return done();
 }

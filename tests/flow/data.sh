@@ -16,11 +16,14 @@ have() {
 	WHY="no $1 in $DATA: set TALLY_DATA"
 	[ -e "$have_from" ] || return 1
 	mkdir -p "$PACKED"
-	for have_split in train test; do
-		[ "$PACKED/$1-$have_split.rec" -nt "$BUILD/im2rec" ] ||
-		    im2rec -q "$have_from" --split "$have_split" -o "$PACKED/$1-$have_split.rec" ||
-		    { echo "Bail out! im2rec cannot pack $1"; exit 1; }
-	done
+	# Tests run beside each other: one packs, the others wait for it.
+	(
+		flock 9
+		for have_split in train test; do
+			[ "$PACKED/$1-$have_split.rec" -nt "$BUILD/im2rec" ] ||
+			    im2rec -q "$have_from" --split "$have_split" -o "$PACKED/$1-$have_split.rec" || exit 1
+		done
+	) 9>"$PACKED/lock" || { echo "Bail out! im2rec cannot pack $1"; exit 1; }
 }
 
 # The bytes of the tensors in a .safetensors, without its header.

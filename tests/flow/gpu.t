@@ -107,6 +107,9 @@ if [ -e "$BUILD/tests/emu/tally-cuda.so" ]; then
 	unset TALLY_EMU
 	ok "early copies on two devices give the same bytes" \
 		cmp <(tensors one-0002.safetensors) <(tensors early-0002.safetensors)
+	mkdir -p first/class && cp "$(find images -type f | sort | head -n 1)" first/class/ && im2rec -q first >first.rec
+	status 0 "two devices train with a first batch of one image" \
+		timeout 300 pworker --data first.rec --net lenet --batch 4 --steps 1 --classes 10 --devices gpu:0,gpu:1
 	status 0 "two workers train on two devices each" \
 		dlaunch -n 2 -s 1 -x TALLY_MODULES -x LD_LIBRARY_PATH pworker --data a.rec \
 		--net lenet --batch 8 --steps 2 --devices gpu:0,gpu:1

@@ -228,8 +228,10 @@ enqueue_sums(struct engine_plan *p)
 {
 	struct exec_set *set = NULL;
 	bool computed = p->n == 0 || p->type == KERNEL_F16;	/* before the first sum */
-	int e = p->n > 0 ? exec_set_get(p, p->n, &set) : learn_zero_batch(p);
+	int e = device_make_current(p->dev->d);	/* without samples there was no forward pass in this thread */
 
+	if (e == 0)
+		e = p->n > 0 ? exec_set_get(p, p->n, &set) : learn_zero_batch(p);
 	if (e == 0 && computed && p->n > 0 && (e = enqueue_scaled(p, set, first_scale(p->n), false)) == 0)
 		e = repeat_scaled(p, set, false);
 	for (uint32_t k = 0; k < p->nslice && e == 0; k++) {

@@ -53,7 +53,12 @@ KERNEL_BODY uint16_t
 kernel_to_bf16(float v)
 {
 #ifdef __CUDA_ARCH__
-	return __bfloat16_as_ushort(__float2bfloat16_rn(v));
+	/* CUDA 12.0 and 12.1 have __bfloat16_as_ushort() only for compute capability 8.0 and higher. */
+	__nv_bfloat16 b = __float2bfloat16_rn(v);
+	uint16_t bits;
+
+	memcpy(&bits, &b, sizeof(bits));
+	return bits;
 #else
 	uint32_t u;
 

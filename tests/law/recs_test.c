@@ -24,6 +24,7 @@
 struct reader {
 	struct dataset_reader	*ask;
 	struct dataset_sender	*give;		/* the server's side of it */
+	bool			 reading;	/* a thread of the server has not read yet */
 	bool		 open;		/* HOLDS was received */
 	uint32_t	 order[READS], next, wanted, done;
 	struct dataset_reader_item *item[THREADS];	/* waited for */
@@ -56,6 +57,7 @@ join(struct world *x, unsigned k)
 	dataset_reader_lost(r->ask);
 	dataset_sender_free(r->give);
 	r->give = dataset_sender_new(&x->made.recs, 77);
+	r->reading = false;
 	r->open = false;
 	pair_send(x->net, k + 1, 0, &(struct msg){ .type = MSG_OPEN });
 }
@@ -113,6 +115,23 @@ read_on(struct world *x, struct reader *r, unsigned t)
 	r->done++;
 }
 
+/* Reading is an event of its own: requests arrive between its begin and its end. */
+static void
+send_or_read(struct world *x, unsigned k)
+{
+	struct reader *r = &x->r[k];
+	struct msg m;
+
+	if (r->reading) {
+		dataset_sender_read(r->give);
+		r->reading = false;
+	} else if (dataset_sender_next(r->give, &m) > 0) {
+		pair_send(x->net, 0, k + 1, &m);
+	} else {
+		r->reading = dataset_sender_begin_read(r->give);
+	}
+}
+
 static void
 turn(struct world *x, uint32_t deaths)
 {
@@ -133,8 +152,7 @@ turn(struct world *x, uint32_t deaths)
 		if (r->open && dataset_reader_next(r->ask, &m))
 			pair_send(x->net, k + 1, 0, &m);
 	} else if (what < 600) {
-		if (dataset_sender_next(r->give, &m) > 0)
-			pair_send(x->net, 0, k + 1, &m);
+		send_or_read(x, k);
 	} else if (what < 800) {
 		deliver(x);
 	} else {

@@ -3,7 +3,7 @@
 [ -z "${SAN:-}" ] || { echo "1..0 # SKIP the same Makefile as without a sanitizer"; exit 0; }
 cd "$TOP" || exit 1
 flags=${MAKEFLAGS:-}
-unset MAKEFLAGS MFLAGS MAKELEVEL ENGINES
+unset MAKEFLAGS MFLAGS MAKELEVEL ENGINES CUDA
 
 # A stand-in for CUDA: nvcc lists the devices in $KNOWN and refuses all others, as the real one does.
 cuda=$T/cuda

@@ -1,6 +1,7 @@
 /* codec_powersgd - a matrix as the product of two thin ones: serves codec. */
 #include "wire/codec_in.h"
 #include "base/isa.h"
+#include "base/num.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -155,16 +156,6 @@ ISA_CLONES(static, void, expand_factors, (const uint8_t *p, const uint8_t *q, co
 		}
 }
 
-static bool
-are_finite(const float *p, size_t n)
-{
-	bool all = true;
-
-	for (size_t i = 0; i < n; i++)
-		all &= codec_size(p[i]) < CODEC_INF;
-	return all;
-}
-
 static void
 encode_powersgd(struct codec c, const float *v, const float *before, float *after, size_t n, void *to)
 {
@@ -189,7 +180,7 @@ encode_powersgd(struct codec c, const float *v, const float *before, float *afte
 		orthonormalize_columns(p, &s);
 		multiply_columns(v, before, &s, p, q);
 	}
-	if (are_finite(p, s.rank * (s.rows + s.cols))) {
+	if (num_finite(p, s.rank * (s.rows + s.cols))) {
 		if (after != NULL)
 			expand_factors(to, (const uint8_t *)q, &s, v, before, after);
 		return;

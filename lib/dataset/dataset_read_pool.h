@@ -2,7 +2,8 @@
  * dataset_read_pool - threads in which the senders of a dataset server read records.
  *
  * A file on a slow disk or a dead NFS server makes one thread wait, not the loop that serves all readers.  Reads start
- * in the order of submission and end in any.
+ * in the order of submission and end in any; base/threads hands slots back in order, so that one slow read would hold
+ * back all later ones.
  *
  * Threads: one caller at a time.  The pool's threads block all signals.
  */

@@ -293,14 +293,18 @@ run_dataset_loop(struct dataset_server *s)
 
 	for (;;) {
 		int n = epoll_wait(s->poll, ev, EVENTS, close_expired_readers(s));
+		bool read = false;	/* records, which may close peers that other events are of */
 
 		for (int i = 0; i < n; i++)
 			if (ev[i].data.ptr == s)
 				return err_fail(ERR_STOP, "stopped on request");
 		for (int i = 0; i < n; i++)
-			if (ev[i].data.ptr != &s->fd && ev[i].data.ptr != s->pool)
+			if (ev[i].data.ptr == s->pool)
+				read = true;
+			else if (ev[i].data.ptr != &s->fd)
 				serve_reader(s, ev[i].data.ptr);
-		serve_reads(s);
+		if (read)
+			serve_reads(s);
 		for (int i = 0; i < n; i++)
 			if (ev[i].data.ptr == &s->fd)
 				accept_reader(s);

@@ -70,12 +70,19 @@ CUDA_WANT  := 75 80 90 100 120
 CUDA_KNOWN := $(if $(filter 1,$(CUDA)),$(patsubst sm_%,%,$(shell $(CUDA_HOME)/bin/nvcc --list-gpu-code 2>/dev/null)))
 CUDA_CODE  ?= $(filter $(CUDA_KNOWN),$(CUDA_WANT))
 CUDA_PTX   ?= $(lastword $(filter $(CUDA_KNOWN),$(filter-out 120,$(CUDA_WANT))))
-MODULE     := $(if $(filter 1,$(CUDA)),$(if $(strip $(CUDA_CODE)),$(BUILD)/tally-cuda.so))
+# Each library by its file: wheels have no libcudnn.so beside libcudnn.so.9.
+cuda_so = $(firstword $(wildcard $(1)/lib64/lib$(2).so $(1)/lib/lib$(2).so $(1)/lib64/lib$(2).so.* $(1)/lib/lib$(2).so.*))
+CUDA_LIBS  := $(call cuda_so,$(CUDNN_HOME),cudnn) $(call cuda_so,$(CUDA_HOME),cublasLt) $(call cuda_so,$(CUDA_HOME),cudart)
+# Why the module cannot be built with them all the same, by a small file that is compiled first.
+CUDA_WHY   := $(if $(and $(filter 1,$(CUDA)),$(strip $(CUDA_CODE)),$(filter-out clean help setup setup-test,$(or $(MAKECMDGOALS),all))),$(shell \
+	CUDA_HOME="$(CUDA_HOME)" CUDNN_HOME="$(CUDNN_HOME)" CUDA_CODE="$(strip $(CUDA_CODE))" CUDA_LIBS="$(CUDA_LIBS)" share/probe-cuda $(BUILD)))
+CUDA_WORKS := $(and $(filter 1,$(CUDA)),$(strip $(CUDA_CODE)),$(if $(CUDA_WHY),,1))
+MODULE     := $(CUDA_WORKS:1=$(BUILD)/tally-cuda.so)
 # What of it calls no library of the device's.
 CUDA_PURE  := $(patsubst lib/engine/cuda/%.c,%,$(wildcard lib/engine/cuda/*.c)) device/nccl memplan
 CUDA_SIDE  := device/blas.o device/choose.o device/device.o device/dnn.o device/dnn_desc.o device/dnn_race.o kernel/kernel_run.cu.o
 # The rest of it, with stand-ins for CUDA's libraries, and for cuDNN and the kernels with loops.
-EMU_HEADERS = -isystem $(if $(filter 1,$(CUDA)),$(CUDA_HOME)/include -isystem $(CUDNN_HOME)/include,tests/emu/include)
+EMU_HEADERS = -isystem $(if $(CUDA_WORKS),$(CUDA_HOME)/include -isystem $(CUDNN_HOME)/include,tests/emu/include)
 EMU_SIDE   := $(patsubst %,$(BUILD)/tests/emu/device/%.o,choose device blas dnn_race) $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/emu/*.c))
 GPU_TESTS  := $(if $(MODULE),$(patsubst %.c,$(BUILD)/%,$(wildcard tests/gpu/*_test.c)))
 STUBS      := $(BUILD)/tests/stub/libnccl.so.2 $(BUILD)/tests/stub/libnvidia-ml.so.1
@@ -97,7 +104,7 @@ all: $(BUILD)/libtally.a $(addprefix $(BUILD)/,$(TOOLS)) $(MODULE)	## build the 
 stamp = $(BUILD)/$(1)-$(firstword $(shell printf '%s' '$(2)' | cksum))
 MADE_FOR := $(call stamp,made-for,$(engines) $(DNNL) $(JPEGINT))
 CUDA_FOR := $(call stamp,cuda-for,$(CUDA_HOME) $(CUDNN_HOME) $(CUDA_CODE) $(CUDA_PTX))
-FOUND    := $(call stamp,found,$(engines) $(DNNL) $(JPEGINT) $(SAN) $(CUDA) $(CUDA_HOME) $(CUDNN_HOME) $(CUDA_CODE) $(PKGCONF))
+FOUND    := $(call stamp,found,$(engines) $(DNNL) $(JPEGINT) $(SAN) $(CUDA) $(CUDA_HOME) $(CUDNN_HOME) $(CUDA_CODE) $(CUDA_WHY) $(PKGCONF))
 $(MADE_FOR) $(CUDA_FOR):
 	@mkdir -p $(@D) && rm -f $(@D)/$(firstword $(subst -for-, ,$(@F)))-for-* && touch $@
 $(BUILD)/lib/engine/engine.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/engine/cpu/dnnl*.c)): $(MADE_FOR)
@@ -105,7 +112,7 @@ $(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%): $(CUDA_FOR)
 
 # What this machine has, printed again when it changes.  A module of a toolkit that is no longer there is removed.
 find_parts = ENGINES="$(engines)" SAN="$(SAN)" JPEGINT="$(JPEGINT)" CUDA="$(CUDA)" CUDA_HOME="$(CUDA_HOME)" CUDNN_HOME="$(CUDNN_HOME)" \
-	CUDA_CODE="$(strip $(CUDA_CODE))" CUDA_WANT="$(CUDA_WANT)" PKGCONF="$(PKGCONF)" share/found "$(CC)" $(PKGS)
+	CUDA_CODE="$(strip $(CUDA_CODE))" CUDA_WANT="$(CUDA_WANT)" CUDA_WHY="$(CUDA_WHY)" PKGCONF="$(PKGCONF)" share/found "$(CC)" $(PKGS)
 $(FOUND): Makefile share/found
 	@mkdir -p $(@D)
 	@$(find_parts)
@@ -142,9 +149,6 @@ $(BUILD)/lib/engine/cuda/%.cu.o: lib/engine/cuda/%.cu | $(FOUND)
 		$(foreach a,$(CUDA_CODE),-gencode arch=compute_$a,code=sm_$a) $(foreach a,$(CUDA_PTX),-gencode arch=compute_$a,code=compute_$a) \
 		-Xcompiler -fPIC,-fvisibility=hidden,-fno-threadsafe-statics,-Wall -MMD -MP -c -o $@ $<
 
-# Each library by its file: wheels have no libcudnn.so beside libcudnn.so.9.
-cuda_so = $(firstword $(wildcard $(1)/lib64/lib$(2).so $(1)/lib/lib$(2).so $(1)/lib64/lib$(2).so.* $(1)/lib/lib$(2).so.*))
-CUDA_LIBS = $(call cuda_so,$(CUDNN_HOME),cudnn) $(call cuda_so,$(CUDA_HOME),cublasLt) $(call cuda_so,$(CUDA_HOME),cudart)
 CUDA_PATHS = $(foreach d,$(sort $(dir $(CUDA_LIBS) $(call cuda_so,$(NCCL_HOME),nccl))),-Wl$(comma)-rpath$(comma)$(patsubst %/,%,$d))
 $(BUILD)/tally-cuda.so: $(CUDA_PURE:%=$(BUILD)/lib/engine/cuda/%.o) $(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%)
 	$(call say,link,$@)$(CC) -shared -Wl,--version-script=lib/engine/cuda/module.map $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(CUDA_LIBS) $(CUDA_PATHS) -lm

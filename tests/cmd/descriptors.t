@@ -7,7 +7,7 @@ mkfifo quiet held
 
 # Runs a command without some of descriptors 0, 1 and 2: "2", "0 1 2".
 closed() { # DESCRIPTORS COMMAND...
-	(for fd in $1; do exec {fd}>&-; done; shift; exec "$@")
+	(for fd in $1; do exec {fd}>&-; done; shift; exec timeout 60 "$@")
 }
 
 mkdir -p images/a
@@ -59,10 +59,10 @@ cat && echo said && echo told >&2
 EOF
 chmod +x shows
 for fds in 0 2 "0 2"; do
-	is "$(closed "$fds" timeout 60 dlaunch -n 2 -s 0 -- ./shows 2>/dev/null | sort | paste -sd,)" said,said \
+	is "$(closed "$fds" dlaunch -n 2 -s 0 -- ./shows 2>/dev/null | sort | paste -sd,)" said,said \
 		"dlaunch without descriptors $fds prints its processes' output"
 done
-closed 1 timeout 60 dlaunch -n 2 -s 0 -- ./shows 2>err
+closed 1 dlaunch -n 2 -s 0 -- ./shows 2>err
 is $? 1 "dlaunch fails if it cannot print its processes' output"
 like err '^dlaunch: standard output: write: Bad file descriptor; stopping the workers$' \
 	"the error names the standard output"

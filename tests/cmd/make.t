@@ -5,9 +5,14 @@ cd "$TOP" || exit 1
 flags=${MAKEFLAGS:-}
 unset MAKEFLAGS MFLAGS MAKELEVEL ENGINES CUDA
 
-# A stand-in for CUDA: nvcc lists the devices in $KNOWN and refuses all others, as the real one does.
+# A stand-in for CUDA: nvcc lists the devices in $KNOWN and refuses all others, as the real one does, and in the file that
+# is compiled first what $REFUSED says or the header of cuDNN.
 cuda=$T/cuda
-mkdir -p "$cuda/bin" "$cuda/include" && : >"$cuda/include/cudnn.h"
+mkdir -p "$cuda/bin" "$cuda/include" "$cuda/lib64"
+: >"$cuda/include/cuda_bf16.h" >"$cuda/include/cuda_fp16.h"
+touch "$cuda"/lib64/lib{cudnn,cublasLt,cudart}.so.9
+cudnn() { echo "#define CUDNN_MAJOR $1" >"$cuda/include/cudnn.h" && touch -d "@$1" "$cuda/include/cudnn.h"; }
+cudnn 9
 cat >"$cuda/bin/nvcc" <<'END'
 #!/bin/sh
 case $* in
@@ -18,6 +23,11 @@ for a in "$@"; do
 	case $a in arch=compute_*) a=${a#arch=compute_} a=${a%%,*} ;; *) continue ;; esac
 	case " $KNOWN " in *" $a "*) ;; *) echo "nvcc fatal   : Unsupported gpu architecture 'compute_$a'" >&2; exit 1 ;; esac
 done
+case $a in
+*probe.cu)
+	[ -z "$REFUSED" ] || { echo "$REFUSED" >&2; exit 1; }
+	gcc -x c++ -E -I"${0%/bin/nvcc}/include" "$a" >/dev/null ;;
+esac
 END
 chmod +x "$cuda/bin/nvcc"
 # found_line WORD [VAR=VALUE...]: the line of a build's findings that begins with WORD.
@@ -46,6 +56,22 @@ is "$(found_line CUDA ENGINES=ref,cuda)" \
 is "$(make -n BUILD="$T/build" CUDA_HOME="$cuda" all | grep -c 'shared.*tally-cuda\.so')" 0 \
 	"a build without the module makes the rest"
 KNOWN="75 80"
+left_out() { # REASON CLAIM: the module is left out, in one line, and the rest is made
+	is "$(found_line CUDA ENGINES=ref,cuda) $(make -n BUILD="$T/build" CUDA_HOME="$cuda" all | grep -c 'shared.*tally-cuda\.so')" \
+		"no  12.4              no module of the cuda engine: $1 0" "$2"
+}
+export REFUSED="host_config.h:143:2: error: #error -- unsupported GNU version! gcc versions later than 13 are not supported! The nvcc flag"
+left_out "its nvcc cannot compile: unsupported GNU version! gcc versions later than 13 are not supported!" \
+	"an nvcc that refuses the compiler leaves the module out, in one line"
+REFUSED="nvcc fatal   : Don't know what to do with '\$x'"
+touch -d @1 "$cuda/bin/nvcc"
+left_out "its nvcc cannot compile: Dont know what to do with x" "quotes in the compiler's message do not reach make"
+unset REFUSED
+cudnn 8
+left_out "it needs cuDNN 9, and $cuda/include/cudnn.h is of another version" "another cuDNN than 9 leaves the module out, in one line"
+cudnn 9 && rm "$cuda/lib64/libcublasLt.so.9"
+left_out "no libcublasLt.so in $cuda/lib64 or $cuda/lib" "a missing library of CUDA leaves the module out, in one line"
+touch "$cuda/lib64/libcublasLt.so.9"
 built() { make -s BUILD="$T/other" ENGINES=ref,cuda "$@" "$T/other/lib/base/err.o" 2>&1 | sed -n 's/^  \(yes\|no \)  CUDA .*engine/\1/p'; }
 is "$(built CUDA_HOME="$cuda")" "yes, a module for devices 75 80, without 90 100 120" "a first build prints what it finds"
 is "$(built CUDA_HOME="$cuda")" "" "a second build prints nothing"
@@ -84,6 +110,10 @@ srun no test of jobs through Slurm
 mpirun no test of jobs through mpirun
 mandoc no lint of the pages
 clang no fuzzing" "each missing program has one line, which says what is left out"
+printf '#!/bin/sh\nexec gcc -isystem "%s" "$@"\n' "$T/gif" >"$T/gif-cc" && chmod +x "$T/gif-cc"
+mkdir "$T/gif" && echo '#error none' >"$T/gif/gif_lib.h"
+status 1 "a missing giflib ends the build" env ENGINES=ref share/found "$T/gif-cc" libarchive
+is "$(cat "$T/err")" "tally: missing: giflib; share/setup installs what is needed" "one line names giflib"
 status 1 "a missing library ends the build" env ENGINES=ref share/found gcc libarchive no-such-library
 is "$(cat "$T/err")" "tally: missing: no-such-library; share/setup installs what is needed" \
 	"one line names the missing library"

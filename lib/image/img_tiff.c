@@ -2,6 +2,7 @@
 #include "image/img_tiff.h"
 #include "base/err.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <tiffio.h>
@@ -131,16 +132,58 @@ img_tiff_head(const uint8_t *data, size_t n, uint32_t pixels, struct img_head *h
 	return e;
 }
 
+/* The ratio to white that CIELab's function of lightness stands for. */
+static double
+invert_lightness(double f)
+{
+	return f > 6. / 29 ? f * f * f : (f - 4. / 29) * 108 / 841;
+}
+
+static uint8_t
+encode_srgb(double v)
+{
+	v = v <= 0.0031308 ? 12.92 * v : 1.055 * pow(v, 1 / 2.4) - 0.055;
+	return (uint8_t)(fmin(fmax(v, 0), 1) * 255 + 0.5);
+}
+
+/*
+ * Converts the bytes of L*, a* and b* to sRGB, with white for white, as colour profiles do: the matrix is that of IEC
+ * 61966-2-1, adapted to D50 by Bradford's method.  libtiff shows white yellowish, with another gamma.
+ */
+static void
+convert_lab(uint8_t *p, size_t pixels, bool wide)
+{
+	static const double rgb[3][3] = { { 3.02173, -1.61687, -0.40486 }, { -0.94375, 1.91614, 0.02761 },
+	    { 0.06937, -0.22899, 1.15962 } };
+
+	for (; pixels-- > 0; p += 4) {
+		/* a* and b* are signed.  libtiff divided numbers of 16 bits by 257, as if they were not. */
+		double y = (p[0] * 100. / 255 + 16) / 116;
+		double a = wide ? (int16_t)(p[1] * 257) / 256. : (int8_t)p[1];
+		double b = wide ? (int16_t)(p[2] * 257) / 256. : (int8_t)p[2];
+		double xyz[3] = { invert_lightness(y + a / 500), invert_lightness(y), invert_lightness(y - b / 200) };
+
+		for (int i = 0; i < 3; i++)
+			p[i] = encode_srgb(rgb[i][0] * xyz[0] + rgb[i][1] * xyz[1] + rgb[i][2] * xyz[2]);
+	}
+}
+
 int
 img_tiff_decode(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struct buf *room, struct img *out)
 {
 	struct input in = { data, n, 0 };
 	struct img_head head;
+	uint16_t photometric = 0, bits = 1;
 	TIFF *t;
 	int e = open_tiff(&t, &in, pixels, &head);
 
 	room->n = 0;
 	if (e == 0 && (e = buf_room(room, (size_t)head.h * head.w * 4)) == 0) {
+		TIFFGetField(t, TIFFTAG_PHOTOMETRIC, &photometric);
+		TIFFGetFieldDefaulted(t, TIFFTAG_BITSPERSAMPLE, &bits);
+		/* Taken for RGB, the numbers stay as they are. */
+		if (photometric == PHOTOMETRIC_CIELAB)
+			TIFFSetField(t, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_RGB);
 		err_note(0, "TIFF: damaged");
 		/* In the stored orientation, which the caller undoes. */
 		if (!TIFFReadRGBAImageOriented(t, head.w, head.h, (uint32_t *)(void *)room->p,
@@ -151,6 +194,8 @@ img_tiff_decode(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, stru
 		TIFFClose(t);
 	if (e < 0)
 		return e;
+	if (photometric == PHOTOMETRIC_CIELAB)
+		convert_lab(room->p, (size_t)head.h * head.w, bits == 16);
 	*out = (struct img){ .p = room->p, .c = c > 0 ? c : head.c, .h = head.h, .w = head.w };
 	img_convert_channels(room->p, 4, (size_t)head.h * head.w, out->c, room->p);
 	return 0;

@@ -5,6 +5,7 @@
 #include "tap.h"
 
 #include <gif_lib.h>
+#include <math.h>
 #include <tiffio.h>
 #include <webp/encode.h>
 
@@ -134,6 +135,53 @@ test_tiff(const char *name, const char *mode, uint32_t c, int bits, int compress
 	buf_free(&b);
 }
 
+/*
+ * The colours of a CIELab TIFF are those that CSS Color 4 gives for lab(), whose white is D50 too.  a* and b* of 8 bits are
+ * whole numbers, so that a colour may be a few levels off.
+ */
+static void
+test_lab(const char *name, bool wide)
+{
+	static const struct {
+		double	 lab[3];
+		uint8_t	 rgb[3];
+	} want[] = { { { 100, 0, 0 }, { 255, 255, 255 } }, { { 0, 0, 0 }, { 0, 0, 0 } }, { { 53.59, 0, 0 }, { 128, 128, 128 } },
+	    { { 54.29, 80.80, 69.89 }, { 255, 0, 0 } }, { { 46.28, -47.57, 48.59 }, { 0, 128, 0 } },
+	    { { 29.57, 68.30, -112.03 }, { 0, 0, 255 } } };
+	enum { COLOURS = sizeof(want) / sizeof(*want) };
+	const char *path = pics_path("lab.tif");
+	TIFF *t = TIFFOpen(path, "w");
+	uint8_t narrow[COLOURS * 3];
+	uint16_t row[COLOURS * 3];
+	struct buf b = { 0 };
+	struct img out = { 0 };
+	int most = 0;
+
+	for (int i = 0; i < COLOURS * 3; i++) {
+		double v = want[i / 3].lab[i % 3];
+
+		narrow[i] = (uint8_t)(int)lround(i % 3 == 0 ? v * 2.55 : v);
+		row[i] = (uint16_t)(int)lround(i % 3 == 0 ? v * 655.35 : v * 256);
+	}
+	TIFFSetField(t, TIFFTAG_IMAGEWIDTH, COLOURS);
+	TIFFSetField(t, TIFFTAG_IMAGELENGTH, 1);
+	TIFFSetField(t, TIFFTAG_BITSPERSAMPLE, wide ? 16 : 8);
+	TIFFSetField(t, TIFFTAG_SAMPLESPERPIXEL, 3);
+	TIFFSetField(t, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_CIELAB);
+	TIFFSetField(t, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
+	TIFFWriteScanline(t, wide ? (void *)row : narrow, 0, 0);
+	TIFFClose(t);
+	io_slurp(path, 100000, &b);
+	is(img_decode(k, b.p, b.n, 3, &out), 0, "%s is read: %s", name, err_line());
+	for (int i = 0; i < COLOURS * 3; i++) {
+		int off = abs(out.p[i] - want[i / 3].rgb[i % 3]);
+
+		most = off > most ? off : most;
+	}
+	ok(most <= 4, "%s: the colours are off by at most 4 levels: %d", name, most);
+	buf_free(&b);
+}
+
 static void
 put24(struct buf *b, uint32_t v)
 {
@@ -223,6 +271,8 @@ main(void)
 	test_tiff("tiled TIFF", "w", 3, 8, COMPRESSION_NONE, true);
 	test_tiff("tiled grey TIFF", "w", 1, 8, COMPRESSION_NONE, true);
 	test_tiff("tiled LZW TIFF", "w", 3, 8, COMPRESSION_LZW, true);
+	test_lab("CIELab TIFF", false);
+	test_lab("CIELab TIFF of 16 bits", true);
 	test_webp();
 	img_codec_free(k);
 	pics_clean();

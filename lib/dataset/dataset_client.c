@@ -77,8 +77,8 @@ report_holder_wait(struct dataset_client *c)
 	double now = clk_s();
 	char whom[ADDR_TEXT + 32];
 
-	if (c->o.waiting == NULL || now - c->heard < c->o.patience_s / REPORT_FIRST ||
-	    now - c->reported < c->o.patience_s / REPORT)
+	if (c->o.waiting == NULL || now - c->heard < c->o.timeout_s / REPORT_FIRST ||
+	    now - c->reported < c->o.timeout_s / REPORT)
 		return;
 	c->reported = now;
 	snprintf(whom, sizeof(whom), "the records of %s", c->addr);
@@ -186,7 +186,7 @@ dial_holder(struct dataset_client *c)
 static int
 run_holder_conn(struct dataset_client *c)
 {
-	double silent, most = c->o.patience_s / SILENT;
+	double silent, most = c->o.timeout_s / SILENT;
 	unsigned n;
 	int e;
 
@@ -202,7 +202,7 @@ run_holder_conn(struct dataset_client *c)
 	if (silent >= most)
 		return err_fail(ERR_PEER, "%s: no answer", c->addr);
 	report_holder_wait(c);
-	wait_for_holder(c, (int)ceil(fmin(most - silent, c->o.patience_s / REPORT_FIRST) * 1e3));
+	wait_for_holder(c, (int)ceil(fmin(most - silent, c->o.timeout_s / REPORT_FIRST) * 1e3));
 	return 0;
 }
 
@@ -223,11 +223,11 @@ end_holder_conn(struct dataset_client *c, int e)
 	pthread_mutex_unlock(&c->lock);
 	if (e != ERR_PEER && e != ERR_SYS)
 		return err_fail(e, "%s", why);
-	if (clk_s() - c->heard >= c->o.patience_s)
-		return err_fail(ERR_PEER, "%s; nothing received for %g s", why, c->o.patience_s);
+	if (clk_s() - c->heard >= c->o.timeout_s)
+		return err_fail(ERR_PEER, "%s; nothing received for %g s", why, c->o.timeout_s);
 	report_holder_wait(c);
 	wait_for_holder(c, c->retry_ms);
-	c->retry_ms = (int)fmin(c->retry_ms * 2, c->o.patience_s * 1e3 / RETRY_MOST);
+	c->retry_ms = (int)fmin(c->retry_ms * 2, c->o.timeout_s * 1e3 / RETRY_MOST);
 	return 0;
 }
 
@@ -376,7 +376,7 @@ dataset_client_open(struct recs **r, const struct dataset_client_opt *o)
 	c->o = *o;
 	c->o.addr = c->addr;
 	c->o.key = c->key;
-	c->o.patience_s = o->patience_s > 0 ? o->patience_s : DATASET_CLIENT_PATIENCE_S;
+	c->o.timeout_s = o->timeout_s > 0 ? o->timeout_s : DATASET_CLIENT_TIMEOUT_S;
 	c->o.memory = o->memory > 0 ? o->memory : DATASET_CLIENT_MEMORY;
 	c->retry_ms = RETRY_MS;
 	c->wake = -1;

@@ -3,7 +3,7 @@
  *
  * A thread of the client keeps a connection to the dataset server (wire/conn.h) and fetches records ahead of their
  * reading.  It connects again if the connection breaks, or is silent for a quarter of the patience while an answer is
- * due; then it repeats the requests without an answer.  If nothing arrives for `patience_s`, all reads fail from then
+ * due; then it repeats the requests without an answer.  If nothing arrives for `timeout_s`, all reads fail from then
  * on.  A server that returns with other records is an error.
  */
 #ifndef DATASET_DATASET_CLIENT_H
@@ -13,13 +13,13 @@
 
 #include <stdbool.h>
 
-#define DATASET_CLIENT_PATIENCE_S	60.0
+#define DATASET_CLIENT_TIMEOUT_S	60.0
 #define DATASET_CLIENT_MEMORY		(64u << 20)
 
 struct dataset_client_opt {
 	const char	*addr;		/* "host:port" */
 	const uint8_t	*key;		/* [CONN_KEY] */
-	double		 patience_s;	/* 0: DATASET_CLIENT_PATIENCE_S */
+	double		 timeout_s;	/* 0: DATASET_CLIENT_TIMEOUT_S */
 	size_t		 memory;	/* bytes of records that wait to be read; 0: DATASET_CLIENT_MEMORY */
 	/* called during long waits, by any thread; or NULL */
 	void		(*waiting)(void *arg, const char *whom);

@@ -137,7 +137,7 @@ memory_place(void *base, size_t *at, size_t n)
 }
 
 void
-memory_stored(const struct memory *m, void *p, size_t n)
+memory_report_change(const struct memory *m, void *p, size_t n)
 {
 	if (m->stored != NULL)
 		m->stored(m->arg, p, n);
@@ -165,13 +165,13 @@ void
 memory_publish(const struct memory *m, struct memory_word *w, unsigned half)
 {
 	atomic_store_explicit(&w->half, 1 + half, memory_order_release);
-	memory_stored(m, w, sizeof(*w));
+	memory_report_change(m, w, sizeof(*w));
 }
 
 void
-memory_store(const struct memory *m, _Atomic uint64_t *to, uint64_t v)
+memory_store_number(const struct memory *m, _Atomic uint64_t *to, uint64_t v)
 {
 	atomic_store(to, v);
 	atomic_thread_fence(memory_order_seq_cst);
-	memory_stored(m, to, sizeof(*to));
+	memory_report_change(m, to, sizeof(*to));
 }

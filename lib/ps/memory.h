@@ -9,7 +9,8 @@
  * fails, the next access ends this process with SIGBUS.
  *
  * What must change atomically is stored twice, in two halves (struct memory_word).  A writer fills the half that is not
- * valid, and memory_publish() makes it valid.  memory_stored() follows each change; a test may end the process there.
+ * valid, and memory_publish() makes it valid.  memory_report_change() follows each change; a test may end the process
+ * there.
  *
  * Threads: one thread at a time.
  */
@@ -64,7 +65,7 @@ bool	 memory_untouched(int fd);
 void	*memory_place(void *base, size_t *at, size_t n);
 
 /* The n bytes at p have changed. */
-void	 memory_stored(const struct memory *m, void *p, size_t n);
+void	 memory_report_change(const struct memory *m, void *p, size_t n);
 /* The half that is valid, or -1 for neither.  Damaged bytes still give 0, 1 or -1. */
 int	 memory_half(const struct memory_word *w);
 /* The half to write next. */
@@ -72,6 +73,6 @@ unsigned memory_other(const struct memory_word *w);
 /* Makes a half valid, after all stores before. */
 void	 memory_publish(const struct memory *m, struct memory_word *w, unsigned half);
 /* Stores a number in one piece, after all stores before and before all that follow. */
-void	 memory_store(const struct memory *m, _Atomic uint64_t *to, uint64_t v);
+void	 memory_store_number(const struct memory *m, _Atomic uint64_t *to, uint64_t v);
 
 #endif

@@ -123,10 +123,10 @@ keep_norms(const struct norms *s, uint64_t step, const struct norm *sums, uint64
 
 	memcpy(sum, s->now, s->n * sizeof(*sum));
 	memcpy(sum + s->n, sums, s->n * sizeof(*sum));
-	memory_stored(s->memory, sum, 2 * s->n * sizeof(*sum));
+	memory_report_change(s->memory, sum, 2 * s->n * sizeof(*sum));
 	s->kept->record[to].step = step;
 	s->kept->record[to].samples = samples;
-	memory_stored(s->memory, &s->kept->record[to], sizeof(s->kept->record[to]));
+	memory_report_change(s->memory, &s->kept->record[to], sizeof(s->kept->record[to]));
 	memory_publish(s->memory, &s->kept->word, to);
 }
 

@@ -51,7 +51,7 @@ keep_sum(const struct total *t)
 	struct total_record *r = &t->kept->record[to];
 
 	*r = t->last;
-	memory_stored(t->memory, r, sizeof(*r));
+	memory_report_change(t->memory, r, sizeof(*r));
 	memory_publish(t->memory, &t->kept->word, to);
 }
 

@@ -45,7 +45,7 @@ kept_reserve(struct memory *m, size_t rest)
 	struct kept_page *page = m->base;
 
 	if (e == 0 && page->job == 0)
-		memory_store(m, &page->job, NO_JOB_YET);
+		memory_store_number(m, &page->job, NO_JOB_YET);
 	return e;
 }
 
@@ -61,7 +61,7 @@ kept_open(struct kept *k, struct memory *m, uint64_t job, size_t rest)
 	job = job <= NO_JOB_YET ? NO_JOB_YET + 1 : job;
 	if (k->page->job != NO_JOB_YET && k->page->job != job)
 		return err_fail(ERR_ARG, "the worker's state is another run's; remove it");
-	memory_store(m, &k->page->job, job);
+	memory_store_number(m, &k->page->job, job);
 	k->told = k->page->told;
 	return 0;
 }
@@ -81,7 +81,7 @@ kept_since(struct kept *k, double now)
 		return now;
 	memcpy(&bits, &now, sizeof(bits));
 	if (k->page->since == 0)
-		memory_store(k->memory, &k->page->since, bits);
+		memory_store_number(k->memory, &k->page->since, bits);
 	bits = k->page->since;
 	memcpy(&now, &bits, sizeof(now));
 	return now;
@@ -98,10 +98,10 @@ kept_put(struct kept *k, uint64_t step, const struct kept_place *p)
 	 */
 	if (!has_page(k) || k->page->record[at].step == 1 + step)
 		return;
-	memory_store(k->memory, &k->page->record[at].step, 0);
+	memory_store_number(k->memory, &k->page->record[at].step, 0);
 	k->page->record[at].place = *p;
-	memory_stored(k->memory, &k->page->record[at].place, sizeof(*p));
-	memory_store(k->memory, &k->page->record[at].step, 1 + step);
+	memory_report_change(k->memory, &k->page->record[at].place, sizeof(*p));
+	memory_store_number(k->memory, &k->page->record[at].step, 1 + step);
 }
 
 bool
@@ -121,7 +121,7 @@ kept_begin(struct kept *k, uint64_t step, const struct kept_place *p)
 	if (!has_page(k))
 		return;
 	kept_put(k, step, p);
-	memory_store(k->memory, &k->page->began, 1 + step);
+	memory_store_number(k->memory, &k->page->began, 1 + step);
 }
 
 bool
@@ -139,10 +139,10 @@ kept_put_sum(struct kept *k, uint64_t step, uint32_t phase, const double *v, uin
 	assert(phase < KEPT_PHASES && n <= KEPT_NUMBERS);
 	if (!has_page(k))
 		return;
-	memory_store(k->memory, &k->page->sum[phase].step, 0);
+	memory_store_number(k->memory, &k->page->sum[phase].step, 0);
 	memcpy(k->page->sum[phase].v, v, n * sizeof(*v));
-	memory_stored(k->memory, k->page->sum[phase].v, n * sizeof(*v));
-	memory_store(k->memory, &k->page->sum[phase].step, 1 + step);
+	memory_report_change(k->memory, k->page->sum[phase].v, n * sizeof(*v));
+	memory_store_number(k->memory, &k->page->sum[phase].step, 1 + step);
 }
 
 bool
@@ -168,7 +168,7 @@ kept_tell(struct kept *k, uint64_t step, unsigned kind)
 	if (step < k->told >> TOLD_KINDS || (step == k->told >> TOLD_KINDS && (k->told & bit) != 0))
 		return false;
 	told = k->page->told;
-	memory_store(k->memory, &k->page->told, (step > told >> TOLD_KINDS ? step << TOLD_KINDS : told) | bit);
+	memory_store_number(k->memory, &k->page->told, (step > told >> TOLD_KINDS ? step << TOLD_KINDS : told) | bit);
 	return true;
 }
 
@@ -182,7 +182,7 @@ void
 kept_warn(struct kept *k, enum kept_warning w)
 {
 	if (has_page(k))
-		memory_store(k->memory, &k->page->warned, k->page->warned | w);
+		memory_store_number(k->memory, &k->page->warned, k->page->warned | w);
 }
 
 bool
@@ -195,7 +195,7 @@ void
 kept_part(struct kept *k)
 {
 	if (has_page(k))
-		memory_store(k->memory, &k->page->parting, 1);
+		memory_store_number(k->memory, &k->page->parting, 1);
 }
 
 bool

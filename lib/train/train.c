@@ -171,7 +171,7 @@ validate_epoch(struct train *t, uint64_t epoch)
 	if (t->average != NULL && (e = worker_device_opt(t->wk) ? worker_show(t->wk, false) :
 	    t->engine->load_aux(t->plan, t->aux)) < 0)
 		return e;
-	return train_rate(t, epoch, ev.accuracy >= 0 ? ev.accuracy : -ev.loss);
+	return train_record_validation(t, epoch, ev.accuracy >= 0 ? ev.accuracy : -ev.loss);
 }
 
 /* Runs the remaining steps of an epoch.  Returns 0 at its end, ERR_STOP if the run ends within it, or an error. */
@@ -316,7 +316,7 @@ train_run(const struct train_opt *opt)
 	} else if ((e = train_open(&t)) == 0) {
 		m = get_moment(&t);
 		if (!t.returned || t.step == t.first)
-			e = train_spent(&t);
+			e = train_patience_spent(&t);
 		else if (train_died_within(&t, &epoch))
 			e = run_epoch(&t, epoch);
 		while (e == 0 && !t.over && t.step / t.steps < opt->epochs && (opt->steps == 0 || t.step < opt->steps))

@@ -29,7 +29,7 @@ agree_on_end(struct train *t, enum train_phase phase, bool over)
  * job a sum tells the others, so that all end after the same epoch; else the servers tell them.
  */
 int
-train_rate(struct train *t, uint64_t epoch, double accuracy)
+train_record_validation(struct train *t, uint64_t epoch, double accuracy)
 {
 	const struct train_opt *o = t->o;
 	bool decides = o->ps.rank == 0 && (o->best || o->patience > 0), better = t->best_epoch == 0 ||
@@ -45,7 +45,7 @@ train_rate(struct train *t, uint64_t epoch, double accuracy)
 }
 
 int
-train_spent(struct train *t)
+train_patience_spent(struct train *t)
 {
 	return t->o->patience > 0 ? agree_on_end(t, TRAIN_MAY_GO_ON, t->step % t->steps == 0 &&
 	    is_patience_spent(t, t->step / t->steps)) : 0;

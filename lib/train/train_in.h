@@ -126,9 +126,9 @@ int	train_check_array(const struct train *t, uint32_t a);	/* one array of w, aft
  * After a validation: remembers the best accuracy, or minus the loss without one.  Returns 0, ERR_STOP if patience has
  * run out, or an error.
  */
-int	train_rate(struct train *t, uint64_t epoch, double accuracy);
+int	train_record_validation(struct train *t, uint64_t epoch, double accuracy);
 /* Before the first step, in all workers: returns ERR_STOP if patience had run out in the run that is resumed. */
-int	train_spent(struct train *t);
+int	train_patience_spent(struct train *t);
 void	train_tell(struct train *t, struct train_event *ev);	/* reports an event */
 /* Counts the records of a batch that could not be used, and reports the first one. */
 void	train_tell_bad(struct train *t, const struct batch *b, uint64_t *left_out);

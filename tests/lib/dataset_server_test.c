@@ -100,7 +100,7 @@ stop(struct holder *h)
 static int
 open_at(const char *at, struct recs **r)
 {
-	return dataset_client_open(r, &(struct dataset_client_opt){ .addr = at, .key = key, .patience_s = 20, .memory = 400000 });
+	return dataset_client_open(r, &(struct dataset_client_opt){ .addr = at, .key = key, .timeout_s = 20, .memory = 400000 });
 }
 
 struct reader {
@@ -220,7 +220,7 @@ crowd(struct holder *h)
 static void
 test_strangers(void)
 {
-	struct dataset_client_opt o = { .key = other, .patience_s = 20 };
+	struct dataset_client_opt o = { .key = other, .timeout_s = 20 };
 	struct holder h;
 	struct recs *r;
 
@@ -425,7 +425,7 @@ test_dies(void)
 {
 	struct holder h;
 	struct waits w = { .holder = &h, .told = eventfd(0, EFD_CLOEXEC) };
-	struct dataset_client_opt o = { .addr = h.where, .key = key, .patience_s = 20, .waiting = waiting, .arg = &w };
+	struct dataset_client_opt o = { .addr = h.where, .key = key, .timeout_s = 20, .waiting = waiting, .arg = &w };
 	struct buf room = { 0 };
 	unsigned right = 0;
 	struct recs *r;
@@ -455,7 +455,7 @@ test_dies(void)
 	pthread_join(t, NULL);
 	r->close(r);
 
-	o.patience_s = 0.5;
+	o.timeout_s = 0.5;
 	is(dataset_client_open(&r, &o), 0, "a reader with little patience connects");
 	stop(&h);
 	r->want(r, 5);

@@ -304,7 +304,7 @@ test_wait(struct worker_opt o)
 	is(addr_listen("127.0.0.1:0", &h.fd, where), 0, "a late server listens");
 	pthread_create(&thread, NULL, serve_late, &h);
 	o.server = servers;
-	o.patience_s = 0.05;
+	o.wait_report_s = 0.05;
 	is(worker_open(&o, &wk), 0, "a worker says hello");
 	is(worker_begin(wk, NULL, &step), 0, "it gets the weights");
 	is(worker_bye(wk), 0, "it says goodbye");

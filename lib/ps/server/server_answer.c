@@ -104,7 +104,7 @@ server_answer(struct server_state *s, uint32_t i, uint64_t was, uint32_t worker)
 	if (!sl->ready)
 		return;
 	if (i == s->shard.plan->lead && head->stop && head->last == 0 && sl->step > was)
-		memory_store(s->shard.memory, &head->last, sl->step);
+		memory_store_number(s->shard.memory, &head->last, sl->step);
 	if (worker != SERVER_ALL && sl->step <= was && least == sl->answered) {
 		server_answer_worker(s, i, worker);
 		return;

@@ -35,7 +35,7 @@ server_norms_count(struct server_state *s, uint32_t i)
 	struct norms *n = &s->shard.norms;
 	uint64_t was = s->shard.slice[i].step;
 
-	shard_count(&s->shard, i);
+	shard_slice_filled(&s->shard, i);
 	if (s->shard.slice[i].step > was)
 		server_answer(s, i, was, SERVER_ALL);
 	if (n->open || !shard_full(&s->shard))

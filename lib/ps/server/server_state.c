@@ -109,7 +109,7 @@ set_worker(struct server_state *s, uint32_t w, enum shard_worker at)
 {
 	s->peer[w].at = at;
 	s->shard.head->worker[w] = (uint8_t)at;
-	memory_stored(s->shard.memory, &s->shard.head->worker[w], 1);
+	memory_report_change(s->shard.memory, &s->shard.head->worker[w], 1);
 }
 
 static int
@@ -266,7 +266,7 @@ handle_worker_msg(struct server_state *s, const struct msg *m)
 	case MSG_NORMS:
 		return server_norms_handle(s, m);
 	case MSG_STOP:
-		memory_store(s->shard.memory, &s->shard.head->stop, 1);
+		memory_store_number(s->shard.memory, &s->shard.head->stop, 1);
 		return 0;
 	case MSG_EPOCH:
 		return m->step < UINT64_MAX ? 0 : err_fail(ERR_FORMAT, "EPOCH without a number");

@@ -50,7 +50,7 @@ attach_memory(struct shard *s, uint32_t nworkers, uint64_t hash, bool once)
 	if (s->head->job != 0 && s->head->job != hash)
 		return err_fail(ERR_ARG, "the server's state is another job's");
 	s->head->nworkers = nworkers;
-	memory_store(s->memory, &s->head->job, hash);
+	memory_store_number(s->memory, &s->head->job, hash);
 	for (uint32_t i = 0; i < s->plan->n; i++) {
 		struct slice *sl = &s->slice[i];
 
@@ -139,7 +139,7 @@ shard_learns(const struct shard *s, uint32_t i)
 }
 
 void
-shard_count(struct shard *s, uint32_t i)
+shard_slice_filled(struct shard *s, uint32_t i)
 {
 	struct slice *sl = &s->slice[i];
 

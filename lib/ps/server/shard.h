@@ -56,7 +56,7 @@ bool	 shard_learns(const struct shard *s, uint32_t slice);
 /* Worker w joins all slices. */
 void	 shard_join(struct shard *s, uint32_t w);
 /* Adds an own slice to the norms, once, if it is full; or closes its step, if it is one of `closing`. */
-void	 shard_count(struct shard *s, uint32_t slice);
+void	 shard_slice_filled(struct shard *s, uint32_t slice);
 /* Whether slices wait for norms and all of them are full. */
 bool	 shard_full(const struct shard *s);
 /* Closes their step, with sums over all servers. */

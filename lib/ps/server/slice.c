@@ -112,7 +112,7 @@ copy_floats(float *to, const float *from, size_t n)
 static void
 note_stored(const struct slice *s, float *p, size_t n)
 {
-	memory_stored(s->memory, p, n * sizeof(float));
+	memory_report_change(s->memory, p, n * sizeof(float));
 }
 
 /* The clock of a worker goes on, in the server's memory, too. */
@@ -120,7 +120,7 @@ static void
 advance_clock(struct slice *s, uint32_t w, uint64_t step)
 {
 	stale_done(&s->stale, w, step);
-	memory_stored(s->memory, &s->clock[w], sizeof(s->clock[w]));
+	memory_report_change(s->memory, &s->clock[w], sizeof(s->clock[w]));
 }
 
 /* Returns the half to write; until it is published, its record says that it is incomplete. */
@@ -130,7 +130,7 @@ begin_half(struct slice *s)
 	unsigned to = memory_other(&s->kept->word);
 
 	s->encoded[to] = false;
-	memory_store(s->memory, &s->kept->record[to].step, SLICE_NONE);
+	memory_store_number(s->memory, &s->kept->record[to].step, SLICE_NONE);
 	return to;
 }
 
@@ -145,8 +145,8 @@ publish_half(struct slice *s, unsigned to, uint32_t w, uint64_t clock)
 	r->average = s->average_half;
 	r->worker = w;
 	r->clock = clock;
-	memory_stored(s->memory, (char *)r + sizeof(r->step), sizeof(*r) - sizeof(r->step));
-	memory_store(s->memory, &r->step, s->step);
+	memory_report_change(s->memory, (char *)r + sizeof(r->step), sizeof(*r) - sizeof(r->step));
+	memory_store_number(s->memory, &r->step, s->step);
 	memory_publish(s->memory, &s->kept->word, to);
 	s->half = to;
 }
@@ -164,7 +164,7 @@ slice_first(struct slice *s, const struct msg *m)
 		return 0;
 	if (m->len > 0)
 		memcpy(to, m->payload, m->len);
-	memory_stored(s->memory, to, m->len);
+	memory_report_change(s->memory, to, m->len);
 	if (average)
 		s->averaged = m->samples;
 	if (state || average)
@@ -178,7 +178,7 @@ slice_first(struct slice *s, const struct msg *m)
 	s->averaged += s->averaged == 0 && s->hyper.average.kind == AVERAGE_LOOKAHEAD;
 	s->step = m->step;
 	s->updates = m->samples > 0 ? m->samples : m->step;
-	memory_store(s->memory, &s->kept->record[1].step, SLICE_NONE);
+	memory_store_number(s->memory, &s->kept->record[1].step, SLICE_NONE);
 	publish_half(s, 0, 0, 0);
 	s->ready = true;
 	for (uint32_t w = 0; w < s->stale.n; w++)

@@ -50,5 +50,5 @@ slice_update_held(struct slice *s, unsigned to)
 	if (s->held[to] != s->held[s->half] && s->at->count > 0)
 		memcpy(s->held[to], s->held[s->half], s->at->count * sizeof(float));
 	codec_add(s->answer, coded, s->at->count, s->held[to]);
-	memory_stored(s->memory, s->held[to], s->at->count * sizeof(float));
+	memory_report_change(s->memory, s->held[to], s->at->count * sizeof(float));
 }

@@ -86,8 +86,8 @@ worker_open(const struct worker_opt *opt, struct worker **worker)
 		return err_nomem();
 	assert(opt->rank < opt->nworkers && (opt->nservers == 0 || opt->server != NULL));
 	wk->o = *opt;
-	if (wk->o.patience_s <= 0)
-		wk->o.patience_s = WORKER_PATIENCE;
+	if (wk->o.wait_report_s <= 0)
+		wk->o.wait_report_s = WORKER_WAIT_REPORT_S;
 	bo.worker = &wk->o;
 	bo.arg = wk;
 	if ((e = worker_state_new(&bo, &wk->state)) == 0) {

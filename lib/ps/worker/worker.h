@@ -18,7 +18,7 @@
  * a restarted worker can repeat its step.  A pushed range of g is lent until worker_need() of its array or
  * worker_ready() returns.  Threads: all calls from one thread.  Errors: ERR_PEER if a server, or another worker of a
  * synchronous job, is lost (the line names it); ERR_AUTH; ERR_ARG if the server runs another job.  A wait in which
- * nothing arrives for `patience_s` is reported to `waiting`, and again after three times as long: "worker 0", if a
+ * nothing arrives for `wait_report_s` is reported to `waiting`, and again after three times as long: "worker 0", if a
  * server says that it waits for that one, or "server 1 (HOST:PORT)".
  */
 #ifndef PS_WORKER_WORKER_H
@@ -34,7 +34,7 @@
 
 #include <stdbool.h>
 
-#define WORKER_PATIENCE 3.0	/* seconds */
+#define WORKER_WAIT_REPORT_S 3.0	/* seconds */
 
 /*
  * What a worker with codecs (wire/codec.h) leaves to its successor: the residuals of the gradients that it has sent.
@@ -72,7 +72,7 @@ struct worker_opt {
 	struct worker_left *left;
 	const struct memory *memory;	/* of left */
 	struct trace	*trace;			/* lent; NULL: none */
-	double		 patience_s;		/* 0: WORKER_PATIENCE */
+	double		 wait_report_s;		/* 0: WORKER_WAIT_REPORT_S */
 	void		(*waiting)(void *arg, const char *whom);	/* may be NULL */
 	void		*arg;
 };

@@ -321,7 +321,7 @@ poll_greetings(struct worker_net *n, uint32_t end)
 int
 worker_link_connect(struct worker_net *n, uint32_t end)
 {
-	double until = clk_s() + CONNECT_S, report_at = clk_s() + n->o->patience_s;
+	double until = clk_s() + CONNECT_S, report_at = clk_s() + n->o->wait_report_s;
 	uint32_t missing = 0;
 	int e;
 
@@ -343,7 +343,7 @@ worker_link_connect(struct worker_net *n, uint32_t end)
 			return err_fail(ERR_PEER, "server %" PRIu32 ": %s: no answer", missing, n->o->server[missing]);
 		if (clk_s() >= report_at) {
 			worker_link_report_wait(n, missing);
-			report_at += n->o->patience_s;
+			report_at += n->o->wait_report_s;
 		}
 		poll_greetings(n, end);
 	}

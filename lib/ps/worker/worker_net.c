@@ -307,13 +307,13 @@ int
 worker_net_wait(struct worker_net *n, uint32_t server)
 {
 	const uint64_t seen = n->events;
-	const double from = clk_s(), most = n->o->patience_s * (n->told == 1 + seen ? AGAIN : 1);
+	const double from = clk_s(), most = n->o->wait_report_s * (n->told == 1 + seen ? AGAIN : 1);
 
 	/* The answer comes while there is still patience, unless the server itself is late. */
-	if (!wait_until(n, seen, from + most - n->o->patience_s * ANSWER)) {
+	if (!wait_until(n, seen, from + most - n->o->wait_report_s * ANSWER)) {
 		tell_servers(n, server);
 		/* A worker that was stopped itself is late, and what it waits for may be there. */
-		if (!wait_until(n, seen, clk_s() + n->o->patience_s * ANSWER)) {
+		if (!wait_until(n, seen, clk_s() + n->o->wait_report_s * ANSWER)) {
 			n->told = 1 + seen;
 			pthread_mutex_unlock(&n->lock);
 			worker_link_report_wait(n, server);

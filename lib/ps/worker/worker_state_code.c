@@ -59,9 +59,9 @@ encode_gradient(struct worker_state *b, uint32_t i, const float *v)
 		memcpy(after, before, s->count * sizeof(*after));
 	if (after == NULL)
 		return;
-	memory_stored(m, after, s->count * sizeof(*after));
+	memory_report_change(m, after, s->count * sizeof(*after));
 	if (--b->uncoded == 0)
-		memory_store(m, &b->left->step, b->step + 1);
+		memory_store_number(m, &b->left->step, b->step + 1);
 }
 
 void

@@ -4,6 +4,7 @@
 
 #define LANES	RESIZE_PASS_ROWS	/* numbers in a line, summed side by side; also the side of a tile */
 #define EIGHT	8u
+#define WINDOW	4096u	/* columns transposed at a time: 256 KiB, which a processor's second cache holds */
 
 typedef uint8_t tile_row __attribute__((vector_size(LANES), aligned(1), may_alias));
 typedef int32_t eight __attribute__((vector_size(4 * EIGHT), aligned(4), may_alias));
@@ -14,8 +15,15 @@ struct block {
 	uint8_t		*to[LANES];
 	const struct resize_axis *a;
 	uint32_t	 n, c;		/* rows and channels */
-	size_t		 columns;	/* bytes of a row that count */
-	int32_t		*line;		/* [columns,LANES]: the rows, transposed */
+	size_t		 pixels;	/* of a row that count */
+	size_t		 at, end;	/* pixels in line */
+	int32_t		*line;		/* [columns,LANES]: columns of the rows, transposed */
+};
+
+/* A sample of the result: its pixel and channel. */
+struct sample {
+	size_t		 x;
+	uint32_t	 channel;
 };
 
 /* Interleaves the first half of the rows with the second, four times. */
@@ -40,7 +48,7 @@ transpose_tile(tile_row r[LANES])
 
 /* Copies n columns, at most LANES, to lines. */
 ISA_INLINE void
-load_columns(const struct block *b, size_t at, size_t n)
+load_columns(const struct block *b, size_t at, size_t n, int32_t *line)
 {
 	tile_row r[LANES];
 
@@ -52,7 +60,27 @@ load_columns(const struct block *b, size_t at, size_t n)
 	transpose_tile(r);
 	for (size_t k = 0; k < n; k++)
 		for (uint32_t i = 0; i < LANES; i++)
-			b->line[(at + k) * LANES + i] = r[k][i];
+			line[k * LANES + i] = r[k][i];
+}
+
+static size_t
+window_pixels(const struct block *b)
+{
+	return b->pixels * b->c < WINDOW ? b->pixels : WINDOW / b->c;
+}
+
+/* Copies the pixels from `at` on to lines, as many as there is room for. */
+ISA_INLINE void
+load_pixels(struct block *b, size_t at)
+{
+	size_t n = window_pixels(b), columns;
+
+	n = b->pixels - at < n ? b->pixels - at : n;
+	columns = n * b->c;
+	b->at = at;
+	b->end = at + n;
+	for (size_t i = 0; i < columns; i += LANES)
+		load_columns(b, at * b->c + i, columns - i < LANES ? columns - i : LANES, b->line + i * LANES);
 }
 
 ISA_INLINE int32_t
@@ -63,14 +91,14 @@ round_sum(int32_t sum)
 	return sum > 255 ? 255 : sum;
 }
 
-/* The weighted sums of lines that are `step` apart. */
+/* Adds the weighted sums of lines that are `step` apart. */
 ISA_INLINE void
-sum_lines(const int32_t *restrict line, size_t step, const int32_t *restrict weight, uint32_t taps,
+add_lines(const int32_t *restrict line, size_t step, const int32_t *restrict weight, size_t taps,
     int32_t *restrict to)
 {
-	eight low = (eight){ 0 } + RESIZE_AXIS_ONE / 2, high = low;
+	eight low = *(const eight *)to, high = *(const eight *)(to + EIGHT);
 
-	for (uint32_t j = 0; j < taps; j++, line += step) {
+	for (size_t j = 0; j < taps; j++, line += step) {
 		low += *(const eight *)line * weight[j];
 		high += *(const eight *)(line + EIGHT) * weight[j];
 	}
@@ -78,26 +106,57 @@ sum_lines(const int32_t *restrict line, size_t step, const int32_t *restrict wei
 	*(eight *)(to + EIGHT) = high;
 }
 
-ISA_CLONES(static, void, make_rows, (const struct block *b), (b))
+/* Adds what pixels from `at` to `end` of the row give to n samples.  Returns the sample after them. */
+ISA_INLINE struct sample
+add_pixels(const struct block *b, size_t at, size_t end, struct sample s, uint32_t n, int32_t *sum)
 {
 	const struct resize_axis *a = b->a;
-	size_t out = (size_t)a->key.out * b->c, x = 0;
-	uint32_t channel = 0;
 
-	for (size_t at = 0; at < b->columns; at += LANES)
-		load_columns(b, at, b->columns - at < LANES ? b->columns - at : LANES);
+	for (uint32_t k = 0; k < n; k++) {
+		size_t first = a->first[s.x] - a->first[0], from = first > at ? first : at;
+		size_t to = first + a->taps < end ? first + a->taps : end;
+
+		if (from < to)
+			add_lines(b->line + ((from - b->at) * b->c + s.channel) * LANES, (size_t)b->c * LANES,
+			    a->weight + s.x * a->taps + (from - first), to - from, sum + k * LANES);
+		s.channel = s.channel + 1 < b->c ? s.channel + 1 : 0;
+		s.x += s.channel == 0;
+	}
+	return s;
+}
+
+/* Sums n samples, at most LANES, of all rows.  Returns the sample after them. */
+ISA_INLINE struct sample
+sum_samples(struct block *b, struct sample s, uint32_t n, int32_t *sum)
+{
+	const struct resize_axis *a = b->a;
+	size_t last = s.x + (s.channel + n - 1) / b->c;
+	size_t at = a->first[s.x] - a->first[0], end = a->first[last] - a->first[0] + a->taps, to;
+	struct sample next = s;
+
+	for (uint32_t k = 0; k < LANES * LANES; k++)
+		sum[k] = RESIZE_AXIS_ONE / 2;
+	for (; at < end; at = to) {
+		if (at < b->at || at >= b->end || (end > b->end && at > b->at))
+			load_pixels(b, at);
+		to = end < b->end ? end : b->end;
+		next = add_pixels(b, at, to, s, n, sum);
+	}
+	return next;
+}
+
+ISA_CLONES(static, void, make_rows, (struct block *b), (b))
+{
+	size_t out = (size_t)b->a->key.out * b->c;
+	struct sample next = { 0, 0 };
+
 	for (size_t at = 0; at < out; at += LANES) {
 		uint32_t n = out - at < LANES ? (uint32_t)(out - at) : LANES;
-		int32_t sum[LANES * LANES] = { 0 };
+		int32_t sum[LANES * LANES];
 		uint8_t pixel[LANES * LANES];
 		tile_row r[LANES];
 
-		for (uint32_t k = 0; k < n; k++) {
-			sum_lines(b->line + ((a->first[x] - a->first[0]) * (size_t)b->c + channel) * LANES,
-			    (size_t)b->c * LANES, a->weight + x * a->taps, a->taps, sum + k * LANES);
-			channel = channel + 1 < b->c ? channel + 1 : 0;
-			x += channel == 0;
-		}
+		next = sum_samples(b, next, n, sum);
 		for (uint32_t k = 0; k < LANES * LANES; k++)
 			pixel[k] = (uint8_t)round_sum(sum[k]);
 		memcpy(r, pixel, sizeof(r));
@@ -118,13 +177,14 @@ resize_pass_across(const struct resize_view *from, uint32_t n, const struct resi
 	size_t at = (size_t)x->first[0] * from->c;
 	int e;
 
-	b.columns = (size_t)(x->first[x->key.out - 1] + x->taps) * from->c - at;
+	b.pixels = x->first[x->key.out - 1] + x->taps - x->first[0];
 	room->n = 0;
-	if ((e = buf_room(room, (b.columns + LANES) * LANES * sizeof(*b.line))) < 0)
+	if ((e = buf_room(room, window_pixels(&b) * b.c * LANES * sizeof(*b.line))) < 0)
 		return e;
 	b.line = (int32_t *)(void *)room->p;
 	for (uint32_t y = 0; y < n; y += LANES) {
 		b.n = n - y < LANES ? n - y : LANES;
+		b.at = b.end = 0;
 		for (uint32_t i = 0; i < LANES; i++) {
 			uint32_t row = y + (i < b.n ? i : 0);
 

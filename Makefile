@@ -56,7 +56,10 @@ NOT     := $(filter-out $(wildcard lib/engine/cpu/dnnl_v$(DNNL)*.c),$(wildcard l
 JPEGINT ?= $(shell printf '\043include <stdio.h>\n\043include <jpeglib.h>\n\043include <jpegint.h>\nLIBJPEG_TURBO_VERSION_NUMBER\n' | \
 	$(CC) $(CPPFLAGS) -E -P - 2>/dev/null | grep -c '^20010[0-9][0-9]$$')
 JPEGINT := $(JPEGINT)
-NOT     += $(if $(filter 1,$(JPEGINT)),lib/image/img_jpeg_none.c,lib/image/huff%.c lib/image/img_jpeg_fast.c)
+# The own path of plain PNG calls only public functions of libdeflate.  PNGPLAIN=0 builds without it: libspng decodes all PNG.
+PNGPLAIN ?= 1
+NOT     += $(if $(filter 1,$(JPEGINT)),lib/image/img_jpeg_none.c,lib/image/huff%.c lib/image/img_jpeg_fast.c) \
+	lib/image/img_png_plain$(if $(filter 1,$(PNGPLAIN)),_none).c
 LIB     := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(NOT),$(sort $(shell find lib -name '*.c'))))
 
 # The cuda engine's other half is a module, built where CUDA's compiler and cuDNN's header are; CUDA=0 leaves it out.
@@ -102,7 +105,7 @@ all: $(BUILD)/libtally.a $(addprefix $(BUILD)/,$(TOOLS)) $(MODULE)	## build the 
 
 # A file whose name sums up settings: other settings make it, and what depends on it, anew.
 stamp = $(BUILD)/$(1)-$(firstword $(shell printf '%s' '$(2)' | cksum))
-MADE_FOR := $(call stamp,made-for,$(engines) $(DNNL) $(JPEGINT))
+MADE_FOR := $(call stamp,made-for,$(engines) $(DNNL) $(JPEGINT) $(PNGPLAIN))
 CUDA_FOR := $(call stamp,cuda-for,$(CUDA_HOME) $(CUDNN_HOME) $(CUDA_CODE) $(CUDA_PTX))
 FOUND    := $(call stamp,found,$(engines) $(DNNL) $(JPEGINT) $(SAN) $(CUDA) $(CUDA_HOME) $(CUDNN_HOME) $(CUDA_CODE) $(CUDA_WHY) $(PKGCONF))
 $(MADE_FOR) $(CUDA_FOR):

@@ -11,11 +11,12 @@
 # A JPEG is decoded smaller only if five times the result's size remain, for black text and the like.  24 photographs of
 # 1500 to 4608 pixels take .46 seconds of a processor at 256 and .33 at 100; with three times they took .41 and .30.
 #
-# PUBLIC names a build by `make JPEGINT=0 BUILD=folder folder/im2rec`, which decodes JPEG by libjpeg's public interface
-# alone.  By processor time the own entropy decoder packs 17 % more photographs at 128, 5 % at 256, and none more when
-# they are copied, which only checks their codes.  It stays because reading gains 20 % (read.sh).  The own path of plain
-# PNG packs 2.3 times the images of CIFAR-10 unchanged, and 1.5 times at 40 pixels, that libspng alone does.
-# (libjpeg-turbo 2.1.5, one thread, medians of 5 rounds in turn, 300 photographs, 10,000 images of CIFAR-10.)
+# PUBLIC names a build by `make JPEGINT=0 PNGPLAIN=0 BUILD=folder folder/im2rec`, which decodes JPEG by the public interface
+# of libjpeg-turbo alone, and PNG by libspng alone.  Small files are then also resized, to SMALL_SIZE.  By processor time
+# the own entropy decoder packs 15 % more photographs at 128, 6 % at 256, and 1 % when they are copied, which only checks
+# their codes; it stays because reading gains 31 % (read.sh).  The own path of plain PNG packs 84 % more images of CIFAR-10
+# unchanged, and 45 % at 40 pixels.  (libjpeg-turbo 2.1.5, libspng 0.7.3, libdeflate 1.14, EPYC, one thread, medians of 5
+# rounds in turn, 300 photographs, 10,000 images of CIFAR-10.)
 #
 #	bare	turbojpeg and the resizer by bare calls, from memory to memory: im2rec_bare
 #	tar	GNU tar into a pipe that is read
@@ -25,7 +26,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 export BUILD=${BUILD:-build} LC_ALL=C
-rounds=${1:-3} threads=${THREADS:-2} size=${SIZE:-256}
+rounds=${1:-3} threads=${THREADS:-2} size=${SIZE:-256} small_size=${SMALL_SIZE:-40}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 make -s BUILD="$BUILD" "$BUILD/im2rec" "$BUILD/bench/im2rec_bare"
@@ -84,6 +85,12 @@ if [ -n "${SMALL:-}" ]; then
 		run small tally "$n" "$BUILD/im2rec" -q --threads "$threads" -o "$dir/s.rec" "$small"
 		[ -z "$mxnet" ] || run small mxnet "$n" \
 			"$PEER_MXNET" "$mxnet" --pass-through --num-thread "$threads" "$dir/small" /
+		[ -z "${PUBLIC:-}" ] || run small public "$n" "$PUBLIC/im2rec" -q --threads "$threads" -o "$dir/s.rec" "$small"
+		[ -z "${PUBLIC:-}" ] || for who in tally public; do
+			[ $who = tally ] && from=$BUILD || from=$PUBLIC
+			run small"$small_size" $who "$n" "$from/im2rec" -q --threads "$threads" \
+				--resize "$small_size" -o "$dir/s.rec" "$small"
+		done
 		[ -z "${PEER_IM2REC:-}" ] || run small mxnet_c "$n" \
 			"$PEER_IM2REC" "$dir/small.lst" / "$dir/c.rec" unchanged=1
 	done

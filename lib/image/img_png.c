@@ -50,7 +50,7 @@ img_png_head(struct img_png *g, const uint8_t *data, size_t n, uint32_t pixels, 
 {
 	struct img_png_ihdr h;
 
-	if (!img_png_ihdr(data, n, &h) || h.w == 0 || h.h == 0)
+	if (!img_png_chunk_ihdr(data, n, &h) || h.w == 0 || h.h == 0)
 		return err_fail(ERR_FORMAT, "PNG: no size in its header");
 	if ((uint64_t)h.w * h.h > pixels)
 		return fail_too_large(h.h, h.w, pixels);
@@ -210,7 +210,7 @@ img_png_check(struct img_png *g, const uint8_t *data, size_t n, uint32_t pixels,
 	uint8_t *rows;
 	int e;
 
-	if (img_png_ihdr(data, n, &h) && h.interlace == 0 && (uint64_t)h.h * h.w >= IMG_LARGE)
+	if (img_png_chunk_ihdr(data, n, &h) && h.interlace == 0 && (uint64_t)h.h * h.w >= IMG_LARGE)
 		return img_png_decode_rows(data, n, 3, pixels, room, drop_row, NULL);
 	e = img_png_plain(g->inflate, data, n, pixels, &g->rows, &h, &rows);
 	return e != 0 ? (e < 0 ? e : 0) : decode_with_spng(data, n, 0, pixels, room, &out);

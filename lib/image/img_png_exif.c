@@ -1,7 +1,7 @@
 /* img_png_exif - reads the orientation of a PNG.  For img_png. */
 #include "image/img_png_exif.h"
 #include "image/exif.h"
-#include "image/img_png_plain.h"
+#include "image/img_png_chunk.h"
 
 #include <ctype.h>
 
@@ -33,7 +33,7 @@ inflate_text(struct libdeflate_decompressor *d, const struct img_png_chunk *c, s
 	room->n = 0;
 	if (buf_room(room, TEXT_MOST) < 0)
 		return 0;
-	if (img_png_is(c, "tEXt")) {
+	if (img_png_chunk_is(c, "tEXt")) {
 		got = n < TEXT_MOST ? n : TEXT_MOST;
 		memcpy(room->p, p, got);
 	} else if (*p != 0 || libdeflate_zlib_decompress(d, p + 1, n - 1, room->p, TEXT_MOST,
@@ -85,14 +85,14 @@ read_text_orientation(struct libdeflate_decompressor *d, const struct img_png_ch
 unsigned
 img_png_exif(struct libdeflate_decompressor *d, const uint8_t *p, size_t n, struct buf *room)
 {
-	size_t at = IMG_PNG_SIGN;
+	size_t at = IMG_PNG_CHUNK_FIRST;
 	struct img_png_chunk c;
 	unsigned orientation = 0;
 
-	while (img_png_chunk(p, n, &at, &c))
-		if (img_png_is(&c, "eXIf"))
+	while (img_png_chunk_next(p, n, &at, &c))
+		if (img_png_chunk_is(&c, "eXIf"))
 			return exif_read(c.type + 4, c.n).orientation;
-		else if (orientation == 0 && (img_png_is(&c, "tEXt") || img_png_is(&c, "zTXt")) &&
+		else if (orientation == 0 && (img_png_chunk_is(&c, "tEXt") || img_png_chunk_is(&c, "zTXt")) &&
 		    exif_key_length(&c) > 0)
 			orientation = read_text_orientation(d, &c, room);
 	return orientation > 0 ? orientation : 1;

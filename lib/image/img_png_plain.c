@@ -3,50 +3,11 @@
 
 #include <stdlib.h>
 
-#define CHUNK_MOST	0x7fffffffu
 #define FILTERS		5u
 /* Deflate compresses by at most this factor. */
 #define RATIO_MOST	1032u
 
 enum { GREY = 0, COLOUR = 2, PALETTE = 3, ALPHA = 4 };
-
-static uint32_t
-read_be32(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
-bool
-img_png_chunk(const uint8_t *p, size_t n, size_t *at, struct img_png_chunk *c)
-{
-	if (n < 12 || *at > n - 12)
-		return false;
-	c->n = read_be32(p + *at);
-	c->type = p + *at + 4;
-	if (c->n > CHUNK_MOST || c->n > n - *at - 12)
-		return false;
-	*at += 12 + (size_t)c->n;
-	return true;
-}
-
-bool
-img_png_is(const struct img_png_chunk *c, const char *type)
-{
-	return memcmp(c->type, type, 4) == 0;
-}
-
-bool
-img_png_ihdr(const uint8_t *p, size_t n, struct img_png_ihdr *h)
-{
-	struct img_png_chunk c;
-	size_t at = IMG_PNG_SIGN;
-
-	if (!img_png_chunk(p, n, &at, &c) || !img_png_is(&c, "IHDR") || c.n != 13)
-		return false;
-	*h = (struct img_png_ihdr){ .w = read_be32(c.type + 4), .h = read_be32(c.type + 8), .depth = c.type[12],
-	    .type = c.type[13], .interlace = c.type[16] };
-	return c.type[14] == 0 && c.type[15] == 0;	/* the only methods of compression and filtering */
-}
 
 uint32_t
 img_png_plain_channels(const struct img_png_ihdr *h)
@@ -77,13 +38,13 @@ gather_idat(const uint8_t *p, size_t n, uint8_t *room, const uint8_t **z, size_t
 {
 	bool begun = false, ended = false, end = false;
 	struct img_png_chunk c;
-	size_t at = IMG_PNG_SIGN;
+	size_t at = IMG_PNG_CHUNK_FIRST;
 
 	for (*zn = 0; !end; ) {
-		if (!img_png_chunk(p, n, &at, &c) || libdeflate_crc32(0, c.type,
-		    c.n + 4) != read_be32(c.type + 4 + c.n))
+		if (!img_png_chunk_next(p, n, &at, &c) || libdeflate_crc32(0, c.type,
+		    c.n + 4) != img_png_chunk_be32(c.type + 4 + c.n))
 			return false;
-		if (img_png_is(&c, "IDAT")) {
+		if (img_png_chunk_is(&c, "IDAT")) {
 			if (ended)
 				return false;
 			if (!begun) {
@@ -99,9 +60,10 @@ gather_idat(const uint8_t *p, size_t n, uint8_t *room, const uint8_t **z, size_t
 			continue;
 		}
 		ended = begun;
-		end = img_png_is(&c, "IEND");
+		end = img_png_chunk_is(&c, "IEND");
 		/* Refuses all critical chunks but the first and the last. */
-		if ((c.type[0] & 0x20) == 0 && !end && !(img_png_is(&c, "IHDR") && at == IMG_PNG_SIGN + 25))
+		if ((c.type[0] & 0x20) == 0 && !end &&
+		    !(img_png_chunk_is(&c, "IHDR") && at == IMG_PNG_CHUNK_FIRST + 25))
 			return false;
 	}
 	return begun && c.n == 0;
@@ -124,7 +86,7 @@ img_png_plain(struct libdeflate_decompressor *d, const uint8_t *p, size_t n, uin
 	size_t zn, all;
 	int e;
 
-	if (!img_png_ihdr(p, n, h) || !header_is_plain(h, n, pixels))
+	if (!img_png_chunk_ihdr(p, n, h) || !header_is_plain(h, n, pixels))
 		return 0;
 	all = h->h * (row_bytes(h) + 1);
 	room->n = 0;

@@ -87,6 +87,20 @@ is "$(found_line CUDA ENGINES=ref,cuda)" "no  no module of the cuda engine: no $
 is "$(found_line CUDA ENGINES=ref)" "no  no module of the cuda engine: not among ENGINES" \
 	"one line reports that cuda is not among ENGINES"
 
+# The own decoding of JPEG knows the private header of libjpeg-turbo 2.1 alone; both own paths can be left out.
+mkdir -p "$T/jpeg"
+printf '#!/bin/sh\nexec gcc -isystem "%s" "$@"\n' "$T/jpeg" >"$T/jpeg/cc" && chmod +x "$T/jpeg/cc"
+own() {
+	make -n BUILD="$T/build" CC="$T/jpeg/cc" CUDA=0 "$@" all |
+		grep -o 'lib/image/\(huff\|img_jpeg_fast\|img_jpeg_none\|img_png_plain[a-z_]*\)\.c$' | sort -u | xargs
+}
+printf '#define LIBJPEG_TURBO_VERSION_NUMBER 2001005\n' >"$T/jpeg/jpeglib.h" && touch "$T/jpeg/jpegint.h"
+is "$(own)" "lib/image/huff.c lib/image/img_jpeg_fast.c lib/image/img_png_plain.c" "libjpeg-turbo 2.1 gets the own entropy decoder"
+is "$(own JPEGINT=0 PNGPLAIN=0)" "lib/image/img_jpeg_none.c lib/image/img_png_plain_none.c" \
+	"JPEGINT=0 and PNGPLAIN=0 build without own decoding"
+printf '#define LIBJPEG_TURBO_VERSION_NUMBER 3000003\n' >"$T/jpeg/jpeglib.h"
+is "$(own)" "lib/image/img_jpeg_none.c lib/image/img_png_plain.c" "libjpeg-turbo 3 is called by its public interface"
+
 # A compiler that finds another oneDNN than this machine's, or none.
 mkdir -p "$T/dnnl/oneapi/dnnl"
 printf '#!/bin/sh\nexec gcc -isystem "%s" "$@"\n' "$T/dnnl" >"$T/dnnl/cc" && chmod +x "$T/dnnl/cc"

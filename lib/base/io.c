@@ -286,6 +286,14 @@ io_seal(struct io_new *f)
 	return e;
 }
 
+const char *
+io_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
 void
 io_flush_name(const char *path)
 {

@@ -34,6 +34,9 @@ int	 io_flush(int fd);
  */
 void	 io_flush_name(const char *path);
 
+/* The last component of a path, within it. */
+const char *io_base_name(const char *path);
+
 /* Opens a file without a name in $TMPDIR (default: /tmp); closing it removes it.  Returns 0 or ERR_SYS. */
 int	 io_temp(int *fd);
 

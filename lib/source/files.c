@@ -1,6 +1,7 @@
 /* files - finds the files of a directory, an archive or a stream, one after the other. */
 #include "source/files.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "source/suffix.h"
 
 #include <errno.h>
@@ -39,7 +40,7 @@ struct files {
 static char *
 name_prefix(const char *path, size_t n_paths)
 {
-	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+	const char *name = io_base_name(path);
 	size_t n = suffix_archive(name);
 	char *base = NULL;
 

@@ -53,14 +53,6 @@ buf_text(const struct buf *b)
 	return b->n > 0 ? (const char *)b->p : "";
 }
 
-static const char *
-last_component(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
-
 static int
 read_stream(void *ctx, void *p, size_t n, size_t *got)
 {
@@ -325,7 +317,7 @@ next_in_archive(struct place *p)
 	if (e < 0)
 		return abandon_archive(p, e);
 	if (arc_is_packed(l->arc)) {
-		name = last_component(p->path);
+		name = io_base_name(p->path);
 		return set_text(&p->name, "", name, suffix_unpacked(name)) < 0 ? ERR_NOMEM : 1;
 	}
 	while (strncmp(name, "./", 2) == 0 || *name == '/')

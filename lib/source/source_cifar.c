@@ -1,5 +1,6 @@
 /* source_cifar - reads the binary files of CIFAR-10 and CIFAR-100.  For source. */
 #include "base/err.h"
+#include "base/io.h"
 #include "source/source_kind.h"
 
 #include <stdio.h>
@@ -38,14 +39,6 @@ struct state {
 	uint8_t			 window[AT_ONCE * RECORD_MOST];
 };
 
-static const char *
-cifar_base_name(const char *name)
-{
-	const char *slash = strrchr(name, '/');
-
-	return slash != NULL ? slash + 1 : name;
-}
-
 /* The set and the split of a file of that name, or NULL. */
 static const struct set *
 find_set(const char *name, enum source_split *part)
@@ -53,7 +46,7 @@ find_set(const char *name, enum source_split *part)
 	unsigned n;
 	int end = 0;
 
-	name = cifar_base_name(name);
+	name = io_base_name(name);
 	*part = strncmp(name, "test", 4) == 0 ? SOURCE_TEST : SOURCE_TRAIN;
 	if (strcmp(name, cifar100.train) == 0 || strcmp(name, cifar100.test) == 0)
 		return &cifar100;
@@ -69,8 +62,8 @@ source_cifar_knows(const char *name)
 {
 	enum source_split part;
 
-	return find_set(name, &part) != NULL || strcmp(cifar_base_name(name), cifar10.meta) == 0 ||
-	    strcmp(cifar_base_name(name), cifar100.meta) == 0;
+	return find_set(name, &part) != NULL || strcmp(io_base_name(name), cifar10.meta) == 0 ||
+	    strcmp(io_base_name(name), cifar100.meta) == 0;
 }
 
 static void
@@ -156,8 +149,8 @@ next_cifar_file(struct state *s)
 			snprintf(s->file, sizeof(s->file), "%s", name);
 			return 1;
 		}
-		if ((strcmp(cifar_base_name(name), cifar10.meta) == 0 ||
-		    strcmp(cifar_base_name(name), cifar100.meta) == 0) &&
+		if ((strcmp(io_base_name(name), cifar10.meta) == 0 ||
+		    strcmp(io_base_name(name), cifar100.meta) == 0) &&
 		    s->classes->n == 0 && (e = read_meta(s)) < 0)
 			return e;
 	}

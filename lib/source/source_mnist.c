@@ -45,14 +45,6 @@ get_be32(const uint8_t *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-static const char *
-mnist_base_name(const char *name)
-{
-	const char *slash = strrchr(name, '/');
-
-	return slash != NULL ? slash + 1 : name;
-}
-
 /* The start of the part's name, after the prefix that EMNIST gives its sets; NULL if there is none. */
 static const char *
 find_part(const char *name, unsigned *part)
@@ -129,15 +121,15 @@ find_halves(struct state *s)
 	while ((e = files_next(s->files, &name)) > 0 || e == ERR_ITEM) {
 		struct half *h;
 
-		if (e < 0 || !source_mnist_knows(name) || (p = find_part(mnist_base_name(name), &part)) == NULL)
+		if (e < 0 || !source_mnist_knows(name) || (p = find_part(io_base_name(name), &part)) == NULL)
 			continue;
 		h = &s->half[part][strstr(name, "idx3-ubyte") != NULL ? IMAGES : LABELS];
-		if (first != NULL && (strlen(set) != (size_t)(p - mnist_base_name(name)) ||
-		    memcmp(set, mnist_base_name(name), strlen(set)) != 0))
+		if (first != NULL && (strlen(set) != (size_t)(p - io_base_name(name)) ||
+		    memcmp(set, io_base_name(name), strlen(set)) != 0))
 			return err_fail(ERR_ARG, "%s: holds several sets, %s.. and %.*s..; give the files of one",
-			    files_path(s->files), set, (int)(p - mnist_base_name(name)), mnist_base_name(name));
+			    files_path(s->files), set, (int)(p - io_base_name(name)), io_base_name(name));
 		if (first == NULL)
-			snprintf(set, sizeof(set), "%.*s", (int)(p - mnist_base_name(name)), mnist_base_name(name));
+			snprintf(set, sizeof(set), "%.*s", (int)(p - io_base_name(name)), io_base_name(name));
 		first = set;
 		if (h->name[0] != 0 || strlen(name) >= sizeof(h->name))
 			continue;

@@ -1,6 +1,7 @@
 /* source_shards - reads the samples of webdataset shards, an image next to its label.  For source. */
 #include "base/err.h"
 #include "base/grow.h"
+#include "base/io.h"
 #include "base/num.h"
 #include "source/label.h"
 #include "source/suffix.h"
@@ -40,19 +41,11 @@ struct state {
 	char			 why[512];
 };
 
-static const char *
-last_component(const char *name)
-{
-	const char *slash = strrchr(name, '/');
-
-	return slash != NULL ? slash + 1 : name;
-}
-
 /* The length of a name up to the first dot of its last component. */
 static size_t
 key_length(const char *name)
 {
-	const char *dot = strchr(last_component(name), '.');
+	const char *dot = strchr(io_base_name(name), '.');
 
 	return dot != NULL ? (size_t)(dot - name) : strlen(name);
 }
@@ -116,7 +109,7 @@ read_json_labels(struct files *f, const char *name, json_t **list)
 		e = ERR_ITEM;
 	buf_free(&b);
 	if (source_is_item_error(e))
-		err_within("%s", last_component(name));
+		err_within("%s", io_base_name(name));
 	return source_is_item_error(e) ? ERR_ITEM : e;
 }
 
@@ -246,11 +239,11 @@ add_json_label(struct state *s, const json_t *v)
 		return ERR_NOMEM;
 	s->list = p;
 	if (s->listed == JSON_LABELS)
-		return err_fail(ERR_ITEM, "%s: more than %u labels", last_component(s->name), JSON_LABELS);
+		return err_fail(ERR_ITEM, "%s: more than %u labels", io_base_name(s->name), JSON_LABELS);
 	if (json_is_number(v) && fabs(json_number_value(v)) <= LABEL_MOST)
 		p[s->listed] = (float)json_number_value(v);
 	else if (!json_is_string(v) || label_parse(json_string_value(v), &p[s->listed]) < 0)
-		return err_fail(ERR_ITEM, "%s: label %zu is not a number", last_component(s->name), s->listed);
+		return err_fail(ERR_ITEM, "%s: label %zu is not a number", io_base_name(s->name), s->listed);
 	s->listed++;
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* sandbox - a Lua state with bounded time and memory and without access to the outside. */
 #include "net/graph/sandbox.h"
 #include "base/err.h"
+#include "base/io.h"
 
 #include <lauxlib.h>
 #include <lualib.h>
@@ -228,7 +229,7 @@ report_lua_error(struct sandbox *b, const char *name, const char *base)
 int
 sandbox_run(struct sandbox *b, const char *name, const char *text, size_t n, lua_CFunction setup, lua_CFunction finish)
 {
-	const char *slash = strrchr(name, '/'), *base = slash == NULL ? name : slash + 1;
+	const char *base = io_base_name(name);
 	struct job job = { base, text, n, setup, finish };
 	int status;
 

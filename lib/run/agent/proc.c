@@ -206,10 +206,8 @@ proc_start(struct proc *p, const struct job *j, const struct role_place *place)
 bool
 proc_has_successor(const struct proc *p, const struct job *j)
 {
-	const char *slash = strrchr(j->argv[0], '/'), *command = slash != NULL ? slash + 1 : j->argv[0];
-
 	return p->listen_fd >= 0 || memory_used(p->memory_fd) ||
-	    (strcmp(command, "pworker") == 0 && memory_untouched(p->memory_fd));
+	    (strcmp(io_base_name(j->argv[0]), "pworker") == 0 && memory_untouched(p->memory_fd));
 }
 
 int

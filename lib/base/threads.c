@@ -3,7 +3,6 @@
 #include "base/err.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -95,33 +94,39 @@ worker_main(void *arg)
 }
 
 /* The main thread handles all signals: new threads inherit a mask that blocks them. */
-static int
-start_threads(struct threads *c, unsigned threads)
+int
+threads_start(pthread_t *t, void *(*fn)(void *), void *arg)
 {
 	sigset_t all, old;
-	int errnum = 0;
+	int errnum;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	while (c->threads < threads && errnum == 0) {
-		struct start *start = malloc(sizeof(*start));
-
-		if (start == NULL) {
-			errnum = ENOMEM;
-			break;
-		}
-		*start = (struct start){ c, c->threads };
-		errnum = pthread_create(&c->thread[c->threads], NULL, worker_main, start);
-		if (errnum == 0)
-			c->threads++;
-		else
-			free(start);
-	}
+	errnum = pthread_create(t, NULL, fn, arg);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (errnum == 0)
 		return 0;
 	err_note(errnum, "cannot start a thread");
 	return ERR_SYS;
+}
+
+static int
+start_workers(struct threads *c, unsigned threads)
+{
+	int e;
+
+	for (; c->threads < threads; c->threads++) {
+		struct start *start = malloc(sizeof(*start));
+
+		if (start == NULL)
+			return err_nomem();
+		*start = (struct start){ c, c->threads };
+		if ((e = threads_start(&c->thread[c->threads], worker_main, start)) < 0) {
+			free(start);
+			return e;
+		}
+	}
+	return 0;
 }
 
 int
@@ -144,7 +149,7 @@ threads_new(struct threads **out, unsigned threads, uint32_t slots, threads_fn *
 	c->fn = fn;
 	c->ctx = ctx;
 	c->slots = slots;
-	if ((e = start_threads(c, threads)) < 0) {
+	if ((e = start_workers(c, threads)) < 0) {
 		threads_free(c);
 		return e;
 	}

@@ -10,6 +10,7 @@
 #ifndef BASE_THREADS_H
 #define BASE_THREADS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,6 +21,9 @@ struct threads;
 
 /* A default number of threads, from the processors that this process may use. */
 unsigned threads_count(void);
+
+/* Starts a thread of its own, in which all signals are blocked.  Returns 0 or ERR_SYS. */
+int	 threads_start(pthread_t *t, void *(*fn)(void *), void *arg);
 
 /* Returns 0, ERR_SYS or ERR_NOMEM. */
 int	 threads_new(struct threads **c, unsigned threads, uint32_t slots, threads_fn *fn, void *ctx);

@@ -2,6 +2,7 @@
 #include "dataset/dataset_client.h"
 #include "base/clk.h"
 #include "base/err.h"
+#include "base/threads.h"
 #include "dataset/dataset_reader.h"
 #include "wire/addr.h"
 #include "wire/conn.h"
@@ -10,7 +11,6 @@
 #include <math.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -339,19 +339,14 @@ close_client(struct recs *r)
 static int
 start_client(struct dataset_client *c)
 {
-	sigset_t all, old;
 	int e;
 
 	if ((c->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)
 		return err_sys("eventfd");
 	if ((c->reader = dataset_reader_new(c->o.memory)) == NULL)
 		return err_nomem();
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	e = pthread_create(&c->thread, NULL, run_client_thread, c);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (e != 0)
-		return err_note(e, "a thread for the records"), ERR_SYS;
+	if ((e = threads_start(&c->thread, run_client_thread, c)) < 0)
+		return e;
 	c->running = true;
 	pthread_mutex_lock(&c->lock);
 	while (!c->described && c->err == 0)

@@ -1,10 +1,10 @@
 /* dataset_read_pool - threads in which the senders of a dataset server read records. */
 #include "dataset/dataset_read_pool.h"
 #include "base/err.h"
+#include "base/threads.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -62,21 +62,6 @@ read_for_senders(void *arg)
 	return NULL;
 }
 
-static int
-start_read_threads(struct dataset_read_pool *p, unsigned threads)
-{
-	sigset_t all, old;
-	int e = 0;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	for (; p->threads < threads && e == 0; p->threads += e == 0)
-		e = pthread_create(&p->thread[p->threads], NULL, read_for_senders, p);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	errno = e;
-	return e != 0 ? err_sys("start a thread") : 0;
-}
-
 int
 dataset_read_pool_new(struct dataset_read_pool **out, unsigned threads)
 {
@@ -89,7 +74,9 @@ dataset_read_pool_new(struct dataset_read_pool **out, unsigned threads)
 	pthread_cond_init(&p->work, NULL);
 	STAILQ_INIT(&p->submitted);
 	STAILQ_INIT(&p->done);
-	e = (p->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0 ? err_sys("eventfd") : start_read_threads(p, threads);
+	e = (p->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0 ? err_sys("eventfd") : 0;
+	for (; p->threads < threads && e == 0; p->threads += e == 0)
+		e = threads_start(&p->thread[p->threads], read_for_senders, p);
 	if (e < 0) {
 		dataset_read_pool_free(p);
 		return e;
@@ -141,4 +128,17 @@ dataset_read_pool_collect(struct dataset_read_pool *p, struct dataset_reads *don
 	pthread_mutex_lock(&p->lock);
 	STAILQ_CONCAT(done, &p->done);
 	pthread_mutex_unlock(&p->lock);
+}
+
+void
+dataset_read_pool_cancel(struct dataset_read_pool *p)
+{
+	bool first;
+
+	pthread_mutex_lock(&p->lock);
+	first = STAILQ_EMPTY(&p->done) && !STAILQ_EMPTY(&p->submitted);
+	STAILQ_CONCAT(&p->done, &p->submitted);
+	pthread_mutex_unlock(&p->lock);
+	if (first)
+		eventfd_write(p->fd, 1);
 }

@@ -32,6 +32,8 @@ void	 dataset_read_pool_free(struct dataset_read_pool *p);
 int	 dataset_read_pool_fd(const struct dataset_read_pool *p);
 /* Submits a read of a sender that said yes to dataset_sender_begin_read(). */
 void	 dataset_read_pool_submit(struct dataset_read_pool *p, struct dataset_read *r);
+/* Hands back the reads that have not started, as if they were done. */
+void	 dataset_read_pool_cancel(struct dataset_read_pool *p);
 /* Appends the reads that are done to a list of the caller. */
 void	 dataset_read_pool_collect(struct dataset_read_pool *p, struct dataset_reads *done);
 

@@ -20,6 +20,7 @@
 #define EVENTS	64
 #define PAUSE_MS	200	/* pause of accepting when the system is out of descriptors or memory */
 #define READ_THREADS 8u
+#define PATIENCE_MS	3000	/* for which the end waits for reads in silence */
 #define LINGER_S 5.0		/* for which a reader that was refused may read why */
 
 struct peer {
@@ -311,6 +312,27 @@ run_dataset_loop(struct dataset_server *s)
 	}
 }
 
+/* Waits for the reads in progress, whose memory is lent, and says so if that takes long. */
+static void
+end_reads(struct dataset_server *s)
+{
+	struct pollfd p = { .events = POLLIN };
+	int patience = PATIENCE_MS;
+
+	if (TAILQ_EMPTY(&s->closed))
+		return;
+	dataset_read_pool_cancel(s->pool);
+	p.fd = dataset_read_pool_fd(s->pool);
+	while (!TAILQ_EMPTY(&s->closed)) {
+		if (poll(&p, 1, patience) == 0) {
+			log_callback_line(s->o->say, s->o->arg, "waiting for a read of %s, which does not end",
+			    s->o->recs->path);
+			patience = -1;
+		}
+		serve_reads(s);
+	}
+}
+
 static int
 open_dataset_server(struct dataset_server *s)
 {
@@ -345,11 +367,8 @@ dataset_server_run(const struct dataset_server_opt *opt, struct dataset_server_s
 		e = run_dataset_loop(&s);
 	while ((g = TAILQ_FIRST(&s.strangers)) != NULL || (g = TAILQ_FIRST(&s.readers)) != NULL)
 		close_reader(&s, g);
+	end_reads(&s);
 	dataset_read_pool_free(s.pool);
-	while ((g = TAILQ_FIRST(&s.closed)) != NULL) {
-		TAILQ_REMOVE(&s.closed, g, link);
-		free_peer(&s, g);
-	}
 	if (s.fd >= 0)
 		close(s.fd);
 	if (s.poll >= 0)

@@ -22,9 +22,14 @@
 #define COUNT	400
 #define READERS	8
 #define READS	1000
+#define STUCK	11		/* a record on a disk that does not answer */
+#define STUCK_READS 8u		/* a server has so many threads that read */
 #define CROWD	((int)DATASET_SERVER_STRANGERS + 5)
 
 static const uint8_t key[CONN_KEY] = { 1, 2, 3 }, other[CONN_KEY] = { 3, 2, 1 };
+
+static int stuck[2];		/* pipe: a reading of that record ends for each byte in it */
+static atomic_uint stuck_reads;
 
 struct holder {
 	pthread_t	 thread;
@@ -50,6 +55,8 @@ said(void *arg, const char *line)
 	struct holder *h = arg;
 
 	snprintf(h->said, sizeof(h->said), "%s", line);
+	if (strncmp(line, "waiting", 7) == 0)
+		(void)!write(stuck[1], "12345678", STUCK_READS);
 }
 
 static void *
@@ -318,11 +325,6 @@ test_slow(void)
 	buf_free(&room);
 }
 
-#define STUCK	11		/* a record on a disk that does not answer */
-
-static int stuck[2];		/* pipe: a reading ends for each byte in it */
-static atomic_uint stuck_reads;
-
 static int
 read_stuck(const struct recs *r, uint64_t i, struct buf *room, const uint8_t **data, size_t *n)
 {
@@ -346,7 +348,26 @@ read_that(void *arg)
 	return NULL;
 }
 
-/* A disk that does not answer delays who reads from it: no other, and no reader that left meanwhile. */
+/* Connects a reader that asks for that record, and waits for so many reads of it to start. */
+static struct conn *
+ask_stuck(const char *where, unsigned reads)
+{
+	struct conn *c;
+
+	is(conn_dial(where, key, &c), 0, "a reader connects that will leave");
+	conn_send(c, &(struct msg){ .type = MSG_OPEN });
+	conn_send(c, &(struct msg){ .type = MSG_ASK, .len = 8, .payload = "\13\0\0\0\0\0\0" });
+	do {
+		struct pollfd p = { .fd = conn_fd(c), .events = conn_events(c) };
+
+		poll(&p, 1, 10);
+		if (conn_run(c) < 0)
+			break;
+	} while (atomic_load(&stuck_reads) < reads);
+	return c;
+}
+
+/* A disk that does not answer delays who reads from it: no other, and no reader that left meanwhile.  The end reports it. */
 static void
 test_stuck_disk(void)
 {
@@ -354,24 +375,14 @@ test_stuck_disk(void)
 	struct buf room = { 0 };
 	unsigned right = 0;
 	struct holder h;
+	struct conn *c[STUCK_READS + 1];
 	struct recs *r[2];
-	struct conn *c;
 
 	(void)!pipe(stuck);
 	start_with(&h, "127.0.0.1:0", 0, read_stuck);
 	open_at(h.where, &r[0]);
 	open_at(h.where, &r[1]);
-	is(conn_dial(h.where, key, &c), 0, "a reader connects that will leave");
-	conn_send(c, &(struct msg){ .type = MSG_OPEN });
-	conn_send(c, &(struct msg){ .type = MSG_ASK, .len = 8, .payload = "\13\0\0\0\0\0\0" });
-	while (atomic_load(&stuck_reads) == 0) {
-		struct pollfd p = { .fd = conn_fd(c), .events = conn_events(c) };
-
-		poll(&p, 1, 10);
-		if (conn_run(c) < 0)
-			break;
-	}
-	conn_close(c);
+	conn_close(ask_stuck(h.where, 1));
 	t.recs = r[0];
 	pthread_create(&t.thread, NULL, read_that, &t);
 	for (uint64_t i = 0; i < COUNT; i++)
@@ -382,8 +393,14 @@ test_stuck_disk(void)
 	is(t.right, 1, "the reader that waited has its record");
 	r[0]->close(r[0]);
 	r[1]->close(r[1]);
+	for (unsigned i = 0; i <= STUCK_READS; i++)
+		c[i] = ask_stuck(h.where, 2 + (i < STUCK_READS ? i + 1 : i));
 	stop(&h);
-	is(h.err, ERR_STOP, "the server ends although a reader left while its record was read");
+	is_str(h.said, "waiting for a read of made, which does not end", "the end says what it waits for");
+	is(h.err, ERR_STOP, "the server ends when the reads do, although readers left");
+	is(atomic_load(&stuck_reads), 2 + STUCK_READS, "reads that have not started do not start");
+	for (unsigned i = 0; i <= STUCK_READS; i++)
+		conn_close(c[i]);
 	buf_free(&room);
 	close(stuck[0]);
 	close(stuck[1]);

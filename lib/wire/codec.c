@@ -4,6 +4,7 @@
 #include "base/num.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -211,12 +212,15 @@ codec_find(const char *text, struct codec *c)
 
 	if (strcmp(text, "f16") == 0)
 		text = "fp16", n = 4;
-	for (int i = 0; i < CODECS; i++)
-		if (strlen(rows[i]->name) == n && strncmp(text, rows[i]->name, n) == 0) {
-			*c = (struct codec){ .kind = (enum codec_kind)i, .x = rows[i]->usual };
-			return text[n] == 0 || (rows[i]->most > 0 &&
-			    num_f64(text + n + 1, rows[i]->least, rows[i]->most, &c->x) == 0);
-		}
+	for (int i = 0; i < CODECS; i++) {
+		const struct codec_row *r = rows[i];
+
+		if (strlen(r->name) != n || strncmp(text, r->name, n) != 0)
+			continue;
+		*c = (struct codec){ .kind = (enum codec_kind)i, .x = r->usual };
+		return text[n] == 0 || (r->most > 0 && num_f64(text + n + 1, r->least, r->most, &c->x) == 0 &&
+		    !(r->whole && fmod(c->x, 1) > 0));
+	}
 	return false;
 }
 

@@ -57,7 +57,8 @@ struct codec {
 	uint32_t	cols;	/* of the matrix whose rows the numbers are, one after the other; 0: of none */
 };
 
-#define CODEC_NAMES "f32, bf16, fp16, 2bit[:T], topk[:X] and powersgd[:R]"	/* for messages */
+/* For messages. */
+#define CODEC_NAMES "f32, bf16, fp16, 2bit[:T], topk[:X] and powersgd[:R] with a whole number R up to 64"
 #define CODEC_TEXT 32u		/* bytes of a codec's text, with its zero */
 
 const char *codec_name(enum codec_kind k);	/* without its number */

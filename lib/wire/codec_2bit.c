@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define BLOCK	64	/* numbers that are treated at a time, in loops without branches */
+#define BLOCK	CODEC_BLOCK
 #define LANES	16	/* partial sums, so that every instruction set adds in the same order */
 #define NUMBERS	4	/* in a byte */
 #define PART	0.7	/* of the mean: what is less is sent as 0 */
@@ -20,18 +20,6 @@ size_of_2bit(struct codec c, size_t n)
 	return sizeof(float) + (n + NUMBERS - 1) / NUMBERS;
 }
 
-/* Sets x to the sums of n numbers and their residuals, and then zeros. */
-ISA_INLINE void
-add_residuals(const float *restrict v, const float *restrict before, size_t n, float *restrict x)
-{
-	for (size_t k = 0; k < BLOCK && n < BLOCK; k++)
-		x[k] = k >= n ? 0 : before != NULL ? v[k] + before[k] : v[k];
-	for (size_t k = 0; k < BLOCK && n >= BLOCK && before != NULL; k++)
-		x[k] = v[k] + before[k];
-	for (size_t k = 0; k < BLOCK && n >= BLOCK && before == NULL; k++)
-		x[k] = v[k];
-}
-
 /* Adds the sizes of finite numbers from `least` on to sum[0], and counts them in sum[1]. */
 ISA_CLONES(static, void, sum_sizes, (const float *v, const float *before, size_t n, float least, double *sum),
     (v, before, n, least, sum))
@@ -41,7 +29,7 @@ ISA_CLONES(static, void, sum_sizes, (const float *v, const float *before, size_t
 	float x[BLOCK];
 
 	for (size_t i = 0; i < n; i += BLOCK) {
-		add_residuals(v + i, before != NULL ? before + i : NULL, n - i, x);
+		codec_load_block(v + i, before != NULL ? before + i : NULL, n - i, x);
 		for (size_t k = 0; k < BLOCK; k++) {
 			float size = fabsf(x[k]);
 
@@ -84,7 +72,7 @@ ISA_CLONES(static, void, encode_codes, (const float *v, const float *before, flo
 	for (size_t i = 0; i < n; i += BLOCK) {
 		size_t some = n - i < BLOCK ? n - i : BLOCK;
 
-		add_residuals(v + i, before != NULL ? before + i : NULL, some, x);
+		codec_load_block(v + i, before != NULL ? before + i : NULL, some, x);
 		encode_block(x, least, s, code, left);
 		for (size_t k = 0; k < some; k += NUMBERS)
 			*to++ = (uint8_t)(code[k] | code[k + 1] << 2 | code[k + 2] << 4 | code[k + 3] << 6);

@@ -2,12 +2,16 @@
 #ifndef WIRE_CODEC_IN_H
 #define WIRE_CODEC_IN_H
 
+#include "base/isa.h"
 #include "wire/codec.h"
+
+#include <string.h>
 
 /* As the functions of codec.h with the same names. */
 struct codec_row {
 	const char *name;
 	double	 usual, least, most;	/* of the codec's number; most 0: there is none */
+	bool	 whole;			/* it has no fraction */
 	size_t	 (*bytes)(struct codec c, size_t n);
 	void	 (*encode)(struct codec c, const float *v, const float *before, float *after, size_t n, void *to);
 	bool	 (*valid)(struct codec c, const void *from, size_t n);	/* NULL: any bytes are */
@@ -25,6 +29,22 @@ codec_size(float x)
 	union { float f; unsigned u; } v = { x };
 
 	return v.u & 0x7fffffffu;
+}
+
+#define CODEC_BLOCK	64	/* numbers that are treated at a time, in loops without branches */
+
+/* Loads up to CODEC_BLOCK sums of numbers and residuals, and then zeros. */
+ISA_INLINE void
+codec_load_block(const float *restrict v, const float *restrict before, size_t n, float *restrict x)
+{
+	if (n >= CODEC_BLOCK && before != NULL)
+		for (size_t k = 0; k < CODEC_BLOCK; k++)
+			x[k] = v[k] + before[k];
+	else if (n >= CODEC_BLOCK)
+		memcpy(x, v, CODEC_BLOCK * sizeof(*x));
+	else
+		for (size_t k = 0; k < CODEC_BLOCK; k++)
+			x[k] = k >= n ? 0 : before != NULL ? v[k] + before[k] : v[k];
 }
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define BLOCK	64	/* numbers of a row that are treated at a time */
+#define BLOCK	CODEC_BLOCK
 #define LANES	16	/* partial sums, so that every instruction set adds in the same order */
 #define MOST_RANK 64
 #define TURNS	2	/* of the power iteration */
@@ -37,20 +37,6 @@ size_of_powersgd(struct codec c, size_t n)
 	return (s.rank > 0 ? s.rank * (s.rows + s.cols) : n) * sizeof(float);
 }
 
-/* Loads up to BLOCK sums of numbers and residuals, and then zeros. */
-ISA_INLINE void
-load_block(const float *v, const float *before, size_t n, float *restrict x)
-{
-	if (n >= BLOCK && before != NULL)
-		for (size_t k = 0; k < BLOCK; k++)
-			x[k] = v[k] + before[k];
-	else if (n >= BLOCK)
-		memcpy(x, v, BLOCK * sizeof(*x));
-	else
-		for (size_t k = 0; k < BLOCK; k++)
-			x[k] = k >= n ? 0 : before != NULL ? v[k] + before[k] : v[k];
-}
-
 /* p [rows, rank] = M * transposed q [rank, cols] */
 ISA_CLONES(static, void, multiply_rows, (const float *v, const float *before, const struct shape *s, float *p,
     const float *q), (v, before, s, p, q))
@@ -62,9 +48,9 @@ ISA_CLONES(static, void, multiply_rows, (const float *v, const float *before, co
 		for (size_t j = 0; j < s->cols; j += BLOCK) {
 			size_t at = i * s->cols + j;
 
-			load_block(v + at, before != NULL ? before + at : NULL, s->cols - j, x);
+			codec_load_block(v + at, before != NULL ? before + at : NULL, s->cols - j, x);
 			for (size_t k = 0; k < s->rank; k++) {
-				load_block(q + k * s->cols + j, NULL, s->cols - j, y);
+				codec_load_block(q + k * s->cols + j, NULL, s->cols - j, y);
 				for (size_t b = 0; b < BLOCK; b += LANES)
 					for (size_t l = 0; l < LANES; l++)
 						part[k][l] += x[b + l] * y[b + l];
@@ -102,7 +88,7 @@ ISA_CLONES(static, void, multiply_columns, (const float *v, const float *before,
 		for (size_t j = 0; j < s->cols; j += BLOCK) {
 			size_t at = i * s->cols + j, some = s->cols - j < BLOCK ? s->cols - j : BLOCK;
 
-			load_block(v + at, before != NULL ? before + at : NULL, some, x);
+			codec_load_block(v + at, before != NULL ? before + at : NULL, some, x);
 			for (size_t k = 0; k < s->rank; k++)
 				add_product(q + k * s->cols + j, p[i * s->rank + k], x, some);
 		}
@@ -150,7 +136,7 @@ ISA_CLONES(static, void, expand_factors, (const uint8_t *p, const uint8_t *q, co
 				for (size_t b = 0; b < BLOCK; b++)
 					sum[b] += by * y[b];
 			}
-			load_block(v != NULL ? v + at : to + at, before != NULL ? before + at : NULL, some, x);
+			codec_load_block(v != NULL ? v + at : to + at, before != NULL ? before + at : NULL, some, x);
 			for (size_t b = 0; b < some; b++)
 				to[at + b] = v != NULL ? x[b] - sum[b] : x[b] + sum[b];
 		}
@@ -206,5 +192,5 @@ add_powersgd(struct codec c, const void *from, size_t n, float *to)
 		expand_factors(from, (const uint8_t *)from + s.rows * s.rank * sizeof(float), &s, NULL, NULL, to);
 }
 
-const struct codec_row codec_powersgd = { "powersgd", 4, 1, MOST_RANK, size_of_powersgd, encode_powersgd, NULL, NULL,
-	add_powersgd };
+const struct codec_row codec_powersgd = { "powersgd", .usual = 4, .least = 1, .most = MOST_RANK, .whole = true,
+	.bytes = size_of_powersgd, .encode = encode_powersgd, .add = add_powersgd };

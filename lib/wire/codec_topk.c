@@ -109,4 +109,5 @@ add_topk(struct codec c, const void *from, size_t n, float *to)
 	}
 }
 
-const struct codec_row codec_topk = { "topk", 0.01, 1e-6, 1, size_of_topk, encode_topk, is_valid_topk, NULL, add_topk };
+const struct codec_row codec_topk = { "topk", .usual = 0.01, .least = 1e-6, .most = 1, .bytes = size_of_topk,
+	.encode = encode_topk, .valid = is_valid_topk, .add = add_topk };

@@ -93,8 +93,10 @@ ok "workers that disagree are refused with one line" \
 kill "${pids[@]}" 2>/dev/null
 wait
 status 2 "an unknown codec is refused" $job --codec f8
-like err "^pworker: --codec: 'f8' is not CODEC or PATTERN=CODEC; codecs are f32, bf16, fp16, 2bit\[:T\], topk\[:X\] and powersgd\[:R\]$" \
+like err "^pworker: --codec: 'f8' is not CODEC or PATTERN=CODEC; codecs are f32, bf16, fp16, 2bit\[:T\], topk\[:X\] and powersgd" \
 	"the line has the names of all"
+status 2 "a rank that is no whole number is refused" $job --codec powersgd:4.5
+like err "^pworker: --codec: 'powersgd:4.5' is not .* powersgd\[:R\] with a whole number R up to 64$" "the line says what a rank is"
 status 2 "a codec without servers is refused" $job --codec bf16
 like err "^pworker: --codec: needs --servers$" "the line names what it needs"
 status 2 "a pattern that matches nothing is refused" dlaunch -n 1 -s 1 $job --codec 'conv*=bf16'

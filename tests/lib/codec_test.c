@@ -41,7 +41,7 @@ static void
 named(void)
 {
 	static const char *const bad[] = { "f8", "", "bf16:1", "bf16:", "topk:0", "topk:1.5", "topk:", "2bit:-1", "2bit:x",
-	    "2bi", "topk2", "powersgd:0", "powersgd:65" };
+	    "2bi", "topk2", "powersgd:0", "powersgd:65", "powersgd:4.5" };
 	static const size_t bytes_of_7[CODECS] = { 28, 14, 14, 6, 8, 28 };
 	char text[CODEC_TEXT];
 	struct codec c;

@@ -349,6 +349,42 @@ refuse_nan(const struct engine *e, struct engine_dev *dev, enum opt_rule rule)
 	graph_free(g);
 }
 
+/* After the first step forward() enqueues its backward pass, whose gradients replace those with a NaN. */
+static void
+name_nan(const struct engine *e, struct engine_dev *dev)
+{
+	struct rng r = rng_start(9, 0, 0);
+	struct graph *g = net(&r);
+	struct nets_numbers v = nets_numbers(g, &r, BATCH);
+	const struct engine_group range = { 0, g->P, 1, 1, 0 };
+	float *zeros = nets_floats(g->P), finite = v.x[5];
+	struct engine_opt how = { .group = &range, .ngroup = 1, .state = zeros };
+	char line[256];
+	struct engine_result result;
+	struct engine_plan *p;
+
+	opt_usual(OPT_SGD, &how.hyper);
+	nets_must(engine_plan(e, dev, g, BATCH, ENGINE_F32, 0, &p));
+	nets_must(nets_load(e, p, g, &v));
+	nets_must(e->device_opt->begin(p, &how));
+	for (uint64_t t = 1; t <= 3; t++) {
+		v.x[5] = t == 3 ? NAN : finite;
+		nets_must(e->forward(p, NETS_SAMPLES(g, v.x, v.y, BATCH), NULL, NULL, &result));
+		nets_must(e->backward(p, NULL, NULL, NULL));
+		nets_must(e->device_opt->step(p, BATCH, 0.001f, t, false));
+	}
+	v.x[5] = finite;
+	is(e->forward(p, NETS_SAMPLES(g, v.x, v.y, BATCH), NULL, NULL, &result), ERR_FORMAT,
+	    "%s: forward() fails after a NaN gradient, although its own batch is finite", e->name);
+	snprintf(line, sizeof(line), "step 3: the gradient of %s is infinite or no number", g->w[g->nw - 1].name);
+	ok(strstr(err_line(), line) == err_line(),
+	    "%s: forward() names the array with the NaN gradient, not one of its own batch: %s", e->name, err_line());
+	e->plan_free(p);
+	free(zeros);
+	nets_numbers_free(&v);
+	graph_free(g);
+}
+
 static void
 engine(const struct engine *e, struct engine_dev *dev)
 {
@@ -360,6 +396,7 @@ engine(const struct engine *e, struct engine_dev *dev)
 		compare(e, dev, &kinds[i]);
 	refuse_nan(e, dev, OPT_SGD);
 	refuse_nan(e, dev, OPT_MUON);
+	name_nan(e, dev);
 }
 
 static void

@@ -140,7 +140,7 @@ struct exec_kept {
 	size_t target;			/* f32 [batch, graph_targets()] */
 	size_t key;			/* u32 [ndrop, batch] */
 	size_t norm, image, scale;	/* kernel_norm; kernel_image [batch]; f32 scale, 1 / scale */
-	size_t bad;			/* u32, 1 if a gradient is not finite */
+	size_t bad;			/* u32, 0 if all gradients are finite: struct kernel_finite */
 	size_t arrived;			/* u32, zeros: kernel_tree.h */
 	size_t moves[2];		/* kernel_move, without and with batch norms folded in */
 	size_t inputs, input_bytes;	/* label, target, key, norm, image and scale, which go up in one copy */
@@ -390,7 +390,7 @@ int	 learn_deferred(struct engine_plan *p);
 /* Enqueues that sum for n samples, or the update; pass_launch() captures both. */
 int	 learn_enqueue_sum(struct engine_plan *p, uint32_t n, bool first);
 int	 learn_enqueue_update(struct engine_plan *p);
-/* Enqueues the download of the flag of NaN and infinite gradients.  read: after a wait; 0 or ERR_FORMAT. */
+/* Enqueues the download of the check for NaN and infinite gradients.  read: after a wait; 0 or ERR_FORMAT. */
 int	 learn_download_check(struct engine_plan *p);
 int	 learn_read_check(struct engine_plan *p);
 

@@ -303,35 +303,20 @@ learn_download_check(struct engine_plan *p)
 	    sizeof(uint32_t));
 }
 
-static bool
-all_finite(const float *x, size_t n)
-{
-	bool all = true;
-
-	for (size_t i = 0; i < n; i++)
-		all &= (bool)isfinite(x[i]);
-	return all;
-}
-
+/* The check names the place, because the next backward pass may already have overwritten the gradients. */
 int
 learn_read_check(struct engine_plan *p)
 {
 	struct learn *l = p->learn;
 	const struct graph *graph = p->graph;
-	const float *g = (const float *)(p->pinned_down + p->down_g);
-	uint32_t a;
-	int e;
+	uint32_t bad, a;
 
 	if (l == NULL)
 		return 0;
 	l->uploading = false;
-	if (*(const uint32_t *)(l->up + l->up_bytes) == 0)
+	if ((bad = *(const uint32_t *)(l->up + l->up_bytes)) == 0)
 		return 0;
-	if ((e = device_download(p->dev->d, DEVICE_MAIN, p->pinned_down + p->down_g,
-	    l->accumulate ? learn_floats(l, l->sum) : exec_floats(p, p->kept.g),
-	    graph->P * sizeof(float))) < 0 || (e = device_wait(p->dev->d)) < 0)
-		return e;
-	for (a = graph->nw - 1; a > 0 && all_finite(g + graph->w[a].first, graph->w[a].count); a--)
+	for (a = graph->nw - 1; a > 0 && graph->w[a].first >= bad; a--)
 		;
 	p->dev->host->note(0,
 	    "step %llu: the gradient of %s is infinite or no number; those of the layers after it are finite",

@@ -110,17 +110,31 @@ kernel_softmax_back_at(const struct kernel_softmax_back *a, uint32_t i, int type
 	kernel_set(a->dx, n, k, l->weight * (a->prob[i] - q) * (a->scale != NULL ? *a->scale : 1), type);
 }
 
-/* *bad becomes 1 if a value of x is not finite.  All threads that write it write the same. */
+/* *bad becomes the place after the last value of x that is not finite, unless it is larger already. */
 struct kernel_finite {
 	const float *x;
 	uint32_t *bad;
 };
 
 KERNEL_BODY void
+kernel_raise(uint32_t *to, uint32_t v)
+{
+#ifdef __CUDA_ARCH__
+	if (*(volatile const uint32_t *)to < v)
+		atomicMax(to, v);
+#else
+	uint32_t was = __atomic_load_n(to, __ATOMIC_RELAXED);
+
+	while (was < v && !__atomic_compare_exchange_n(to, &was, v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+#endif
+}
+
+KERNEL_BODY void
 kernel_finite_at(const struct kernel_finite *a, uint32_t i, KERNEL_ANY_TYPE)
 {
 	if (!(fabsf(a->x[i]) <= 3.402823466e38f))
-		*a->bad = 1;
+		kernel_raise(a->bad, i + 1);
 }
 
 #endif

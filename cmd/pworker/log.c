@@ -194,7 +194,7 @@ has_row(const struct pworker_log *l, const struct train_event *ev)
 {
 	switch (ev->kind) {
 	case TRAIN_BAD: case TRAIN_BEST: case TRAIN_EARLY: case TRAIN_FROM: case TRAIN_CACHE: case TRAIN_WAIT:
-	case TRAIN_REMARK: case TRAIN_UNSAVED: case TRAIN_NO_CUT:
+	case TRAIN_REMARK: case TRAIN_UNSAVED: case TRAIN_NO_CUT: case TRAIN_KERNELS:
 		return false;
 	case TRAIN_START:
 		return !ev->again;
@@ -248,6 +248,16 @@ print_log_head(const struct pworker_log *l, uint64_t epoch_steps, const char *de
 	buf_free(&b);
 }
 
+static void
+log_comment(const struct pworker_log *l, const char *text)
+{
+	struct buf b = { 0 };
+
+	if (buf_put_fmt(&b, "# %s\n", text) == 0)
+		write_text(l, &b);
+	buf_free(&b);
+}
+
 void
 pworker_log_open(struct pworker_log *l, const char *path, bool append)
 {
@@ -298,6 +308,9 @@ pworker_log_event(void *arg, const struct train_event *ev)
 		if (ev->peers > 0)
 			log_traffic(l, ev, &l->epoch_in, &l->epoch_out);
 		log_load(l, ev);
+		break;
+	case TRAIN_KERNELS:
+		log_comment(l, ev->text);
 		break;
 	default:
 		break;

@@ -165,6 +165,10 @@ pworker_log_say(struct pworker_log *l, const struct train_event *ev)
 	case TRAIN_REMARK:
 		front_say("%s", ev->text);
 		break;
+	case TRAIN_KERNELS:
+		if (l->rank == 0 || ev->samples > 0)
+			front_say("%s", ev->text);
+		break;
 	case TRAIN_START:
 		if (l->style == WORKER_CONSOLE)
 			pworker_log_console(l, ev);

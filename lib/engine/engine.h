@@ -227,6 +227,12 @@ struct engine_accel {
 	 * lasts until one of them is closed.  Returns 0, or an error with the reason.  NULL in split, which calls it.
 	 */
 	int  (*join)(struct engine_dev *const *dev, uint32_t n);
+
+	/*
+	 * Appends a line for logs: how many passes of layers each kernel computes for full batches, and how many CUDA
+	 * graphs were captured and refused so far.  *refused gets the latter.
+	 */
+	int  (*summarize)(const struct engine_plan *plan, struct buf *out, uint32_t *refused);
 };
 
 /* Measures what each layer costs.  The functions are called between passes. */

@@ -10,8 +10,8 @@
 void
 train_tell(struct train *t, struct train_event *ev)
 {
-	bool logged = ev->kind != TRAIN_START && ev->kind != TRAIN_REMARK && ev->kind != TRAIN_FROM &&
-	    ev->kind != TRAIN_BAD && ev->kind != TRAIN_WAIT && ev->kind != TRAIN_NO_CUT;
+	bool logged = ev->kind != TRAIN_START && ev->kind != TRAIN_REMARK && ev->kind != TRAIN_KERNELS &&
+	    ev->kind != TRAIN_FROM && ev->kind != TRAIN_BAD && ev->kind != TRAIN_WAIT && ev->kind != TRAIN_NO_CUT;
 
 	if (logged && !kept_tell(t->kept, t->step, ev->kind))
 		return;
@@ -295,6 +295,27 @@ run_epoch(struct train *t, uint64_t n)
 	return over < 0 || worker_last(t->wk) || (!t->sync && *t->o->stop != 0) ? ERR_STOP : 0;
 }
 
+/* Reports the kernels after the first epoch, when a step's graphs are captured, and again when more are refused. */
+static int
+report_kernels(struct train *t)
+{
+	const struct engine_accel *accel = t->engine->accel;
+	struct buf text = { 0 };
+	uint32_t refused = 0;
+	int e;
+
+	if (accel == NULL || accel->summarize == NULL)
+		return 0;
+	if ((e = accel->summarize(t->plan, &text, &refused)) == 0 && (e = buf_terminate(&text)) == 0 &&
+	    *text.p != 0 && (!t->kernels_told || refused > t->refused))
+		train_tell(t, &(struct train_event){ .kind = TRAIN_KERNELS, .samples = refused,
+		    .text = (char *)text.p });
+	t->kernels_told = true;
+	t->refused = refused;
+	buf_free(&text);
+	return e;
+}
+
 int
 train_run(const struct train_opt *opt)
 {
@@ -320,7 +341,8 @@ train_run(const struct train_opt *opt)
 		else if (train_died_within(&t, &epoch))
 			e = run_epoch(&t, epoch);
 		while (e == 0 && !t.over && t.step / t.steps < opt->epochs && (opt->steps == 0 || t.step < opt->steps))
-			e = run_epoch(&t, t.step / t.steps);
+			if ((e = run_epoch(&t, t.step / t.steps)) == 0 || e == ERR_STOP)
+				e = report_kernels(&t) < 0 ? ERR_NOMEM : e;
 		if (e == 0 || e == ERR_STOP) {
 			int bye;
 

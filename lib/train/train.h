@@ -43,6 +43,7 @@ enum train_kind {
 	TRAIN_CACHE,		/* samples: images kept in memory after an epoch; text: their bytes */
 	TRAIN_FROM,		/* batch: arrays read from `start`; samples: arrays left out; text: which and why */
 	TRAIN_REMARK,		/* text: a line about the devices, before START */
+	TRAIN_KERNELS,		/* text: the chosen kernels and CUDA graphs; samples: the graphs refused */
 	TRAIN_BAD,		/* text: a record that was left out, and why */
 	TRAIN_WAIT,		/* text: the peer that this worker has waited for */
 	TRAIN_END		/* seconds and traffic of the whole run */

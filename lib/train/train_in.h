@@ -52,6 +52,8 @@ struct train {
 	struct checkpoint	*keep;		/* the checkpoint writer, or NULL */
 	struct trace	*trace;		/* NULL: none */
 	bool		 watched;	/* the device reports to the trace */
+	bool		 kernels_told;	/* TRAIN_KERNELS was reported, with this many refused graphs */
+	uint32_t	 refused;
 	uint32_t	 layer;		/* node that the trace records now, since layer_from */
 	uint64_t	 layer_from;	/* 0: none */
 	double		 best;		/* worker 0: best accuracy of a validation */

@@ -227,6 +227,12 @@ dnn_name(const struct dnn *c, struct buf *out)
 	return c->d->host->put(out, "loops %s", ways[c->way].name);
 }
 
+void
+dnn_engine(const struct dnn *c, char text[ENGINE_CHOICE])
+{
+	snprintf(text, ENGINE_CHOICE, "loops %.*s", (int)strcspn(ways[c->way].name, " "), ways[c->way].name);
+}
+
 /* The handle, which device.c opens. */
 cudnnStatus_t
 cudnnCreate(cudnnHandle_t *handle)

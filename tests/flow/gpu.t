@@ -15,6 +15,7 @@ if [ -e "$BUILD/tests/emu/tally-cuda.so" ]; then
 	export TALLY_MODULES=$BUILD/tests/emu
 	status 0 "cuda trains without a GPU" train --net lenet --batch 20 --epochs 3 --engine cuda --save a
 	losses "$T/out" >cuda
+	cp "$T/out" cuda.log && cp "$T/err" cuda.err
 	ok "cuda learns what ref learns" alike cuda ref
 	# The emulated device copies batches as late as allowed; with TALLY_EMU=early, before its earlier work.
 	export TALLY_EMU=early
@@ -28,6 +29,18 @@ if [ -e "$BUILD/tests/emu/tally-cuda.so" ]; then
 	status 0 "cuda trains in bf16 with a worker and a server" \
 		dlaunch -n 1 -s 1 -x TALLY_MODULES pworker --data a.rec --seed 5 --net lenet \
 		--batch 20 --steps 4 --engine cuda --dtype bf16
+
+	# The line on kernels and graphs: a comment of the log, and a message.
+	line='kernels: loops 1 for 5, cuBLASLt for 6; CUDA graphs: '
+	like cuda.log "^# ${line}[3-9] captured, 0 refused\$" "the log has the chosen kernels and the CUDA graphs"
+	like cuda.err "^pworker: ${line}[3-9] captured, 0 refused\$" "a message has them too"
+	is "$(grep -c 'kernels: ' cuda.log)$(grep -c 'kernels: ' cuda.err)" 11 "they are told once in a run"
+	status 0 "cuda trains if the device captures no graph" \
+		env TALLY_EMU=nograph pworker --data a.rec --seed 5 --lr 0.05 --net lenet --batch 20 --epochs 3 --engine cuda
+	like "$T/out" "^# ${line}0 captured, [3-9] refused, whose kernels are launched one by one\$" \
+		"the log has the number of refused graphs"
+	like "$T/err" "^pworker: ${line}0 captured, [3-9] refused, whose kernels are launched one by one\$" \
+		"a message has the number of refused graphs"
 
 	# A trace has a row for each stream of the device, besides those of the host.
 	spans() { # FILE ROW NAME

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -257,6 +258,53 @@ module_explain(const struct engine_plan *p, struct buf *out)
 	return e;
 }
 
+/* The kernel of an entry of exec_set, or "". */
+static void
+name_product(const struct exec_set *set, uint32_t i, char text[ENGINE_CHOICE])
+{
+	*text = 0;
+	if (set->dnn[i] != NULL)
+		dnn_engine(set->dnn[i], text);
+	else if (set->blas[i] != NULL)
+		snprintf(text, ENGINE_CHOICE, "cuBLASLt");
+}
+
+/* The entries [from, to) that have this kernel. */
+static uint32_t
+count_products(const struct exec_set *set, uint32_t from, uint32_t to, const char *name)
+{
+	char other[ENGINE_CHOICE];
+	uint32_t n = 0;
+
+	for (uint32_t i = from; i < to; i++) {
+		name_product(set, i, other);
+		n += strcmp(name, other) == 0;
+	}
+	return n;
+}
+
+static int
+module_summarize(const struct engine_plan *p, struct buf *out, uint32_t *refused)
+{
+	const struct exec_set *set = &p->set[0];
+	const uint32_t n = EXEC_WAYS * p->nproducts;
+	char name[ENGINE_CHOICE];
+	const char *before = "kernels: ";
+	int e = 0;
+
+	*refused = p->refused;
+	for (uint32_t i = 0; i < n && e == 0; i++) {
+		name_product(set, i, name);
+		if (*name == 0 || count_products(set, 0, i, name) > 0)
+			continue;
+		e = p->dev->host->put(out, "%s%s for %u", before, name, count_products(set, i, n, name));
+		before = ", ";
+	}
+	return e < 0 ? e : p->dev->host->put(out, "%sCUDA graphs: %u captured, %u refused%s",
+	    *before == 'k' ? "" : "; ", p->captured, p->refused,
+	    p->refused > 0 ? ", whose kernels are launched one by one" : "");
+}
+
 static void
 module_memory(const struct engine_plan *p, struct engine_memory *m)
 {
@@ -271,6 +319,7 @@ static const struct engine_accel accel = {
 	.prefetch = pass_prefetch,
 	.cache_images = module_cache_images,
 	.join = join_open,
+	.summarize = module_summarize,
 };
 
 static const struct engine_device_opt device_opt = {

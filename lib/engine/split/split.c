@@ -204,6 +204,27 @@ split_timeline(struct engine_plan *p, const struct engine_timeline *how)
 }
 
 static int
+split_summarize(const struct engine_plan *p, struct buf *out, uint32_t *refused)
+{
+	const char *before = "";
+	uint32_t more = 0;
+	int e = 0;
+
+	*refused = 0;
+	for (uint32_t k = 0; k < p->n && e == 0; k++) {
+		const struct split_part *part = &p->dev->part[k];
+
+		if (part->engine->accel == NULL || part->engine->accel->summarize == NULL)
+			continue;
+		if ((e = buf_put_fmt(out, "%s%s:%u ", before, part->engine->name, part->index)) == 0)
+			e = part->engine->accel->summarize(p->lane[k].plan, out, &more);
+		*refused += more;
+		before = "; ";
+	}
+	return e;
+}
+
+static int
 split_load_aux(struct engine_plan *p, const float *aux)
 {
 	int e = 0;
@@ -218,6 +239,7 @@ static const struct engine_accel accel = {
 	.timeline = split_timeline,
 	.prefetch = split_prefetch,
 	.cache_images = split_cache_images,
+	.summarize = split_summarize,
 };
 
 #define SPLIT_FUNCTIONS \

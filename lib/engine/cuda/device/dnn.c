@@ -433,3 +433,10 @@ dnn_name(const struct dnn *c, struct buf *out)
 	    c->any_order ? "sums in any order, " : "", c->compiled ? "compiled at run time, " : "",
 	    (long long)c->bytes);
 }
+
+void
+dnn_engine(const struct dnn *c, char text[ENGINE_CHOICE])
+{
+	snprintf(text, ENGINE_CHOICE, "cuDNN engine %.*s%s", (int)strcspn(c->engine, " "), c->engine,
+	    c->compiled ? " compiled at run time" : "");
+}

@@ -59,5 +59,7 @@ int	 dnn_run(struct dnn *c);	/* enqueues it on DEVICE_MAIN */
  * values.
  */
 int	 dnn_name(const struct dnn *c, struct buf *out);
+/* The engine without its knobs: "cuDNN engine 57", "cuDNN engine 58 compiled at run time". */
+void	 dnn_engine(const struct dnn *c, char text[ENGINE_CHOICE]);
 
 #endif

@@ -284,7 +284,7 @@ main(int argc, char *argv[])
 	argv = argv[optind] != NULL ? argv + optind : in;
 	make_title(argv, title, sizeof(title));
 	if (o.follow)
-		follow(&(struct follow_opt){ argv, o.all, o.by_rank, o.plot, o.figures, title }, &logs);
+		plog_follow(&(struct follow_opt){ argv, o.all, o.by_rank, o.plot, o.figures, title }, &logs);
 	for (char **log = argv; *log != NULL && !o.follow; log++) {
 		if (o.compare)
 			curve_begin(&logs.curve, plog_name(*log));

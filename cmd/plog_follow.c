@@ -22,7 +22,7 @@
 #define NARROW	40	/* fewest columns and lines of a drawing */
 #define LOW	12
 
-struct grower {
+struct followed_log {
 	const char *path;
 	int	 fd;		/* -1 if it has ended */
 	bool	 pipe;		/* it cannot grow after its end */
@@ -34,7 +34,7 @@ struct grower {
 struct view {
 	const struct follow_opt *o;
 	struct logs *all;
-	struct grower log[LOGS];
+	struct followed_log log[LOGS];
 	size_t	 logs;
 	int	 notes;		/* descriptor of inotify(7) */
 	struct buf table;	/* as printed last */
@@ -75,7 +75,7 @@ plog_screen(unsigned *wide, unsigned *high)
 
 /* Adds the complete lines among the bytes read. */
 static void
-read_new_lines(struct view *v, struct grower *g)
+read_new_lines(struct view *v, struct followed_log *g)
 {
 	char *p = (char *)g->part.p, *end = p + g->part.n, *nl;
 	unsigned started = v->all->machines.started, ends = v->all->curve.ends;
@@ -101,7 +101,7 @@ read_new_lines(struct view *v, struct grower *g)
 
 /* At the end of a file: starts again if the file was truncated, or replaced by another of its name. */
 static bool
-reopen_log(struct view *v, struct grower *g)
+reopen_log(struct view *v, struct followed_log *g)
 {
 	struct stat old, named;
 	int fd = -1;
@@ -129,7 +129,7 @@ reopen_log(struct view *v, struct grower *g)
 
 /* Reads what a log has now.  Returns whether that was anything. */
 static bool
-read_until_end(struct view *v, struct grower *g)
+read_until_end(struct view *v, struct followed_log *g)
 {
 	bool any = false;
 	ssize_t n;
@@ -238,13 +238,13 @@ static void
 open_logs(struct view *v)
 {
 	for (char *const *p = v->o->path; *p != NULL; p++) {
-		struct grower *g = &v->log[v->logs];
+		struct followed_log *g = &v->log[v->logs];
 		bool in = strcmp(*p, "-") == 0;
 		struct stat st;
 
 		if (v->logs == LOGS)
 			front_wrong("more than %d logs", LOGS);
-		*g = (struct grower){ .path = *p, .fd = in ? STDIN_FILENO : open(*p, O_RDONLY | O_CLOEXEC) };
+		*g = (struct followed_log){ .path = *p, .fd = in ? STDIN_FILENO : open(*p, O_RDONLY | O_CLOEXEC) };
 		if (g->fd < 0 || fstat(g->fd, &st) < 0)
 			front_die(*p, err_sys("open"));
 		g->pipe = in || S_ISFIFO(st.st_mode);
@@ -287,7 +287,7 @@ have_all_ended(const struct view *v)
 }
 
 void
-follow(const struct follow_opt *o, struct logs *l)
+plog_follow(const struct follow_opt *o, struct logs *l)
 {
 	struct view *v = calloc(1, sizeof(*v));
 	bool any = true;

@@ -26,7 +26,7 @@ struct follow_opt {
  * Returns when every worker whose log begins has ended, or standard input and all pipes have.  Reads a log that is
  * truncated or replaced from its start.  Exits if a log cannot be read.
  */
-void	follow(const struct follow_opt *o, struct logs *l);
+void	plog_follow(const struct follow_opt *o, struct logs *l);
 
 /* Adds a line of a log.  Returns as curve_add_line() does, but exits if memory or the most measurements are reached. */
 int	plog_line(struct logs *l, const char *path, const char *line);

@@ -53,7 +53,7 @@ static const struct option longs[] = {
 	{ NULL, 0, NULL, 0 }
 };
 
-struct place {
+struct pserver {
 	struct serve_opt serve;
 	const char	*key;
 	const char	*state;
@@ -68,7 +68,7 @@ struct place {
 static void
 report_listening(void *arg, const char *where)
 {
-	struct place *p = arg;
+	struct pserver *p = arg;
 
 	p->listened = true;
 	front_say("listens at %s as server %" PRIu32 " of %" PRIu32, where, p->serve.index, p->serve.nservers);
@@ -87,16 +87,16 @@ print_log_line(void *arg, const char *line)
 }
 
 static void
-report_traffic(void *arg, const struct serve_moved *m)
+report_traffic(void *arg, const struct serve_traffic_report *m)
 {
-	struct place *p = arg;
+	struct pserver *p = arg;
 
-	server_log_moved(&p->log, m);
+	server_log_traffic(&p->log, m);
 }
 
 /* Its giver may have left it blocking: then a connection that ends before it is accepted would stop the server. */
 static void
-take_listener(struct place *p, const char *text)
+take_listener(struct pserver *p, const char *text)
 {
 	int fd = (int)front_num("--listen-fd", text, 3, 1 << 20), listens = 0, flags = fcntl(fd, F_GETFL);
 
@@ -108,7 +108,7 @@ take_listener(struct place *p, const char *text)
 }
 
 static void
-parse_options(int argc, char *argv[], struct place *p)
+parse_options(int argc, char *argv[], struct pserver *p)
 {
 	int c;
 
@@ -143,7 +143,7 @@ parse_options(int argc, char *argv[], struct place *p)
  * scheduler.
  */
 static void
-learn_place(struct place *p, const uint8_t *key)
+learn_place(struct pserver *p, const uint8_t *key)
 {
 	int e = rendezvous_env(&p->env);
 
@@ -166,7 +166,7 @@ learn_place(struct place *p, const uint8_t *key)
 }
 
 static int
-run_scheduler(struct place *p)
+run_scheduler(struct pserver *p)
 {
 	struct rendezvous_opt o = { .env = &p->env, .key = p->serve.key, .stop_fd = front_stop_fd(),
 	    .say = print_log_line };
@@ -182,8 +182,8 @@ run_scheduler(struct place *p)
 int
 main(int argc, char *argv[])
 {
-	struct place p = { .ready = -1, .serve = { .nservers = 1, .listening = report_listening, .say = print_log_line,
-	    .moved = report_traffic, .arg = &p } };
+	struct pserver p = { .ready = -1, .serve = { .nservers = 1, .listening = report_listening,
+	    .say = print_log_line, .report_traffic = report_traffic, .arg = &p } };
 	struct memory memory;
 	struct serve_sums sums;
 	uint8_t key[CONN_KEY];

@@ -53,7 +53,7 @@ put_log_head(struct server_log *l, struct buf *out)
 }
 
 void
-server_log_moved(struct server_log *l, const struct serve_moved *m)
+server_log_traffic(struct server_log *l, const struct serve_traffic_report *m)
 {
 	struct tsv_row r = new_server_row(l, TSV_TRAFFIC), busy = new_server_row(l, TSV_LOAD);
 	struct buf text = { 0 };

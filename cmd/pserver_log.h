@@ -15,7 +15,7 @@ struct server_log {
 };
 
 void	server_log_begin(struct server_log *l, const struct serve_opt *o);
-void	server_log_moved(struct server_log *l, const struct serve_moved *m);
+void	server_log_traffic(struct server_log *l, const struct serve_traffic_report *m);
 /* Writes the last row, unless the log is empty. */
 void	server_log_end(struct server_log *l, const struct serve_sums *sums);
 

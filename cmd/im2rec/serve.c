@@ -11,7 +11,7 @@
 #include <signal.h>
 #include <string.h>
 
-struct place {
+struct record_service {
 	struct dataset_server_opt serve;
 	const struct im2rec *o;
 };
@@ -19,7 +19,7 @@ struct place {
 static void
 report_listening(void *arg, const char *where)
 {
-	const struct place *p = arg;
+	const struct record_service *p = arg;
 
 	front_say("%s: %" PRIu64 " records at %s", p->serve.recs->path, p->serve.recs->count, where);
 	front_ready(p->o->ready, where);
@@ -35,7 +35,7 @@ report_line(void *arg, const char *line)
 int
 im2rec_serve(const struct im2rec *o)
 {
-	struct place p = { .o = o, .serve = { .listen = o->listen != NULL ? o->listen : "0.0.0.0:0",
+	struct record_service p = { .o = o, .serve = { .listen = o->listen != NULL ? o->listen : "0.0.0.0:0",
 	    .listening = report_listening, .say = o->quiet ? NULL : report_line, .arg = &p } };
 	struct dataset_server_sums sums;
 	double began = clk_s();

@@ -78,7 +78,7 @@ show_list(char *const *path, uint32_t n)
 			put_name(x->name);
 			printf("\t%s\t%s\t%" PRIu64 "\t%.9g\t%.9g\t%.9g\t%.9g\t%" PRIu64 "\n",
 			    tensors_type_name(x->type), tensors_shape(x, shape), x->count, m.min, m.max, m.mean, m.rms,
-			    m.odd);
+			    m.nonfinite);
 		}
 		tensors_close(&t);
 	}
@@ -100,9 +100,9 @@ show_faults(char *const *path, uint32_t n)
 			struct measure m;
 
 			measure_or_die(path[i], &t, &t.t[k], &m);
-			if (m.odd > 0) {
+			if (m.nonfinite > 0) {
 				err_note(0, "tensor '%.200s': %" PRIu64 " of its %" PRIu64 " numbers are not finite",
-				    t.t[k].name, m.odd, t.t[k].count);
+				    t.t[k].name, m.nonfinite, t.t[k].count);
 				front_warn(path[i], ERR_FORMAT);
 			}
 		}

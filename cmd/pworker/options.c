@@ -231,7 +231,7 @@ apply_option(struct pworker *p, const struct pworker_option *o, char *text)
 
 /* Whether the word is a shortened form of the option's name: the net may have an option of that name. */
 static bool
-is_short(const char *name, char *argv[])
+is_abbreviation(const char *name, char *argv[])
 {
 	bool apart = optarg != NULL && optarg == argv[optind - 1];
 	const char *word = argv[optind - (apart ? 2 : 1)] + 2;
@@ -345,7 +345,7 @@ pworker_options(struct pworker *p, int argc, char *argv[])
 			front_wrong("%s: needs a value", argv[optind - 1]);
 		else if (c == '?' && optopt != 0 && optopt < FIRST)	/* a letter; else 0, or a row */
 			front_wrong("-%c: not an option of pworker", optopt);
-		else if (o == NULL || is_short(o->name, argv))
+		else if (o == NULL || is_abbreviation(o->name, argv))
 			pworker_net_option(p, argc, argv);
 		else if (optarg != NULL && *optarg == 0)
 			front_wrong("--%s: the value is empty", o->name);

@@ -17,7 +17,7 @@ struct outputs {
 	uint32_t	 n;		/* outputs of a sample */
 	const struct names *names;	/* of the outputs, or as many as there are */
 	struct buf	 pairs;		/* [samples, n] probability and target of each, for labels */
-	uint64_t	 samples, right;	/* right: samples all of whose known labels are */
+	uint64_t	 samples, right;	/* right: samples whose known labels are all predicted right */
 	uint64_t	 known;		/* targets of all samples that are not NaN */
 	double		 sum, squares, distances;	/* of the samples' losses and of the errors of values */
 };

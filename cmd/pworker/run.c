@@ -251,7 +251,7 @@ pworker_run(struct pworker *p, double began_s)
 	open_records(p, key);
 	pworker_choose_sample(p, &look);
 	t->ps.graph = g = pworker_net(p);
-	if (keeps && (e = kept_open(&kept, &memory, hash_run(t), worker_left_size(t->ps.mults, g->P))) < 0)
+	if (keeps && (e = kept_open(&kept, &memory, hash_run(t), worker_residuals_size(t->ps.mults, g->P))) < 0)
 		front_die(p->state, e);
 	t->kept = keeps ? &kept : NULL;
 	pworker_find_last(p);

@@ -68,7 +68,7 @@ read_ahead(struct batch_reader *r)
 
 		p->step = r->step;
 		p->fail_at = BATCH_NONE;
-		p->came = 0;
+		p->received = 0;
 		forget_why(r, p);
 		plan_micro(r, p);
 		threads_submit(r->pool, (p->n + r->part - 1) / r->part);
@@ -169,10 +169,10 @@ batch_peek(struct batch_reader *r, const struct batch **b)
 	uint32_t slot;
 	struct batch_micro *p = !r->over && threads_peek(r->pool, &slot) ? &r->ring[slot] : NULL;
 
-	if (p == NULL || p->fail_at != BATCH_NONE || (r->stream != NULL && p->came == 0))
+	if (p == NULL || p->fail_at != BATCH_NONE || (r->stream != NULL && p->received == 0))
 		return 0;
 	if (!r->peeked && r->stream != NULL)
-		p->n = p->came;
+		p->n = p->received;
 	if (!r->peeked)
 		r->next = batch_of(r, p);
 	r->peeked = true;
@@ -192,7 +192,7 @@ batch_next(struct batch_reader *r, const struct batch **b)
 	p = &r->ring[slot];
 	if (p->fail_at != BATCH_NONE)
 		return err_fail(p->fail, "%s", p->line);
-	if (r->stream != NULL && (p->n = p->came) == 0 && begins_step(r, p)) {
+	if (r->stream != NULL && (p->n = p->received) == 0 && begins_step(r, p)) {
 		r->over = true;
 		return 0;
 	}
@@ -375,7 +375,7 @@ batch_open(const struct batch_opt *opt, struct batch_reader **out)
 	r->pixels = aug_plain_norm(&o->aug, &r->norm);
 	r->sample = (size_t)o->aug.c * o->aug.h * o->aug.w * (r->pixels ? 1 : sizeof(float));
 	pthread_mutex_init(&r->turn_lock, NULL);
-	pthread_cond_init(&r->turn_came, NULL);
+	pthread_cond_init(&r->turn_changed, NULL);
 	for (uint32_t i = 0; i < BATCH_AHEAD; i++)
 		pthread_mutex_init(&r->ring[i].lock, NULL);
 	if ((e = open_reader(r)) < 0) {
@@ -436,7 +436,7 @@ batch_close(struct batch_reader *r)
 	recs_stream_close(r->own_stream);
 	recs_close(r->own);
 	pthread_mutex_destroy(&r->turn_lock);
-	pthread_cond_destroy(&r->turn_came);
+	pthread_cond_destroy(&r->turn_changed);
 	free(r);
 }
 

@@ -34,7 +34,7 @@ struct batch_micro {
 	uint8_t		*good;		/* [n] whether the sample could be made */
 	char		**why;		/* [n] the message for a bad record, or NULL */
 	pthread_mutex_t	 lock;		/* protects the following members */
-	uint32_t	 came;		/* of a stream: records received */
+	uint32_t	 received;		/* of a stream: records received */
 	uint32_t	 fail_at;	/* the first record that cannot be read, or BATCH_NONE */
 	int		 fail;		/* the error of that record */
 	char		 line[512];	/* its message */
@@ -68,7 +68,7 @@ struct batch_reader {
 	float		*cached_label;	/* [records,labels] of these */
 	struct recs_stream *stream, *own_stream;	/* or NULL */
 	pthread_mutex_t	 turn_lock;	/* protects the stream and turn */
-	pthread_cond_t	 turn_came;
+	pthread_cond_t	 turn_changed;
 	uint64_t	 turn;		/* number of the stream's next record */
 	bool		 over;		/* the stream has ended */
 	struct threads	*pool;

@@ -251,14 +251,14 @@ take_turn(struct batch_reader *r, struct batch_lane *l, struct batch_micro *p, u
 
 	pthread_mutex_lock(&r->turn_lock);
 	while (r->turn != p->first + i)
-		pthread_cond_wait(&r->turn_came, &r->turn_lock);
+		pthread_cond_wait(&r->turn_changed, &r->turn_lock);
 	while (i + n < end && (e = recs_stream_take(r->stream, &l->taken[(i + n) % BATCH_PART])) > 0)
 		n++;
 	if (e < 0)
 		note_sample_error(p, i + n, e);
-	p->came += n;
+	p->received += n;
 	r->turn = p->first + end;
-	pthread_cond_broadcast(&r->turn_came);
+	pthread_cond_broadcast(&r->turn_changed);
 	pthread_mutex_unlock(&r->turn_lock);
 	return n;
 }
@@ -295,11 +295,12 @@ make_other(struct batch_reader *r, struct batch_lane *l, const struct batch_micr
 }
 
 /*
- * Makes samples i to end from the records before `came`.  Each is mixed once the next sample
+ * Makes samples i to end from the records before `received`.  Each is mixed once the next sample
  * exists, which is unmixed yet.
  */
 static void
-make_part(struct batch_reader *r, struct batch_lane *l, struct batch_micro *p, uint32_t i, uint32_t came, uint32_t end)
+make_part(struct batch_reader *r, struct batch_lane *l, struct batch_micro *p, uint32_t i, uint32_t received,
+    uint32_t end)
 {
 	bool mixes = aug_mixes(&r->opt.aug), before = false;
 	struct made last, m;
@@ -308,8 +309,8 @@ make_part(struct batch_reader *r, struct batch_lane *l, struct batch_micro *p, u
 	for (; i < end; i++) {
 		m.to = (uint8_t *)p->sample + i * r->sample;
 		m.cached = &p->cached[i];
-		e = i < came ? make_sample(r, l, p, i, &m) : 0;
-		if ((p->good[i] = i < came && e == 0)) {
+		e = i < received ? make_sample(r, l, p, i, &m) : 0;
+		if ((p->good[i] = i < received && e == 0)) {
 			p->id[i] = m.id;
 			p->y[i] = m.y;
 			p->mirror[i] = m.plan.mirror;

@@ -72,7 +72,7 @@ wake_client_thread(struct dataset_client *c)
 }
 
 static void
-report_holder_wait(struct dataset_client *c)
+report_server_wait(struct dataset_client *c)
 {
 	double now = clk_s();
 	char whom[ADDR_TEXT + 32];
@@ -87,7 +87,7 @@ report_holder_wait(struct dataset_client *c)
 
 /* Waits until the connection is ready, another thread wakes this one, or the time is over. */
 static void
-wait_for_holder(struct dataset_client *c, int timeout_ms)
+wait_for_server(struct dataset_client *c, int timeout_ms)
 {
 	struct pollfd f[2] = { { .fd = c->wake, .events = POLLIN }, { .fd = -1 } };
 	uint64_t count;
@@ -117,7 +117,7 @@ handle_holds(struct dataset_client *c, const struct msg *m)
 }
 
 static int
-handle_holder_msg(struct dataset_client *c, const struct msg *m)
+handle_server_msg(struct dataset_client *c, const struct msg *m)
 {
 	char why[ERR_LINE];
 	bool claimed = false;
@@ -161,7 +161,7 @@ receive_records(struct dataset_client *c, unsigned *n)
 
 	pthread_mutex_lock(&c->lock);
 	for (*n = 0; e == 0 && conn_next(c->conn, &m); ++*n)
-		e = handle_holder_msg(c, &m);
+		e = handle_server_msg(c, &m);
 	if (*n > 0 || (c->described && !dataset_reader_waits(c->reader)))
 		c->heard = clk_s();
 	pthread_mutex_unlock(&c->lock);
@@ -171,7 +171,7 @@ receive_records(struct dataset_client *c, unsigned *n)
 }
 
 static int
-dial_holder(struct dataset_client *c)
+dial_server(struct dataset_client *c)
 {
 	int e = conn_dial(c->addr, c->key, &c->conn);
 
@@ -184,13 +184,13 @@ dial_holder(struct dataset_client *c)
 
 /* Runs the connection once and waits for more.  Returns 0 or the error that ended it. */
 static int
-run_holder_conn(struct dataset_client *c)
+run_server_conn(struct dataset_client *c)
 {
 	double silent, most = c->o.timeout_s / SILENT;
 	unsigned n;
 	int e;
 
-	if (c->conn == NULL && (e = dial_holder(c)) < 0)
+	if (c->conn == NULL && (e = dial_server(c)) < 0)
 		return e;
 	if ((e = send_requests(c)) < 0 || (e = conn_run(c->conn)) < 0 || (e = receive_records(c, &n)) < 0)
 		return e;
@@ -201,14 +201,14 @@ run_holder_conn(struct dataset_client *c)
 	silent = clk_s() - fmax(c->heard, c->dialled);
 	if (silent >= most)
 		return err_fail(ERR_PEER, "%s: no answer", c->addr);
-	report_holder_wait(c);
-	wait_for_holder(c, (int)ceil(fmin(most - silent, c->o.timeout_s / REPORT_FIRST) * 1e3));
+	report_server_wait(c);
+	wait_for_server(c, (int)ceil(fmin(most - silent, c->o.timeout_s / REPORT_FIRST) * 1e3));
 	return 0;
 }
 
 /* Closes a connection that ended with e, and pauses.  Returns 0 if the client may connect again. */
 static int
-end_holder_conn(struct dataset_client *c, int e)
+end_server_conn(struct dataset_client *c, int e)
 {
 	char why[ERR_LINE];
 
@@ -225,8 +225,8 @@ end_holder_conn(struct dataset_client *c, int e)
 		return err_fail(e, "%s", why);
 	if (clk_s() - c->heard >= c->o.timeout_s)
 		return err_fail(ERR_PEER, "%s; nothing received for %g s", why, c->o.timeout_s);
-	report_holder_wait(c);
-	wait_for_holder(c, c->retry_ms);
+	report_server_wait(c);
+	wait_for_server(c, c->retry_ms);
 	c->retry_ms = (int)fmin(c->retry_ms * 2, c->o.timeout_s * 1e3 / RETRY_MOST);
 	return 0;
 }
@@ -240,8 +240,8 @@ run_client_thread(void *arg)
 
 	c->heard = clk_s();
 	while (e == 0 && !end) {
-		if ((e = run_holder_conn(c)) < 0)
-			e = end_holder_conn(c, e);
+		if ((e = run_server_conn(c)) < 0)
+			e = end_server_conn(c, e);
 		pthread_mutex_lock(&c->lock);
 		end = c->end;
 		pthread_mutex_unlock(&c->lock);

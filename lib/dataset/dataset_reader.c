@@ -25,7 +25,7 @@ struct dataset_reader {
 	size_t		 memory, held;	/* most bytes of complete records, and those there are */
 	struct list	 wanted, asked, here;	/* each in the order of reading */
 	uint32_t	 nasked;
-	uint64_t	 came, total;	/* records received so far, and their bytes */
+	uint64_t	 received, total;	/* records received so far, and their bytes */
 	uint8_t		 numbers[8 * DATASET_MSG_ASKED];
 };
 
@@ -207,7 +207,7 @@ dataset_reader_take(struct dataset_reader *a, struct dataset_reader_item *it, st
 static bool
 has_room_for_next(const struct dataset_reader *a)
 {
-	uint64_t each = a->came > 0 ? a->total / a->came + 1 : GUESS;
+	uint64_t each = a->received > 0 ? a->total / a->received + 1 : GUESS;
 
 	return a->held + (a->nasked + 1) * each <= a->memory;
 }
@@ -291,7 +291,7 @@ dataset_reader_receive(struct dataset_reader *a, const struct msg *m, bool *clai
 		*claimed = false;
 		return 0;
 	}
-	a->came++;
+	a->received++;
 	a->total += it->got;
 	complete_item(a, it);
 	return 0;

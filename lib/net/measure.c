@@ -46,7 +46,7 @@ measure_tensor(const struct tensors *t, const struct tensor *x, struct measure *
 			double v = r->f[i];
 
 			if (!isfinite(v)) {
-				m->odd++;
+				m->nonfinite++;
 				continue;
 			}
 			m->min = v < m->min ? v : m->min;
@@ -56,7 +56,7 @@ measure_tensor(const struct tensors *t, const struct tensor *x, struct measure *
 		}
 	}
 	free(r);
-	count = (double)(x->count - m->odd);
+	count = (double)(x->count - m->nonfinite);
 	if (count > 0) {
 		m->mean = sum / count;
 		m->rms = sqrt(squares / count);

@@ -11,7 +11,7 @@
 
 struct measure {
 	double	 min, max, mean, rms;	/* of the finite elements; 0 if there are none */
-	uint64_t odd;			/* elements that are NaN or infinite */
+	uint64_t nonfinite;		/* elements that are NaN or infinite */
 };
 
 struct measure_diff {

@@ -69,7 +69,7 @@ compute_mean_norm(const struct norms *s, const struct norm *sums, double n)
 	struct norm all = { { 0 } };
 
 	for (uint32_t i = 0; i < s->n; i += s->each ? 2 : 1)
-		norm_join(&all, &sums[i]);
+		norm_add_sum(&all, &sums[i]);
 	return norm_root(&all) / n;
 }
 

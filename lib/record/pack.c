@@ -22,7 +22,7 @@ struct item {
 	size_t		 head;		/* offset of the image: encoded, or pixels [h,w,c] if c > 0 */
 	uint32_t	 c, h, w;
 	bool		 later;		/* a thread reads the image */
-	size_t		 came;		/* bytes of the source's image */
+	size_t		 source_bytes;		/* bytes of the source's image */
 	struct buf	 framed;
 	int		 e;
 	char		 line[512];
@@ -57,8 +57,9 @@ convert_item(struct transcode *conv, struct item *it)
 	size_t n;
 	int e;
 
-	it->came = it->rec.n - it->head;
-	e = it->c > 0 ? transcode_raw(conv, &raw, &out, &n) : transcode_encoded(conv, image, it->came, &out, &n);
+	it->source_bytes = it->rec.n - it->head;
+	e = it->c > 0 ? transcode_raw(conv, &raw, &out, &n) :
+	    transcode_encoded(conv, image, it->source_bytes, &out, &n);
 	if (e < 0 || out == image)
 		return e;
 	it->rec.n = it->head;
@@ -108,7 +109,7 @@ copy_item(struct item *it, const struct source_item *from, int e)
 	it->h = from->h;
 	it->w = from->w;
 	it->later = from->later;
-	it->name.n = it->rec.n = it->framed.n = it->came = 0;
+	it->name.n = it->rec.n = it->framed.n = it->source_bytes = 0;
 	if (e < 0)
 		snprintf(it->line, sizeof(it->line), "%s", err_line());
 	if (buf_put(&it->name, from->name, strlen(from->name)) < 0 || buf_terminate(&it->name) < 0)
@@ -183,7 +184,7 @@ write_pack_group(void *ctx, uint32_t slot)
 	int e = 0;
 
 	for (uint32_t i = 0; i < g->n && e == 0; i++) {
-		bytes += g->item[i].came;
+		bytes += g->item[i].source_bytes;
 		e = hand_to_sink(p->sink, &g->item[i]);
 	}
 	if (g->n > 0)

@@ -222,21 +222,6 @@ remove_old(const char *rec)
 	return e;
 }
 
-/* Syncs the folder, so that the names survive a power failure; not all file systems can. */
-static void
-sync_directory(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	char *name = slash != NULL ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-	int fd = name != NULL ? open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-
-	if (fd >= 0) {
-		fsync(fd);
-		close(fd);
-	}
-	free(name);
-}
-
 int
 recset_commit(struct recset *s, const struct names *classes)
 {
@@ -250,7 +235,7 @@ recset_commit(struct recset *s, const struct names *classes)
 	for (int i = 0; e == 0 && i < TEXTS; i++)
 		e = newtext_commit(&t[i]);
 	if (e == 0 && s->partial != NULL)
-		sync_directory(s->path);
+		io_flush_name(s->path);
 	for (int i = 0; i < TEXTS; i++)
 		newtext_free(&t[i]);
 	recset_abandon(s);

@@ -9,7 +9,7 @@
  *	kept_put(k, s + 1, ...)	before the first gradient of step s is sent, after all servers closed step s - 1
  *	kept_find(k, from, ...)	in the successor
  *
- * The worker's state machine keeps the residuals of codecs beside them (struct worker_left in ps/worker/worker.h).
+ * The worker's state machine keeps the residuals of codecs beside them (struct worker_residuals in ps/worker/worker.h).
  *
  * At the end of an epoch the successor does again what its predecessor had not completed, in the same order.  Sums
  * whose answers are here are not requested again.

@@ -122,7 +122,7 @@ evaluate_batch(struct train *t, uint64_t epoch, const struct samples *s, struct 
 {
 	if (t->o->final_views && epoch + 1 < t->o->epochs)
 		return t->engine->evaluate(t->plan, s, r, NULL);
-	return tta_evaluate(t->views, s, r, NULL);
+	return tta_evaluate(t->tta, s, r, NULL);
 }
 
 /* Evaluates this worker's part of the records to validate on. */
@@ -216,7 +216,7 @@ save_stopped_run(struct train *t)
 {
 	int e = sum_over_workers(t, TRAIN_STOPS, &t->epoch);
 
-	if (e == 0 && t->keep != NULL)
+	if (e == 0 && t->writer != NULL)
 		e = train_save(t, CHECKPOINT_PLAIN, &t->epoch);
 	return e < 0 ? e : ERR_STOP;
 }
@@ -225,7 +225,7 @@ save_stopped_run(struct train *t)
 static int
 save_epoch(struct train *t)
 {
-	int e = t->keep == NULL ? 0 :
+	int e = t->writer == NULL ? 0 :
 	    train_save(t, t->is_best && t->o->best ? CHECKPOINT_BEST : CHECKPOINT_PLAIN, &t->epoch);
 
 	t->is_best = false;

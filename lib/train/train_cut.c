@@ -29,7 +29,7 @@ train_run_id(const struct train_opt *o)
 uint64_t
 train_first_cut(const struct train *t)
 {
-	if (t->keep == NULL || t->o->cuts == NULL || t->o->no_cuts || !t->sync || t->stream)
+	if (t->writer == NULL || t->o->cuts == NULL || t->o->no_cuts || !t->sync || t->stream)
 		return 0;
 	return t->o->cut > 0 ? t->o->cut - t->step % t->o->cut : LOOK;
 }
@@ -40,7 +40,7 @@ train_drop_cuts(struct train *t)
 	const char *cuts = t->o->cuts, *base = cuts != NULL ? strrchr(cuts, '/') : NULL;
 	bool from_cut;
 
-	if (t->keep == NULL || cuts == NULL)
+	if (t->writer == NULL || cuts == NULL)
 		return 0;
 	from_cut = t->o->resume != NULL && strstr(t->o->resume, base != NULL ? base + 1 : cuts) != NULL;
 	return cut_prune(cuts, train_run_id(t->o), t->step / t->steps, t->step % t->steps, from_cut ? CUT_KEPT : 0);
@@ -49,7 +49,7 @@ train_drop_cuts(struct train *t)
 void
 train_end_cuts(struct train *t)
 {
-	if (t->keep != NULL && t->o->cuts != NULL && t->saved)
+	if (t->writer != NULL && t->o->cuts != NULL && t->saved)
 		cut_prune(t->o->cuts, train_run_id(t->o), 0, 0, 0);	/* what stays is older than the checkpoint */
 }
 
@@ -69,7 +69,7 @@ plan_next_cut(const struct train *t)
 	if (n == 0)
 		return LOOK;
 	step_s = (clk_s() - c->from_s) / (double)n;
-	interval_s = SHARE * (c->collect_s > 0 ? c->collect_s + checkpoint_seconds(t->keep) :
+	interval_s = SHARE * (c->collect_s > 0 ? c->collect_s + checkpoint_seconds(t->writer) :
 	    (opt_states(t->o->ps.hyper.rule) + 1 + (t->average != NULL)) * step_s);
 	return 1 + (uint64_t)(fmax(interval_s, LEAST_S) / fmax(step_s, 1e-6));
 }

@@ -30,8 +30,8 @@ struct train {
 	struct engine_plan *plan;
 	struct worker	*wk;
 	struct batch_reader *in, *val;
-	struct tta	*views;		/* of validation, or NULL */
-	uint8_t		*pictures;	/* images for the device, until the first weights arrive; or NULL */
+	struct tta	*tta;		/* of validation, or NULL */
+	uint8_t		*images;	/* for the device, until the first weights arrive; or NULL */
 	uint32_t	*sizes;		/* [micro-batches of a step] for the readers, if batches differ; else NULL */
 	float		*w, *aux;	/* [P], [A] weights and statistics of the job, filled by wk */
 	float		*g, *sum;	/* [P] gradient of a micro-batch; sum over micro-batches, or NULL */
@@ -49,7 +49,7 @@ struct train {
 	float		*average;	/* [P + A], or NULL */
 	uint32_t	 averaged;	/* number of weights in average */
 	struct peer_traffic	*traffic;	/* [nservers], NULL without servers */
-	struct checkpoint	*keep;		/* the checkpoint writer, or NULL */
+	struct checkpoint	*writer;	/* of checkpoints, or NULL */
 	struct trace	*trace;		/* NULL: none */
 	bool		 watched;	/* the device reports to the trace */
 	bool		 kernels_told;	/* TRAIN_KERNELS was reported, with this many refused graphs */

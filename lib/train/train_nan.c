@@ -157,6 +157,7 @@ train_bad_gradient(struct train *t, const struct batch *b, const struct engine_d
 	snprintf(text, sizeof(text), "the gradient of %.80s is NaN or infinite; %s",
 	    t->graph->w[t->bad_array].name, *first != 0 ? first :
 	    "the outputs of all layers and the gradients of those after it are finite");
+	/* Removes the last "; " of `first`. */
 	text[strlen(text) - (*first != 0 ? 2 : 0)] = 0;
 	return skip_or_fail(t, b, text);
 }

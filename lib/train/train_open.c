@@ -104,11 +104,11 @@ fill_device_cache(struct train *t)
 	size_t bytes;
 	int e;
 
-	if ((e = batch_device_cache(t->in, &t->pictures, &bytes)) < 0)
+	if ((e = batch_device_cache(t->in, &t->images, &bytes)) < 0)
 		return e;
 	if (t->engine->accel == NULL)
 		return err_fail(ERR_ARG, "%s: has no memory of its own for images", t->engine->name);
-	return t->engine->accel->cache_images(t->dev, t->pictures, bytes);
+	return t->engine->accel->cache_images(t->dev, t->images, bytes);
 }
 
 static void
@@ -132,7 +132,7 @@ join_job(struct train *t)
 	ps.accumulate = t->o->accumulate > 1;
 	ps.kept = t->kept != NULL;
 	if (t->kept != NULL) {
-		ps.left = t->kept->rest;
+		ps.residuals = t->kept->rest;
 		ps.memory = t->kept->memory;
 	}
 	ps.returns = t->returned = kept_began(t->kept, &t->first);
@@ -184,7 +184,7 @@ open_checkpoints(struct train *t)
 		return e;
 	return checkpoint_open(&(struct checkpoint_opt){ .prefix = t->o->save, .graph = t->graph,
 	    .rule = t->o->ps.hyper.rule, .average = t->average != NULL, .mean_image = t->o->data.aug.mean,
-	    .trace = t->trace, .most = t->o->keep, .cuts = t->o->cuts, .run = train_run_id(t->o) }, &t->keep);
+	    .trace = t->trace, .most = t->o->keep, .cuts = t->o->cuts, .run = train_run_id(t->o) }, &t->writer);
 }
 
 /* Opens the device and the plan before anything else allocates, so that a plan that does not fit fails at once. */
@@ -240,14 +240,14 @@ train_open(struct train *t)
 		    t->o->data.path);
 	en = t->engine;
 	if ((t->o->device_cache && (e = fill_device_cache(t)) < 0) || (t->val != NULL &&
-	    (e = tta_open(&t->views, &t->o->views, en, t->plan, t->graph, t->o->data.batch)) < 0))
+	    (e = tta_open(&t->tta, &t->o->views, en, t->plan, t->graph, t->o->data.batch)) < 0))
 		return e;
 	if (t->o->ps.nservers > 0 && (t->traffic = calloc(t->o->ps.nservers, sizeof(*t->traffic))) == NULL)
 		return err_nomem();
 	if ((e = join_job(t)) < 0 || (e = en->load_aux(t->plan, t->aux)) < 0)
 		return e;
-	free(t->pictures);
-	t->pictures = NULL;
+	free(t->images);
+	t->images = NULL;
 	if ((e = en->describe(t->dev, &text)) == 0 &&
 	    (e = buf_put_fmt(&text, ", %s%s%s%s", engine_precision_name(t->o->precision),
 	    t->o->tune.deterministic ? ", deterministic" : "", t->o->tune.measure ? ", autotune" : "",
@@ -265,11 +265,11 @@ train_open(struct train *t)
 void
 train_close(struct train *t)
 {
-	checkpoint_close(t->keep);
+	checkpoint_close(t->writer);
 	if (t->o->connected != NULL)
 		t->o->connected(NULL);
 	worker_close(t->wk);
-	tta_close(t->views);
+	tta_close(t->tta);
 	t->engine->plan_free(t->plan);
 	t->engine->close(t->dev);
 	batch_close(t->in);
@@ -283,6 +283,6 @@ train_close(struct train *t)
 	free(t->stats_sum);
 	free(t->loaded);
 	free(t->sizes);
-	free(t->pictures);
+	free(t->images);
 	free(t->traffic);
 }

@@ -63,7 +63,7 @@ train_saved(struct train *t, bool wait)
 {
 	struct train_event ev = { .kind = TRAIN_SAVE };
 	char path[CHECKPOINT_PATH];
-	int e = t->keep != NULL ? checkpoint_done(t->keep, wait, &ev.epoch, &ev.batch, path) : 0;
+	int e = t->writer != NULL ? checkpoint_done(t->writer, wait, &ev.epoch, &ev.batch, path) : 0;
 
 	ev.text = path;
 	if (e > 0) {
@@ -94,7 +94,7 @@ train_save(struct train *t, enum checkpoint_kind kind, const struct train_sums *
 	t->writes_cut = kind == CHECKPOINT_CUT;
 	updates = t->sync ? 0 : worker_updates(t->wk);
 	preprocess_from_aug(&t->o->data.aug, &images);
-	checkpoint_room(t->keep, &w, &aux, &state, &average);
+	checkpoint_room(t->writer, &w, &aux, &state, &average);
 	memcpy(aux, t->aux, t->graph->A * sizeof(*aux));
 	if ((e = worker_exact(t->wk, w)) < 0 || (e = worker_pull_state(t->wk, state)) < 0 ||
 	    (average != NULL && (e = worker_average(t->wk, average, &t->averaged)) < 0) ||
@@ -126,7 +126,7 @@ train_save(struct train *t, enum checkpoint_kind kind, const struct train_sums *
 	if (t->o->class_names != NULL)
 		meta[n++] = (struct tensors_meta){ (char *)(uintptr_t)WEIGHTS_CLASS_NAMES,
 		    (char *)(uintptr_t)t->o->class_names };
-	if (checkpoint_put(t->keep, kind, epoch, at, t->averaged > 0, meta, n) < 0)
+	if (checkpoint_put(t->writer, kind, epoch, at, t->averaged > 0, meta, n) < 0)
 		tell_unsaved(t);
 	buf_free(&batch);
 	buf_free(&text);
@@ -220,7 +220,7 @@ whiten_first_layer(struct train *t)
 	pixel = calloc(numbers, 1);
 	e = x == NULL || pixel == NULL ? err_nomem() : 0;
 	if (e == 0 && s.cached != NULL) {
-		samples_cut(&s, t->pictures, pixel);
+		samples_cut(&s, t->images, pixel);
 		s.cached = NULL;
 		s.pixel = pixel;
 	}

@@ -56,7 +56,7 @@ load_needed_array(void *arg, uint32_t a)
 
 /* The same callback in forward(), where it also traces which layer runs. */
 static int
-reach_array(void *arg, uint32_t a)
+trace_and_load_array(void *arg, uint32_t a)
 {
 	struct train *t = arg;
 	int e;
@@ -233,7 +233,7 @@ run_backward(struct train *t, const struct batch *b, const struct engine_draw *d
 static int
 run_micro_batch(struct train *t, const struct batch *b, uint32_t k, bool first, bool last, struct train_sums *seen)
 {
-	const struct engine_hook hook = { .arg = t, .param_needed = reach_array, .grad_ready = handle_gradient };
+	const struct engine_hook hook = { .arg = t, .param_needed = trace_and_load_array };
 	const struct engine_draw draw = { t->o->seed, t->step, first_sample(t, k) };
 	uint64_t from = trace_now(t->trace);
 	struct engine_result r;

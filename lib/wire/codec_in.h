@@ -24,7 +24,7 @@ extern const struct codec_row codec_2bit, codec_topk, codec_powersgd;
 /* The bits of a float without its sign, and those of infinity; those of NaN are above. */
 #define CODEC_INF	0x7f800000u
 static inline unsigned
-codec_size(float x)
+codec_magnitude(float x)
 {
 	union { float f; unsigned u; } v = { x };
 

@@ -41,7 +41,7 @@ find_least(const float *v, const float *before, size_t n, size_t k, size_t *ties
 		uint32_t digit = DIGITS - 1;
 
 		for (size_t i = 0; i < n; i++) {
-			uint32_t size = codec_size(add_residual(v, before, i));
+			uint32_t size = codec_magnitude(add_residual(v, before, i));
 
 			if ((size & known) == least)
 				count[size >> shift & (DIGITS - 1)]++;
@@ -64,7 +64,7 @@ encode_topk(struct codec c, const float *v, const float *before, float *after, s
 
 	for (size_t i = 0; i < n; i++) {
 		float value = add_residual(v, before, i);
-		uint32_t size = codec_size(value), at = (uint32_t)i;
+		uint32_t size = codec_magnitude(value), at = (uint32_t)i;
 		bool is_sent = size > least || (size == least && ties > 0);
 
 		ties -= is_sent && size == least;

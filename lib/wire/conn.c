@@ -103,13 +103,13 @@ conn_age_s(const struct conn *c)
 }
 
 void
-conn_moved(const struct conn *c, uint64_t *received, uint64_t *sent)
+conn_byte_counts(const struct conn *c, uint64_t *received, uint64_t *sent)
 {
 	uint64_t in = 0, out = 0;
 
-	conn_socket_moved(c, received, sent);
+	conn_socket_byte_counts(c, received, sent);
 	if (c->shm != NULL)
-		shm_moved(c->shm, &in, &out);
+		shm_byte_counts(c->shm, &in, &out);
 	*received += in;
 	*sent += out;
 }

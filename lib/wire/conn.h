@@ -75,7 +75,7 @@ int	 conn_send(struct conn *c, const struct msg *m);
 bool	 conn_room(const struct conn *c);
 size_t	 conn_queued(const struct conn *c);	/* bytes that wait to be sent */
 /* bytes on the socket, with those of TLS, and in shared memory */
-void	 conn_moved(const struct conn *c, uint64_t *received, uint64_t *sent);
+void	 conn_byte_counts(const struct conn *c, uint64_t *received, uint64_t *sent);
 /*
  * Returns 1 and the next complete message, its payload aligned to 8 bytes, or 0 if there is none.  It reads on when all
  * that was received is taken, so that the memory of a message is reused while it is in the cache.

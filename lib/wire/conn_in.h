@@ -57,7 +57,7 @@ void	 conn_socket_allow(struct conn *c, size_t bytes);
 int	 conn_socket_read(struct conn *c, void *p, size_t n, size_t *got);
 /* Writes and drops the first bytes of q, at most CONN_BURST, or all if the peer has gone. */
 int	 conn_socket_write(struct conn *c, struct queue *q);
-void	 conn_socket_moved(const struct conn *c, uint64_t *received, uint64_t *sent);
+void	 conn_socket_byte_counts(const struct conn *c, uint64_t *received, uint64_t *sent);
 size_t	 conn_socket_held(const struct conn *c);
 bool	 conn_socket_wants_out(const struct conn *c);
 

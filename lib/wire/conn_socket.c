@@ -69,12 +69,12 @@ conn_socket_write(struct conn *c, struct queue *q)
 }
 
 void
-conn_socket_moved(const struct conn *c, uint64_t *received, uint64_t *sent)
+conn_socket_byte_counts(const struct conn *c, uint64_t *received, uint64_t *sent)
 {
 	if (c->tls != NULL)
-		tls_moved(c->tls, received, sent);
+		tls_byte_counts(c->tls, received, sent);
 	else
-		plain_moved(c->plain, received, sent);
+		plain_byte_counts(c->plain, received, sent);
 }
 
 size_t

@@ -138,7 +138,7 @@ plain_send(struct plain *t, struct queue *q, size_t most, size_t *put)
 }
 
 void
-plain_moved(const struct plain *t, uint64_t *received, uint64_t *sent)
+plain_byte_counts(const struct plain *t, uint64_t *received, uint64_t *sent)
 {
 	*received = t->received;
 	*sent = t->sent;

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define PART	(64u << 10)	/* bytes after which the other side is told, so that both copy at the same time */
+#define PART	(64u << 10)	/* bytes after which the other side is signalled, so that both copy at the same time */
 #define LEAST	(4 * PART)	/* most bytes that a reader waits for at once */
 
 enum { OF_CALLER, OF_PEER };	/* what epoll reports */
@@ -221,7 +221,7 @@ shm_send(struct shm *s, struct queue *q)
 }
 
 void
-shm_moved(const struct shm *s, uint64_t *received, uint64_t *sent)
+shm_byte_counts(const struct shm *s, uint64_t *received, uint64_t *sent)
 {
 	*received = s->read;
 	*sent = s->written;

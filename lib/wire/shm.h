@@ -72,6 +72,6 @@ int	 shm_read(struct shm *s, void *p, size_t n, size_t least, size_t *got);
 bool	 shm_empty(const struct shm *s);	/* the last shm_read() found nothing more */
 /* Writes and drops the first bytes of q while there is room; else the peer signals when there is.  As shm_read(). */
 int	 shm_send(struct shm *s, struct queue *q);
-void	 shm_moved(const struct shm *s, uint64_t *received, uint64_t *sent);
+void	 shm_byte_counts(const struct shm *s, uint64_t *received, uint64_t *sent);
 
 #endif

@@ -62,7 +62,7 @@ tls_flush(struct tls *t)
 }
 
 void
-tls_moved(const struct tls *t, uint64_t *received, uint64_t *sent)
+tls_byte_counts(const struct tls *t, uint64_t *received, uint64_t *sent)
 {
 	*received = t->received;
 	*sent = t->sent;

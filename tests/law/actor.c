@@ -31,9 +31,9 @@ actor_start(struct actor *a)
 	free(a->left);
 	a->left = NULL;
 	if (a->world->slack == STALE_SYNC && kept_open(&a->kept, &a->memory, 1 + a->o.rank,
-	    worker_left_size(a->o.mults, g->P)) < 0)
+	    worker_residuals_size(a->o.mults, g->P)) < 0)
 		abort();
-	a->o.left = a->kept.rest;
+	a->o.residuals = a->kept.rest;
 	a->o.memory = a->kept.memory;
 	a->o.parting = kept_parting(&a->kept);
 	worker_state_free(a->worker);

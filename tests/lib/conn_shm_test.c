@@ -78,8 +78,8 @@ test_choice(const uint8_t *k)
 		is(e.a->shm != NULL && e.b->shm != NULL, i == 3, "they use it if both would");
 		is(e.a->shm != NULL || e.b->shm != NULL, i == 3, "and only then");
 		ok(e.a->shm_next == NULL && e.b->shm_next == NULL && e.a->shm_listener < 0, "nothing else is left");
-		conn_moved(e.a, &received[0], &sent[0]);
-		conn_moved(e.b, &received[1], &sent[1]);
+		conn_byte_counts(e.a, &received[0], &sent[0]);
+		conn_byte_counts(e.b, &received[1], &sent[1]);
 		ok(received[0] == sent[1] && received[1] == sent[0] && sent[0] > 100000 && sent[0] < 102000,
 		    "both count the same bytes: %d and %d", (int)sent[0], (int)received[0]);
 		ends_close(&e);

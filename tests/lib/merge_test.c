@@ -304,7 +304,7 @@ measures(void)
 	tensors_open(&a, file[0]);
 	tensors_open(&b, file[1]);
 	is(measure_tensor(&a, &a.t[0], &m), 0, "measured");
-	ok(m.min == -4 && m.max == 3 && m.odd == 1, "range, and what is not finite");
+	ok(m.min == -4 && m.max == 3 && m.nonfinite == 1, "range, and what is not finite");
 	near(m.mean, -1.0 / 3, 1e-12, "mean");
 	near(m.rms, sqrt(25.0 / 3), 1e-12, "root of the mean square");
 	is(measure_pair(&a, &a.t[0], &b, &b.t[0], &d), 0, "compared");
@@ -329,7 +329,7 @@ wide_measures(void)
 	write_file(file[0], x, 2, &u, sizeof(u), NULL);
 	write_file(file[1], x, 2, &v, sizeof(v), NULL);
 	ok(tensors_open(&a, file[0]) == 0 && tensors_open(&b, file[1]) == 0, "wide numbers");
-	ok(measure_tensor(&a, &a.t[0], &m) == 0 && m.odd == 0 && m.max == 1e300, "one beyond f32 is finite");
+	ok(measure_tensor(&a, &a.t[0], &m) == 0 && m.nonfinite == 0 && m.max == 1e300, "one beyond f32 is finite");
 	ok(measure_pair(&a, &a.t[0], &b, &b.t[0], &d) == 0 && d.differ == 1 && d.max == 0x1p-40, "doubles that differ by little");
 	ok(measure_pair(&a, &a.t[1], &b, &b.t[1], &d) == 0 && d.differ == 1 && d.max == 3, "long ones by less than a double tells");
 	ok(measure_pair(&a, &a.t[1], &a, &a.t[1], &d) == 0 && d.differ == 0 && d.relative == 0,

@@ -56,7 +56,7 @@ steps(const char *path)
 	from = trace_now(t);
 	ok(from > 0, "its second is");
 	trace_span(t, TRACE_STEPS, from, "second");
-	trace_moved(t, TRACE_NETWORK, from, "moves", 12, 34);
+	trace_transfer(t, TRACE_NETWORK, from, "moves", 12, 34);
 	is(count(path, "\"second\""), 0, "not before its end");
 	trace_step(t, 9);
 	is(count(path, "\"second\""), 1, "whole behind it");

@@ -253,7 +253,7 @@ set_default(const struct attr *a, char *field)
 }
 
 bool
-attr_unsaid(const struct attr *a, const struct graph_node *n)
+attr_is_default(const struct attr *a, const struct graph_node *n)
 {
 	struct graph_node plain = *n;
 

@@ -39,7 +39,7 @@ int	 attr_set(const struct attr *a, struct graph_node *n, const char *text);
 void	 attr_text(const struct attr *a, const struct graph_node *n, char text[ATTR_TEXT]);
 
 /* Whether the text omits it: the attribute is optional and at its default. */
-bool	 attr_unsaid(const struct attr *a, const struct graph_node *n);
+bool	 attr_is_default(const struct attr *a, const struct graph_node *n);
 /* Sets the optional attributes of n->op to their defaults. */
 void	 attr_defaults(struct graph_node *n);
 

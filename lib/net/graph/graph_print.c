@@ -47,7 +47,7 @@ print_node(const struct graph *g, const struct graph_node *n, int width, struct 
 	for (uint32_t i = 0; e == 0 && i < n->nin; i++)
 		e = buf_put_fmt(out, "%s%s", i == 0 ? " in=" : ",", g->node[n->in[i]].name);
 	for (const struct attr *a = attr_list; e == 0 && a->key != NULL; a++)
-		if (attr_has(a, n->op) && !attr_unsaid(a, n) && n->op != GRAPH_DATA) {
+		if (attr_has(a, n->op) && !attr_is_default(a, n) && n->op != GRAPH_DATA) {
 			attr_text(a, n, text);
 			e = buf_put_fmt(out, " %s=%s", a->key, text);
 		}

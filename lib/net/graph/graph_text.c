@@ -21,7 +21,7 @@ format_node_line(const struct graph *g, const struct graph_node *n, char out[LIN
 	for (uint32_t i = 0; i < n->nin; i++)
 		len += (size_t)snprintf(out + len, LINE - len, "%s%s", i == 0 ? " in=" : ",", g->node[n->in[i]].name);
 	for (const struct attr *a = attr_list; a->key != NULL; a++)
-		if (attr_has(a, n->op) && !attr_unsaid(a, n)) {
+		if (attr_has(a, n->op) && !attr_is_default(a, n)) {
 			attr_text(a, n, text);
 			len += (size_t)snprintf(out + len, LINE - len, " %s=%s", a->key, text);
 		}

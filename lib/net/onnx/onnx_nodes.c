@@ -73,7 +73,7 @@ flatten_value(struct onnx *o, uint32_t i)
 	if (!(o->form[i] & OTHER)) {
 		size_t at = onnx_begin(&o->p, "Flatten", out.s, ONNX_IN(value_name(o, i).s));
 
-		onnx_whole(&o->p, "axis", 1);
+		onnx_int(&o->p, "axis", 1);
 		onnx_end(&o->p, at);
 	}
 	o->form[i] |= OTHER;
@@ -124,11 +124,11 @@ put_conv(struct onnx *o, uint32_t i)
 	if (n->bias)
 		b = array_name(&o->g->w[n->bias_at]);
 	at = onnx_begin(&o->p, "Conv", value_name(o, i).s, n->bias ? ONNX_IN(x.s, w.s, b.s) : ONNX_IN(x.s, w.s));
-	onnx_wholes(&o->p, "kernel_shape", (const int64_t[]){ n->r, n->s }, 2);
-	onnx_wholes(&o->p, "strides", (const int64_t[]){ n->stride[0], n->stride[1] }, 2);
-	onnx_wholes(&o->p, "pads", (const int64_t[]){ n->pad[0], n->pad[1], n->pad[0], n->pad[1] }, 4);
-	onnx_wholes(&o->p, "dilations", (const int64_t[]){ n->dilate[0], n->dilate[1] }, 2);
-	onnx_whole(&o->p, "group", n->groups);
+	onnx_ints(&o->p, "kernel_shape", (const int64_t[]){ n->r, n->s }, 2);
+	onnx_ints(&o->p, "strides", (const int64_t[]){ n->stride[0], n->stride[1] }, 2);
+	onnx_ints(&o->p, "pads", (const int64_t[]){ n->pad[0], n->pad[1], n->pad[0], n->pad[1] }, 4);
+	onnx_ints(&o->p, "dilations", (const int64_t[]){ n->dilate[0], n->dilate[1] }, 2);
+	onnx_int(&o->p, "group", n->groups);
 	onnx_end(&o->p, at);
 	return 0;
 }
@@ -143,7 +143,7 @@ put_fc(struct onnx *o, uint32_t i)
 	if (n->bias)
 		b = array_name(&o->g->w[n->bias_at]);
 	at = onnx_begin(&o->p, "Gemm", value_name(o, i).s, n->bias ? ONNX_IN(x.s, w.s, b.s) : ONNX_IN(x.s, w.s));
-	onnx_whole(&o->p, "transB", 1);
+	onnx_int(&o->p, "transB", 1);
 	onnx_end(&o->p, at);
 	o->form[i] = FLAT;
 	return 0;
@@ -159,7 +159,7 @@ put_bn(struct onnx *o, uint32_t i)
 	    array_name(&g->w[n->gamma]).s, array_name(&g->w[n->beta]).s, array_name(&g->aux[n->mean]).s,
 	    array_name(&g->aux[n->var]).s));
 
-	onnx_real(&o->p, "epsilon", n->eps);
+	onnx_float(&o->p, "epsilon", n->eps);
 	onnx_end(&o->p, at);
 	return 0;
 }
@@ -228,7 +228,7 @@ put_act(struct onnx *o, uint32_t i)
 	default:
 		at = onnx_begin(&o->p, one[n->act].type, out.s, ONNX_IN(x.s));
 		if (one[n->act].alpha)
-			onnx_real(&o->p, "alpha", n->alpha);
+			onnx_float(&o->p, "alpha", n->alpha);
 		onnx_end(&o->p, at);
 	}
 	return 0;
@@ -254,7 +254,7 @@ put_pad(struct onnx *o, const struct graph_node *n, const char *x, const char *o
 
 	onnx_constants(&o->p, pads.s, (const int64_t[]){ 0, 0, n->pad[0], n->pad[1], 0, 0, n->pad[0], n->pad[1] }, 8);
 	at = onnx_begin(&o->p, "Pad", out, ONNX_IN(x, pads.s));
-	onnx_word(&o->p, "mode", mode);
+	onnx_string(&o->p, "mode", mode);
 	onnx_end(&o->p, at);
 }
 
@@ -281,11 +281,11 @@ put_pool(struct onnx *o, uint32_t i)
 		pads[3] = pads[3] > n->pad[1] ? pads[3] - n->pad[1] : 0;
 	}
 	at = onnx_begin(&o->p, type, value_name(o, i).s, ONNX_IN(x.s));
-	onnx_wholes(&o->p, "kernel_shape", (const int64_t[]){ n->r, n->s }, 2);
-	onnx_wholes(&o->p, "strides", (const int64_t[]){ n->stride[0], n->stride[1] }, 2);
-	onnx_wholes(&o->p, "pads", pads, 4);
+	onnx_ints(&o->p, "kernel_shape", (const int64_t[]){ n->r, n->s }, 2);
+	onnx_ints(&o->p, "strides", (const int64_t[]){ n->stride[0], n->stride[1] }, 2);
+	onnx_ints(&o->p, "pads", pads, 4);
 	if (n->pool == GRAPH_AVG)
-		onnx_whole(&o->p, "count_include_pad", !inside);
+		onnx_int(&o->p, "count_include_pad", !inside);
 	onnx_end(&o->p, at);
 	return 0;
 }
@@ -349,7 +349,7 @@ put_several(struct onnx *o, uint32_t i)
 	} else {
 		at = onnx_begin(&o->p, n->op == GRAPH_ADD ? "Sum" : "Concat", value_name(o, i).s, in);
 		if (n->op == GRAPH_CONCAT)
-			onnx_whole(&o->p, "axis", 1);
+			onnx_int(&o->p, "axis", 1);
 		onnx_end(&o->p, at);
 	}
 	free(in);
@@ -368,7 +368,7 @@ put_flatten(struct onnx *o, uint32_t i)
 		return 0;
 	}
 	at = onnx_begin(&o->p, "Flatten", value_name(o, i).s, ONNX_IN(value_name(o, in).s));
-	onnx_whole(&o->p, "axis", 1);
+	onnx_int(&o->p, "axis", 1);
 	onnx_end(&o->p, at);
 	o->form[i] = FLAT;
 	return 0;
@@ -385,10 +385,10 @@ put_lrn(struct onnx *o, uint32_t i)
 	if (n->size % 2 == 0)
 		return err_fail(ERR_NOTSUP, "%s: ONNX has no LRN over %u channels, an even number", n->name, n->size);
 	at = onnx_begin(&o->p, "LRN", value_name(o, i).s, ONNX_IN(x.s));
-	onnx_real(&o->p, "alpha", n->alpha);
-	onnx_real(&o->p, "beta", n->power);
-	onnx_real(&o->p, "bias", n->knorm);
-	onnx_whole(&o->p, "size", n->size);
+	onnx_float(&o->p, "alpha", n->alpha);
+	onnx_float(&o->p, "beta", n->power);
+	onnx_float(&o->p, "bias", n->knorm);
+	onnx_int(&o->p, "size", n->size);
 	onnx_end(&o->p, at);
 	return 0;
 }
@@ -418,7 +418,7 @@ put_loss(struct onnx *o, uint32_t i, const char *out, bool logits)
 	    "Sigmoid" : "Softmax", out, ONNX_IN(x.s));
 
 	if (loss == GRAPH_LOSS_SOFTMAX)
-		onnx_whole(&o->p, "axis", 1);
+		onnx_int(&o->p, "axis", 1);
 	onnx_end(&o->p, at);
 }
 
@@ -453,7 +453,7 @@ onnx_nodes(const struct graph *g, bool logits, struct buf *out)
 	}
 	if (e == 0) {
 		put_loss(&o, g->n - 1, last, logits);
-		onnx_outside(&o.p, INPUT, (const uint32_t[]){ x->c, x->h, x->w }, last, g->classes);
+		onnx_declare_io(&o.p, INPUT, (const uint32_t[]){ x->c, x->h, x->w }, last, g->classes);
 		e = o.p.e;
 	}
 	*out = o.p.b;

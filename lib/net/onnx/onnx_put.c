@@ -53,7 +53,7 @@ attribute_end(struct proto *p, size_t at, uint64_t type)
 }
 
 void
-onnx_whole(struct proto *p, const char *name, int64_t v)
+onnx_int(struct proto *p, const char *name, int64_t v)
 {
 	size_t at = attribute_begin(p, name);
 
@@ -62,7 +62,7 @@ onnx_whole(struct proto *p, const char *name, int64_t v)
 }
 
 void
-onnx_wholes(struct proto *p, const char *name, const int64_t *v, unsigned n)
+onnx_ints(struct proto *p, const char *name, const int64_t *v, unsigned n)
 {
 	size_t at = attribute_begin(p, name);
 
@@ -72,7 +72,7 @@ onnx_wholes(struct proto *p, const char *name, const int64_t *v, unsigned n)
 }
 
 void
-onnx_real(struct proto *p, const char *name, float v)
+onnx_float(struct proto *p, const char *name, float v)
 {
 	size_t at = attribute_begin(p, name);
 
@@ -81,7 +81,7 @@ onnx_real(struct proto *p, const char *name, float v)
 }
 
 void
-onnx_word(struct proto *p, const char *name, const char *v)
+onnx_string(struct proto *p, const char *name, const char *v)
 {
 	size_t at = attribute_begin(p, name);
 
@@ -139,7 +139,7 @@ value_info(struct proto *p, uint32_t field, const char *name, const uint32_t *di
 }
 
 void
-onnx_outside(struct proto *p, const char *in, const uint32_t chw[3], const char *out, uint32_t classes)
+onnx_declare_io(struct proto *p, const char *in, const uint32_t chw[3], const char *out, uint32_t classes)
 {
 	proto_text(p, GRAPH_TITLE, "tally");
 	value_info(p, GRAPH_INPUT, in, chw, 3);

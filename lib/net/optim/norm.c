@@ -9,7 +9,7 @@
 #define CHUNK	65536u		/* squares of 48 bits that a bin holds */
 #define BINS	256u		/* one for each exponent of a float */
 #define LANES	4u		/* bins of each exponent, so that neighbours do not wait for one another */
-#define ODD	44u		/* bit of the last word where infinities and NaNs are counted: bit 620 */
+#define NONFINITE	44u		/* bit of the last word where infinities and NaNs are counted: bit 620 */
 
 /* Adds v at bit `at` and propagates the carry. */
 static void
@@ -51,19 +51,19 @@ add_chunk(struct norm *s, const float *x, size_t n)
 				add_at(s, bin[l][e], 2 * (e > 0 ? e : 1) - 2);
 }
 
-/* Whether x has an infinity or a NaN.  The lanes sum mantissas, which are 0 for infinities. */
+/* Whether x has an infinity or a NaN.  add_chunk() would miss infinities: their mantissas are 0. */
 static int
-is_odd(const float *x, size_t n)
+has_nonfinite(const float *x, size_t n)
 {
-	uint32_t odd = 0;
+	uint32_t any = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		uint32_t u;
 
 		memcpy(&u, x + i, sizeof(u));
-		odd |= (u >> 23 & 255) == 255;
+		any |= (u >> 23 & 255) == 255;
 	}
-	return (int)odd;
+	return (int)any;
 }
 
 void
@@ -72,15 +72,15 @@ norm_add(struct norm *s, const float *x, size_t n)
 	for (size_t at = 0; at < n; at += CHUNK) {
 		size_t some = n - at < CHUNK ? n - at : CHUNK;
 
-		if (is_odd(x + at, some))
-			s->word[NORM_WORDS - 1] |= 1ull << ODD;
+		if (has_nonfinite(x + at, some))
+			s->word[NORM_WORDS - 1] |= 1ull << NONFINITE;
 		else
 			add_chunk(s, x + at, some);
 	}
 }
 
 void
-norm_join(struct norm *s, const struct norm *other)
+norm_add_sum(struct norm *s, const struct norm *other)
 {
 	uint64_t carry = 0;
 
@@ -98,7 +98,7 @@ norm_root(const struct norm *s)
 {
 	double v = 0;
 
-	if (s->word[NORM_WORDS - 1] >> ODD != 0)
+	if (s->word[NORM_WORDS - 1] >> NONFINITE != 0)
 		return (double)NAN;
 	for (uint32_t i = 0; i < NORM_WORDS; i++)
 		v += ldexp((double)s->word[i], (int)(64 * i) + LOWEST);

@@ -22,7 +22,7 @@ struct norm {
 };
 
 void	 norm_add(struct norm *s, const float *x, size_t n);	/* adds the squares of x [n] */
-void	 norm_join(struct norm *s, const struct norm *other);	/* adds another sum */
+void	 norm_add_sum(struct norm *s, const struct norm *other);	/* adds another sum */
 double	 norm_root(const struct norm *s);
 
 /* Encode and decode NORM_BYTES, little-endian. */

@@ -27,7 +27,7 @@ epoch_traffic_free(struct epoch_traffic *l)
 void
 epoch_traffic_join(struct epoch_traffic *l, uint32_t w)
 {
-	struct epoch_traffic_page *p = &l->page[w];
+	struct epoch_traffic_worker *p = &l->page[w];
 
 	memcpy(p->wire, p->now.wire, sizeof(p->wire));
 	p->epoch = EPOCH_TRAFFIC_NONE;
@@ -37,7 +37,7 @@ epoch_traffic_join(struct epoch_traffic *l, uint32_t w)
 void
 epoch_traffic_wire(struct epoch_traffic *l, uint32_t w, uint64_t in, uint64_t out)
 {
-	struct epoch_traffic_page *p = &l->page[w];
+	struct epoch_traffic_worker *p = &l->page[w];
 
 	p->now.wire[PEER_TRAFFIC_IN] = p->wire[PEER_TRAFFIC_IN] + in;
 	p->now.wire[PEER_TRAFFIC_OUT] = p->wire[PEER_TRAFFIC_OUT] + out;
@@ -46,7 +46,7 @@ epoch_traffic_wire(struct epoch_traffic *l, uint32_t w, uint64_t in, uint64_t ou
 bool
 epoch_traffic_turn(struct epoch_traffic *l, uint32_t w, uint64_t next, struct peer_traffic *t, uint64_t *epoch)
 {
-	struct epoch_traffic_page *p = &l->page[w];
+	struct epoch_traffic_worker *p = &l->page[w];
 
 	if (p->gone || (p->epoch != EPOCH_TRAFFIC_NONE && next != EPOCH_TRAFFIC_NONE && next <= p->epoch))
 		return false;

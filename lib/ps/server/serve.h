@@ -30,7 +30,7 @@
 #define SERVE_RETURN_S	60.0	/* time to start and to open data and net, or to notice that a server is there */
 
 /* Traffic of an epoch with one worker or with all, see ps/server/epoch_traffic.h. */
-struct serve_moved {
+struct serve_traffic_report {
 	int64_t		 worker;	/* -1: all workers */
 	uint64_t	 epoch;		/* EPOCH_TRAFFIC_NONE: the start, or after the last epoch */
 	uint64_t	 steps;		/* updates so far */
@@ -52,7 +52,7 @@ struct serve_opt {
 	void		(*listening)(void *arg, const char *where);	/* called with the actual port */
 	log_callback_fn	*say;			/* logs the shard, and workers refused, lost or replaced; or NULL */
 	/* after the start, each epoch and the end; or NULL */
-	void		(*moved)(void *arg, const struct serve_moved *m);
+	void		(*report_traffic)(void *arg, const struct serve_traffic_report *m);
 	void		*arg;
 };
 

@@ -10,7 +10,7 @@ sign_of(const struct client *g)
 {
 	struct claim_sign sign = { .queued = conn_queued(g->conn) };
 
-	conn_moved(g->conn, &sign.received, &sign.sent);
+	conn_byte_counts(g->conn, &sign.received, &sign.sent);
 	return sign;
 }
 

@@ -17,15 +17,15 @@ serve_count_wire(struct serve *s, const struct client *g)
 
 	if (g == NULL || g->page < 0)
 		return;
-	conn_moved(g->conn, &received, &sent);
+	conn_byte_counts(g->conn, &received, &sent);
 	epoch_traffic_wire(&s->traffic, (uint32_t)g->page, received, sent);
 }
 
 void
 serve_report_epoch(struct serve *s, uint64_t epoch, const uint64_t sum[PEER_TRAFFIC_WAYS])
 {
-	if (s->o->moved != NULL)
-		s->o->moved(s->o->arg, &(struct serve_moved){ .worker = -1, .epoch = epoch,
+	if (s->o->report_traffic != NULL)
+		s->o->report_traffic(s->o->arg, &(struct serve_traffic_report){ .worker = -1, .epoch = epoch,
 		    .steps = server_state_steps(s->state),
 		    .in = sum[PEER_TRAFFIC_IN], .out = sum[PEER_TRAFFIC_OUT] });
 }
@@ -33,12 +33,12 @@ serve_report_epoch(struct serve *s, uint64_t epoch, const uint64_t sum[PEER_TRAF
 void
 serve_begin_epoch(struct serve *s, uint32_t worker, uint64_t next)
 {
-	struct serve_moved m = { .worker = worker, .steps = server_state_steps(s->state) };
+	struct serve_traffic_report m = { .worker = worker, .steps = server_state_steps(s->state) };
 	uint64_t epoch, sum[PEER_TRAFFIC_WAYS];
 
 	serve_count_wire(s, serve_find_client(s, worker));
-	if (epoch_traffic_turn(&s->traffic, worker, next, &m.traffic, &m.epoch) && s->o->moved != NULL)
-		s->o->moved(s->o->arg, &m);
+	if (epoch_traffic_turn(&s->traffic, worker, next, &m.traffic, &m.epoch) && s->o->report_traffic != NULL)
+		s->o->report_traffic(s->o->arg, &m);
 	if (next != EPOCH_TRAFFIC_NONE && epoch_traffic_over(&s->traffic, &epoch, sum))
 		serve_report_epoch(s, epoch, sum);
 }

@@ -9,7 +9,7 @@ send_weights(struct server_state *s, uint32_t i, uint32_t w, unsigned due)
 	struct slice *sl = &s->shard.slice[i];
 	const struct shard_head *head = s->shard.head;
 	bool sync = s->hello.slack == STALE_SYNC, before = due & SLICE_BEFORE;
-	bool whole = sl->held[0] != NULL && (due != SLICE_W || !sl->began);
+	bool whole = sl->worker_w[0] != NULL && (due != SLICE_W || !sl->began);
 	unsigned half = before ? !sl->half : sl->half;
 	struct msg m = { .type = MSG_WEIGHTS, .slice = i, .step = slice_step(sl, w) - before,
 	    .samples = sync ? 0 : (uint32_t)sl->updates };
@@ -18,7 +18,7 @@ send_weights(struct server_state *s, uint32_t i, uint32_t w, unsigned due)
 		m.flags = MSG_LAST;
 	m.flags |= whole ? MSG_EXACT : 0;
 	m.len = (uint32_t)(whole ? sl->at->count * sizeof(float) : codec_bytes(sl->answer, sl->at->count));
-	m.payload = whole ? sl->held[half] : slice_coded(sl, half);
+	m.payload = whole ? sl->worker_w[half] : slice_coded(sl, half);
 	/*
 	 * This half is written again two steps later, which needs a push of this worker after it has these weights.
 	 * Other answers are copied: the next update of any worker may change them.
@@ -79,7 +79,7 @@ server_answer_worker(struct server_state *s, uint32_t i, uint32_t w)
 
 	while ((due = find_due(sl, w)) != 0) {
 		if (s->o.room != NULL && !s->o.room(s->o.arg, w)) {
-			s->peer[w].held = true;
+			s->peer[w].answer_waits = true;
 			return;
 		}
 		sl->due[w] &= (uint8_t)~due;

@@ -315,10 +315,10 @@ server_state_lost(struct server_state *s, uint32_t w)
 void
 server_state_resume(struct server_state *s, uint32_t w)
 {
-	if (w >= s->o.nworkers || !s->peer[w].held)
+	if (w >= s->o.nworkers || !s->peer[w].answer_waits)
 		return;
-	s->peer[w].held = false;
-	for (uint32_t i = 0; i < s->shard.plan->n && !s->peer[w].held; i++)
+	s->peer[w].answer_waits = false;
+	for (uint32_t i = 0; i < s->shard.plan->n && !s->peer[w].answer_waits; i++)
 		if (shard_mine(&s->shard, i) && s->shard.slice[i].ready)
 			server_answer_worker(s, i, w);
 }

@@ -68,7 +68,7 @@ slice_place(struct slice *s, void *base, size_t *at, bool once)
 		if (count_states(s) > 0)
 			s->m[h] = same ? s->m[0] : memory_place(base, at, count_states(s) * bytes);
 		if (codec_updates(s->answer))
-			s->held[h] = same ? s->held[0] : memory_place(base, at, bytes);
+			s->worker_w[h] = same ? s->worker_w[0] : memory_place(base, at, bytes);
 		if (s->hyper.average.kind != AVERAGE_NONE)
 			s->average[h] = same ? s->average[0] : memory_place(base, at, bytes);
 	}
@@ -169,9 +169,9 @@ slice_first(struct slice *s, const struct msg *m)
 		s->averaged = m->samples;
 	if (state || average)
 		return 0;
-	if (s->held[0] != NULL) {
-		copy_floats(s->held[0], s->w[0], s->at->count);
-		note_stored(s, s->held[0], s->at->count);
+	if (s->worker_w[0] != NULL) {
+		copy_floats(s->worker_w[0], s->w[0], s->at->count);
+		note_stored(s, s->worker_w[0], s->at->count);
 	}
 	if (s->averaged == 0 && s->average[0] != NULL)
 		copy_floats(s->average[0], s->w[0], s->at->count);
@@ -296,7 +296,7 @@ slice_update(struct slice *s, const struct norms_scale *k)
 
 	apply_rule(s, to, s->sum, s->samples, k);
 	update_average(s, to, s->samples > 0);
-	slice_update_held(s, to);
+	slice_update_worker_w(s, to);
 	s->step++;
 	publish_half(s, to, 0, 0);
 	if (s->sum != NULL)

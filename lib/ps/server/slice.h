@@ -69,7 +69,7 @@ struct slice {
 	float			*w[2];		/* [count] weights or statistics */
 	float			*m[2];		/* [count, states] of the optimizer; NULL for statistics */
 	float			*average[2];	/* [count] of w, or NULL */
-	float			*held[2];	/* [count] what workers hold of w if they get updates, or NULL */
+	float			*worker_w[2];	/* [count] what workers hold of w if they get updates, or NULL */
 	struct codec		 answer;	/* shard_plan_answer() */
 	/* [codec_bytes()] each half as it is sent, or how it updates the other one; NULL: f32 */
 	uint8_t			*coded[2];
@@ -129,7 +129,7 @@ int	 slice_alloc_coded(struct slice *s, bool sync);
 /* The weights of a half as they are sent, which all workers get; they are encoded once. */
 const void *slice_coded(struct slice *s, unsigned half);
 /* What workers hold with the update into half `to`: what an update does not tell them is in the next one. */
-void	 slice_update_held(struct slice *s, unsigned to);
+void	 slice_update_worker_w(struct slice *s, unsigned to);
 /* Worker w left; it joins or returns. */
 void	 slice_leave(struct slice *s, uint32_t w);
 void	 slice_join(struct slice *s, uint32_t w);

@@ -28,9 +28,9 @@ slice_coded(struct slice *s, unsigned half)
 
 	if (s->coded[0] == NULL)
 		return v;
-	if (!s->encoded[half] && s->held[0] != NULL) {
+	if (!s->encoded[half] && s->worker_w[0] != NULL) {
 		for (size_t i = 0; i < s->at->count; i++)
-			s->pool->work[i] = s->w[half][i] - s->held[!half][i];
+			s->pool->work[i] = s->w[half][i] - s->worker_w[!half][i];
 		v = s->pool->work;
 	}
 	if (!s->encoded[half])
@@ -40,15 +40,15 @@ slice_coded(struct slice *s, unsigned half)
 }
 
 void
-slice_update_held(struct slice *s, unsigned to)
+slice_update_worker_w(struct slice *s, unsigned to)
 {
 	const void *coded;
 
-	if (s->held[0] == NULL)
+	if (s->worker_w[0] == NULL)
 		return;
 	coded = slice_coded(s, to);
-	if (s->held[to] != s->held[s->half] && s->at->count > 0)
-		memcpy(s->held[to], s->held[s->half], s->at->count * sizeof(float));
-	codec_add(s->answer, coded, s->at->count, s->held[to]);
-	memory_report_change(s->memory, s->held[to], s->at->count * sizeof(float));
+	if (s->worker_w[to] != s->worker_w[s->half] && s->at->count > 0)
+		memcpy(s->worker_w[to], s->worker_w[s->half], s->at->count * sizeof(float));
+	codec_add(s->answer, coded, s->at->count, s->worker_w[to]);
+	memory_report_change(s->memory, s->worker_w[to], s->at->count * sizeof(float));
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The list of buffers that are large enough for count floats; the least of them have room for a pointer. */
+/* The list of buffers that are large enough for count floats; the smallest have room for a pointer. */
 static unsigned
 find_size(size_t count)
 {

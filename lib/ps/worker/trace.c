@@ -173,7 +173,7 @@ trace_now(const struct trace *t)
 }
 
 void
-trace_moved(struct trace *t, enum trace_row row, uint64_t from, const char *name, uint64_t sent, uint64_t got)
+trace_transfer(struct trace *t, enum trace_row row, uint64_t from, const char *name, uint64_t sent, uint64_t got)
 {
 	uint64_t now = from > 0 ? trace_now(t) : 0;
 
@@ -194,7 +194,7 @@ trace_moved(struct trace *t, enum trace_row row, uint64_t from, const char *name
 void
 trace_span(struct trace *t, enum trace_row row, uint64_t from, const char *name)
 {
-	trace_moved(t, row, from, name, 0, 0);
+	trace_transfer(t, row, from, name, 0, 0);
 }
 
 /* Finds or starts the row of that name.  Returns 0 if there are too many. */

@@ -9,7 +9,7 @@
  *	trace_span(t, TRACE_STEPS, from, "forward");
  *
  * With t NULL, and outside the recorded steps, this costs a comparison.  Threads: any may call trace_now(),
- * trace_span(), trace_moved(), trace_device() and trace_flight(); the spans of a row nest only if one thread writes
+ * trace_span(), trace_transfer(), trace_device() and trace_flight(); the spans of a row nest only if one thread writes
  * them.  Names contain no quotes, backslashes or control bytes.
  */
 #ifndef PS_WORKER_TRACE_H
@@ -41,7 +41,8 @@ uint64_t trace_now(const struct trace *t);
 /* Records a span from `from` until now, unless `from` is 0. */
 void	 trace_span(struct trace *t, enum trace_row row, uint64_t from, const char *name);
 /* Records a span that sent and received bytes. */
-void	 trace_moved(struct trace *t, enum trace_row row, uint64_t from, const char *name, uint64_t sent, uint64_t got);
+void	 trace_transfer(struct trace *t, enum trace_row row, uint64_t from, const char *name, uint64_t sent,
+	     uint64_t got);
 /*
  * Records a span of a device, from..to of clk_ns(), on a row of that name.  Devices report late, so that this works
  * outside the recorded steps, too.  Rows above TRACE_DEVICE_ROWS are dropped.

@@ -43,7 +43,7 @@
  * a successor finds those before the step that it repeats.  It must not store again what is complete: if it died
  * within that, and the servers had closed the step already, the next one would lack them.
  */
-struct worker_left {
+struct worker_residuals {
 	_Atomic uint64_t step;		/* before which all residuals are complete; 0: none was sent */
 	float		 residual[];	/* [2, P] before even and odd steps */
 };
@@ -69,7 +69,7 @@ struct worker_opt {
 	bool		 returns;		/* the job has had weights from this worker's predecessor */
 	bool		 parting;		/* the predecessor had nothing left to do but worker_bye() */
 	/* With codecs: what outlives the worker; lent.  NULL: it has its own, which starts from zeros. */
-	struct worker_left *left;
+	struct worker_residuals *residuals;
 	const struct memory *memory;	/* of left */
 	struct trace	*trace;			/* lent; NULL: none */
 	double		 wait_report_s;		/* 0: WORKER_WAIT_REPORT_S */
@@ -79,8 +79,8 @@ struct worker_opt {
 
 struct worker;
 
-/* The bytes of struct worker_left for a net of P weights; 0 if no rule of mults sets a codec. */
-size_t	 worker_left_size(const char *mults, size_t P);
+/* The bytes of struct worker_residuals for a net of P weights; 0 if no rule of mults sets a codec. */
+size_t	 worker_residuals_size(const char *mults, size_t P);
 
 /* Connects to every server and sends the hello. */
 int	 worker_open(const struct worker_opt *opt, struct worker **wk);

@@ -252,7 +252,7 @@ worker_link_run(struct worker_net *n, uint32_t s)
 	if ((e = worker_link_push(n, s)) < 0)
 		return e;
 	e = conn_run(l->conn);
-	conn_moved(l->conn, &received, &sent);
+	conn_byte_counts(l->conn, &received, &sent);
 	pthread_mutex_lock(&n->lock);
 	l->traffic.wire[PEER_TRAFFIC_IN] = l->earlier[PEER_TRAFFIC_IN] + received;
 	l->traffic.wire[PEER_TRAFFIC_OUT] = l->earlier[PEER_TRAFFIC_OUT] + sent;

@@ -14,7 +14,7 @@
 
 #define ANSWER		(1 / 3.0)	/* part of the patience in which a server can say for whom a worker waits */
 #define AGAIN		3		/* patience until the same wait is reported again */
-#define QUIT_S		1.0	/* in which the servers are told that this worker gives up */
+#define QUIT_S		1.0	/* time for telling the servers that this worker gives up */
 #define PER_SLICE	5u		/* most messages about a slice that wait: three first ones, a pull, a push */
 
 static int
@@ -39,7 +39,7 @@ alloc_send_queues(struct worker_net *n)
 }
 
 int
-worker_net_new(const struct worker_opt *o, struct worker_state *b, struct worker_net **net)
+worker_net_new(const struct worker_opt *o, struct worker_state *ws, struct worker_net **net)
 {
 	struct worker_net *n = calloc(1, sizeof(*n));
 	pthread_condattr_t attr;
@@ -49,7 +49,7 @@ worker_net_new(const struct worker_opt *o, struct worker_state *b, struct worker
 	if (n == NULL)
 		return err_nomem();
 	n->o = o;
-	n->state = b;
+	n->state = ws;
 	pthread_mutex_init(&n->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -154,7 +154,7 @@ serve_link(struct worker_net *n, uint32_t s)
 	sent = wire[PEER_TRAFFIC_OUT] - sent;
 	got = wire[PEER_TRAFFIC_IN] - got;
 	if (sent + got > 0)
-		trace_moved(n->o->trace, TRACE_NETWORK, from,
+		trace_transfer(n->o->trace, TRACE_NETWORK, from,
 		    got == 0 ? "send" : sent == 0 ? "receive" : "send and receive",
 		    sent, got);
 	return e;

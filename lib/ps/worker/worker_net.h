@@ -13,8 +13,8 @@
 
 struct worker_net;
 
-/* o and b are lent.  Returns 0, ERR_SYS or ERR_NOMEM. */
-int	 worker_net_new(const struct worker_opt *o, struct worker_state *b, struct worker_net **n);
+/* o and ws are lent.  Returns 0, ERR_SYS or ERR_NOMEM. */
+int	 worker_net_new(const struct worker_opt *o, struct worker_state *ws, struct worker_net **n);
 void	 worker_net_free(struct worker_net *n);	/* ends the thread and closes the connections; NULL does nothing */
 /*
  * Connects to each server, for up to half a minute, sends the hello, waits for the welcome, and starts the thread.

@@ -26,54 +26,55 @@ struct worker_state_opt {
 
 struct worker_state;
 
-int	 worker_state_new(const struct worker_state_opt *opt, struct worker_state **b);	/* ERR_LIMIT, ERR_NOMEM */
-void	 worker_state_free(struct worker_state *b);	/* NULL does nothing */
-const struct shard_plan *worker_state_plan(const struct worker_state *b);
+/* Returns 0, ERR_LIMIT or ERR_NOMEM. */
+int	 worker_state_new(const struct worker_state_opt *opt, struct worker_state **ws);
+void	 worker_state_free(struct worker_state *ws);	/* NULL does nothing */
+const struct shard_plan *worker_state_plan(const struct worker_state *ws);
 
 /*
  * Handles a server's message; an answer that is not awaited is dropped.  Returns 0, ERR_FORMAT (invalid), or for a
  * refusal ERR_ARG before the welcome and ERR_PEER after it.
  */
-int	 worker_state_take(struct worker_state *b, uint32_t server, const struct msg *m);
+int	 worker_state_take(struct worker_state *ws, uint32_t server, const struct msg *m);
 
 /*
  * Where the payload of a message that begins to arrive may be received, before worker_state_take() handles it; NULL:
  * elsewhere.
  */
-void	*worker_state_place(const struct worker_state *b, uint32_t server, const struct msg *m);
+void	*worker_state_place(const struct worker_state *ws, uint32_t server, const struct msg *m);
 
-int	 worker_state_hello(struct worker_state *b, uint32_t server);	/* 0 or ERR_NOMEM */
-bool	 worker_state_welcome(const struct worker_state *b, uint32_t server);	/* the server accepted the hello */
-bool	 worker_state_kept(const struct worker_state *b, uint32_t server);	/* the server is restarted if it dies */
-bool	 worker_state_empty(const struct worker_state *b);	/* a server that accepted it had no weights */
+int	 worker_state_hello(struct worker_state *ws, uint32_t server);	/* 0 or ERR_NOMEM */
+bool	 worker_state_welcome(const struct worker_state *ws, uint32_t server);	/* the server accepted the hello */
+bool	 worker_state_kept(const struct worker_state *ws, uint32_t server);	/* the server is restarted if it dies */
+bool	 worker_state_empty(const struct worker_state *ws);	/* a server that accepted it had no weights */
 /* After another welcome of the server, on a new connection: emits all that it has not answered. */
-void	 worker_state_repeat(struct worker_state *b, uint32_t server);
-bool	 worker_state_parting(const struct worker_state *b);	/* it has said goodbye */
-void	 worker_state_part(struct worker_state *b, uint32_t server);	/* as after the server's answer */
-bool	 worker_state_parted(const struct worker_state *b, uint32_t server);	/* the server answered the goodbye */
+void	 worker_state_repeat(struct worker_state *ws, uint32_t server);
+bool	 worker_state_parting(const struct worker_state *ws);	/* it has said goodbye */
+void	 worker_state_part(struct worker_state *ws, uint32_t server);	/* as after the server's answer */
+bool	 worker_state_parted(const struct worker_state *ws, uint32_t server);	/* the server answered the goodbye */
 
 /* As the functions of worker.h with the same names, without waiting. */
-void	 worker_state_begin(struct worker_state *b, const struct worker_first *first, uint64_t step);
-void	 worker_state_step(struct worker_state *b, uint32_t n, float rate);
-void	 worker_state_mark(struct worker_state *b);
+void	 worker_state_begin(struct worker_state *ws, const struct worker_first *first, uint64_t step);
+void	 worker_state_step(struct worker_state *ws, uint32_t n, float rate);
+void	 worker_state_mark(struct worker_state *ws);
 /*
  * Before worker_state_push() of the same array: encodes the slices that it completes.  It may run at the same time as
  * calls that send or take messages.
  */
-void	 worker_state_encode(struct worker_state *b, uint32_t a, const float *g);
-void	 worker_state_push(struct worker_state *b, uint32_t a, const float *g);
-void	 worker_state_finish(struct worker_state *b, const float *stats);
-void	 worker_state_sum(struct worker_state *b, uint32_t phase, const double *v, uint32_t n);
-void	 worker_state_state(struct worker_state *b, float *state);
-void	 worker_state_average(struct worker_state *b, float *average);
-void	 worker_state_exact(struct worker_state *b, float *weights);
-uint32_t worker_state_averaged(const struct worker_state *b);
-void	 worker_state_stop(struct worker_state *b);
-void	 worker_state_epoch(struct worker_state *b, uint64_t n);
-void	 worker_state_bye(struct worker_state *b);
-uint64_t worker_state_steps(const struct worker_state *b);
-uint64_t worker_state_updates(const struct worker_state *b);
-bool	 worker_state_last(const struct worker_state *b);
+void	 worker_state_encode(struct worker_state *ws, uint32_t a, const float *g);
+void	 worker_state_push(struct worker_state *ws, uint32_t a, const float *g);
+void	 worker_state_finish(struct worker_state *ws, const float *stats);
+void	 worker_state_sum(struct worker_state *ws, uint32_t phase, const double *v, uint32_t n);
+void	 worker_state_state(struct worker_state *ws, float *state);
+void	 worker_state_average(struct worker_state *ws, float *average);
+void	 worker_state_exact(struct worker_state *ws, float *weights);
+uint32_t worker_state_averaged(const struct worker_state *ws);
+void	 worker_state_stop(struct worker_state *ws);
+void	 worker_state_epoch(struct worker_state *ws, uint64_t n);
+void	 worker_state_bye(struct worker_state *ws);
+uint64_t worker_state_steps(const struct worker_state *ws);
+uint64_t worker_state_updates(const struct worker_state *ws);
+bool	 worker_state_last(const struct worker_state *ws);
 
 /* What a worker waits for. */
 enum worker_wait {
@@ -90,12 +91,12 @@ enum worker_wait {
  * array into w once it is complete, WORKER_WAIT_ALL the statistics into aux.  A step may begin only while
  * WORKER_WAIT_STATS of the step before returns -1.
  */
-int	 worker_state_missing(struct worker_state *b, enum worker_wait what, uint32_t a);
+int	 worker_state_missing(struct worker_state *ws, enum worker_wait what, uint32_t a);
 /* Copies the sum to v[0..n) after WORKER_WAIT_SUM. */
-void	 worker_state_total(const struct worker_state *b, double *v, uint32_t n);
+void	 worker_state_total(const struct worker_state *ws, double *v, uint32_t n);
 /*
  * The steps of the job after worker_state_begin(), when all has come: 0, or ERR_FORMAT (servers do not fit together).
  */
-int	 worker_state_begun(struct worker_state *b, uint64_t *step);
+int	 worker_state_begun(struct worker_state *ws, uint64_t *step);
 
 #endif

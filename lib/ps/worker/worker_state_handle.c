@@ -8,11 +8,11 @@
 
 /* The offset of slice i in the staged floats, which are w and then aux. */
 static size_t
-find_staged_offset(const struct worker_state *b, uint32_t i)
+find_staged_offset(const struct worker_state *ws, uint32_t i)
 {
-	const struct shard_plan_slice *s = &b->plan->slice[i];
+	const struct shard_plan_slice *s = &ws->plan->slice[i];
 
-	return s->kind == SHARD_PLAN_AUX ? b->graph->P + s->first : s->first;
+	return s->kind == SHARD_PLAN_AUX ? ws->graph->P + s->first : s->first;
 }
 
 /*
@@ -20,100 +20,100 @@ find_staged_offset(const struct worker_state *b, uint32_t i)
  * which must not mistake it for its own.
  */
 static bool
-is_answer_wanted(const struct worker_state *b, const struct worker_part *p, uint64_t step)
+is_answer_wanted(const struct worker_state *ws, const struct worker_part *p, uint64_t step)
 {
 	if (!p->waiting || p->want == WORKER_ANY)
 		return p->waiting;
-	return b->w->slack == STALE_SYNC ? step == p->want : step >= p->want;
+	return ws->w->slack == STALE_SYNC ? step == p->want : step >= p->want;
 }
 
 void *
-worker_state_place(const struct worker_state *b, uint32_t server, const struct msg *m)
+worker_state_place(const struct worker_state *ws, uint32_t server, const struct msg *m)
 {
-	const struct shard_plan_slice *s = m->slice < b->plan->n ? &b->plan->slice[m->slice] : NULL;
+	const struct shard_plan_slice *s = m->slice < ws->plan->n ? &ws->plan->slice[m->slice] : NULL;
 
 	if (m->type != MSG_WEIGHTS || s == NULL || s->owner != server || s->codec.kind != CODEC_F32 ||
-	    m->len != shard_plan_bytes(s) || !is_answer_wanted(b, &b->part[m->slice], m->step))
+	    m->len != shard_plan_bytes(s) || !is_answer_wanted(ws, &ws->part[m->slice], m->step))
 		return NULL;
-	return b->staged + find_staged_offset(b, m->slice);
+	return ws->staged + find_staged_offset(ws, m->slice);
 }
 
 static int
-store_state(struct worker_state *b, uint32_t i, const struct msg *m)
+store_state(struct worker_state *ws, uint32_t i, const struct msg *m)
 {
-	const struct shard_plan_slice *s = &b->plan->slice[i];
+	const struct shard_plan_slice *s = &ws->plan->slice[i];
 	uint16_t is = m->flags & (MSG_AVERAGE_OF | MSG_EXACT);
-	uint32_t states = is != 0 ? 1 : opt_states(b->w->hyper.rule);
+	uint32_t states = is != 0 ? 1 : opt_states(ws->w->hyper.rule);
 
 	if (m->len != s->count * states * sizeof(float) || (is != MSG_AVERAGE_OF && s->kind != SHARD_PLAN_WEIGHTS))
 		return err_fail(ERR_FORMAT, "the state of slice %" PRIu32 " has %" PRIu32 " bytes", i, m->len);
 	/* In a synchronous job an answer to an earlier request may come twice. */
-	if (!b->part[i].asked || b->wants != (is != 0 ? is : MSG_STATE_OF) ||
-	    (b->w->slack == STALE_SYNC && m->step != b->step))
+	if (!ws->part[i].asked || ws->wants != (is != 0 ? is : MSG_STATE_OF) ||
+	    (ws->w->slack == STALE_SYNC && m->step != ws->step))
 		return 0;
-	b->part[i].asked = false;
+	ws->part[i].asked = false;
 	if (m->len > 0)
-		memcpy(b->to + find_staged_offset(b, i) * states, m->payload, m->len);
-	b->averaged = is == MSG_AVERAGE_OF && m->samples > b->averaged ? m->samples : b->averaged;
+		memcpy(ws->to + find_staged_offset(ws, i) * states, m->payload, m->len);
+	ws->averaged = is == MSG_AVERAGE_OF && m->samples > ws->averaged ? m->samples : ws->averaged;
 	return 0;
 }
 
 static int
-handle_slice_answer(struct worker_state *b, uint32_t server, const struct msg *m)
+handle_slice_answer(struct worker_state *ws, uint32_t server, const struct msg *m)
 {
 	const struct shard_plan_slice *s;
 	struct worker_part *p;
 	struct codec codec;
 	float *to;
 
-	if (m->slice >= b->plan->n || b->plan->slice[m->slice].owner != server)
+	if (m->slice >= ws->plan->n || ws->plan->slice[m->slice].owner != server)
 		return err_fail(ERR_FORMAT, "slice %" PRIu32 " belongs to another server", m->slice);
 	if (m->type == MSG_STATE)
-		return store_state(b, m->slice, m);
-	s = &b->plan->slice[m->slice];
-	p = &b->part[m->slice];
+		return store_state(ws, m->slice, m);
+	s = &ws->plan->slice[m->slice];
+	p = &ws->part[m->slice];
 	codec = m->flags & MSG_EXACT ? (struct codec){ .kind = CODEC_F32 } :
-	    shard_plan_answer(s, b->w->slack == STALE_SYNC);
+	    shard_plan_answer(s, ws->w->slack == STALE_SYNC);
 	if (m->len != codec_bytes(codec, s->count))
 		return err_fail(ERR_FORMAT, "slice %" PRIu32 " has %" PRIu32 " bytes", m->slice, m->len);
 	/* An update for a dead worker may reach its successor, which has no weights yet to add it to. */
-	if (!is_answer_wanted(b, p, m->step) || (codec_updates(codec) && (!b->begun || p->got + 1 != m->step)))
+	if (!is_answer_wanted(ws, p, m->step) || (codec_updates(codec) && (!ws->begin_done || p->got + 1 != m->step)))
 		return 0;
 	if (!codec_valid(codec, m->payload, s->count))
 		return err_fail(ERR_FORMAT, "slice %" PRIu32 " has invalid indices", m->slice);
-	to = b->staged + find_staged_offset(b, m->slice);
+	to = ws->staged + find_staged_offset(ws, m->slice);
 	if (codec_updates(codec))
 		codec_add(codec, m->payload, s->count, to);
 	else if (m->payload != to)
 		codec_decode(codec, m->payload, s->count, to);
 	p->waiting = false;
 	p->got = m->step;
-	if (m->slice == b->plan->lead) {
-		b->last = m->flags & MSG_LAST;
-		b->updates = m->samples;
+	if (m->slice == ws->plan->lead) {
+		ws->last = m->flags & MSG_LAST;
+		ws->updates = m->samples;
 	}
 	return 0;
 }
 
 static int
-handle_total(struct worker_state *b, const struct msg *m)
+handle_total(struct worker_state *ws, const struct msg *m)
 {
-	if (!b->summing || m->step != b->sum_step || m->slice != TOTAL_INDEX(b->sum_phase, b->sum_index))
+	if (!ws->summing || m->step != ws->sum_step || m->slice != TOTAL_INDEX(ws->sum_phase, ws->sum_index))
 		return 0;
-	if (m->len != b->sum_n * sizeof(double))
+	if (m->len != ws->sum_n * sizeof(double))
 		return err_fail(ERR_FORMAT, "a sum of %" PRIu32 " bytes", m->len);
 	if (m->len > 0)
-		memcpy(b->sum, m->payload, m->len);
-	b->summing = false;
-	b->sum_index++;
+		memcpy(ws->sum, m->payload, m->len);
+	ws->summing = false;
+	ws->sum_index++;
 	return 0;
 }
 
 static void
-send_norms_total(struct worker_state *b, uint32_t server, uint64_t step)
+send_norms_total(struct worker_state *ws, uint32_t server, uint64_t step)
 {
-	worker_state_emit(b, server, (struct msg){ .type = MSG_NORMS, .step = step, .len = b->norms.n * NORM_BYTES,
-	    .payload = b->norms.bytes[step % 2] });
+	worker_state_emit(ws, server, (struct msg){ .type = MSG_NORMS, .step = step, .len = ws->norms.n * NORM_BYTES,
+	    .payload = ws->norms.bytes[step % 2] });
 }
 
 /*
@@ -122,39 +122,39 @@ send_norms_total(struct worker_state *b, uint32_t server, uint64_t step)
  * dropped, as servers send them again.
  */
 static int
-handle_norms_part(struct worker_state *b, uint32_t server, const struct msg *m)
+handle_norms_part(struct worker_state *ws, uint32_t server, const struct msg *m)
 {
-	struct worker_norms *n = &b->norms;
+	struct worker_norms *n = &ws->norms;
 	uint8_t *bytes = n->bytes[m->step % 2];
 
 	if (n->n == 0 || m->len != n->n * NORM_BYTES)
 		return err_fail(ERR_FORMAT, "%" PRIu32 " bytes of norms", m->len);
-	if (!b->began || m->step < n->step)
+	if (!ws->begin_called || m->step < n->step)
 		return 0;
 	if (m->step == n->step && n->has[server]) {
 		if (n->missing == 0)
-			send_norms_total(b, server, m->step);
+			send_norms_total(ws, server, m->step);
 		return 0;
 	}
 	if (m->step > n->step) {
-		memset(n->has, 0, b->o.nservers * sizeof(*n->has));
+		memset(n->has, 0, ws->o.nservers * sizeof(*n->has));
 		memset(n->sum, 0, n->n * sizeof(*n->sum));
-		n->missing = b->o.nservers;
+		n->missing = ws->o.nservers;
 		n->step = m->step;
 	}
 	for (uint32_t i = 0; i < n->n; i++) {
 		struct norm part;
 
 		norm_get(&part, (const uint8_t *)m->payload + i * NORM_BYTES);
-		norm_join(&n->sum[i], &part);
+		norm_add_sum(&n->sum[i], &part);
 	}
 	n->has[server] = true;
 	if (--n->missing > 0)
 		return 0;
 	for (uint32_t i = 0; i < n->n; i++)
 		norm_put(&n->sum[i], bytes + i * NORM_BYTES);
-	for (uint32_t s = 0; s < b->o.nservers; s++)
-		send_norms_total(b, s, m->step);
+	for (uint32_t s = 0; s < ws->o.nservers; s++)
+		send_norms_total(ws, s, m->step);
 	return 0;
 }
 
@@ -168,25 +168,25 @@ fail_refused_job(bool welcome, const struct msg *m)
 }
 
 int
-worker_state_take(struct worker_state *b, uint32_t server, const struct msg *m)
+worker_state_take(struct worker_state *ws, uint32_t server, const struct msg *m)
 {
-	struct worker_link *l = &b->link[server];
+	struct worker_server *l = &ws->link[server];
 
 	switch (m->type) {
 	case MSG_WELCOME:
 		if (!l->welcome)
-			*l = (struct worker_link){ .welcome = true, .empty = m->flags & MSG_EMPTY,
+			*l = (struct worker_server){ .welcome = true, .empty = m->flags & MSG_EMPTY,
 			    .kept = m->flags & MSG_KEPT, .step = m->step };
 		return 0;
 	case MSG_REFUSE:
 		return fail_refused_job(l->welcome, m);
 	case MSG_WEIGHTS:
 	case MSG_STATE:
-		return handle_slice_answer(b, server, m);
+		return handle_slice_answer(ws, server, m);
 	case MSG_TOTAL:
-		return handle_total(b, m);
+		return handle_total(ws, m);
 	case MSG_NORMS:
-		return handle_norms_part(b, server, m);
+		return handle_norms_part(ws, server, m);
 	case MSG_BYE:
 		l->bye = true;
 		return 0;

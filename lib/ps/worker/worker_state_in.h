@@ -18,7 +18,7 @@ struct worker_part {
 	uint8_t	*coded;		/* the payload of push if the slice has a codec, else NULL */
 };
 
-struct worker_link {
+struct worker_server {
 	bool	 welcome, empty, kept, bye;
 	uint64_t step;		/* of its welcome */
 };
@@ -39,15 +39,15 @@ struct worker_state {
 	const struct graph *graph;
 	struct shard_plan	*plan;
 	struct worker_part *part;		/* [plan->n] */
-	struct worker_link *link;		/* [nservers] */
+	struct worker_server *link;		/* [nservers] */
 	uint64_t	*pushed;	/* [nw] 1 + the step in which array a was pushed last */
 	bool		*stale;		/* [nw] the array in w is older than the last push */
 	bool		 aux_stale;	/* aux is */
 	float		*staged;	/* [P + A] received weights and statistics */
 	float		*stats;		/* [A] statistics as pushed, weighted by samples */
-	struct worker_left *left;	/* NULL: no codecs */
-	struct worker_left *own_left;	/* the same if nothing outlives the worker, else NULL */
-	struct memory	 own_memory;	/* of own_left */
+	struct worker_residuals *residuals;	/* NULL: no codecs */
+	struct worker_residuals *own_residuals;	/* the same if nothing outlives the worker, else NULL */
+	struct memory	 own_memory;	/* of own_residuals */
 	uint32_t	 ncoded;	/* slices with a codec */
 	uint32_t	 uncoded;	/* those whose residuals are not stored yet in this step */
 	uint8_t		*coded;		/* the memory of part.coded */
@@ -61,7 +61,7 @@ struct worker_state {
 	uint32_t	 n;		/* samples of the open step */
 	float		 rate;
 	bool		 last, stopping;	/* the job ends; this worker has sent a stop */
-	bool		 began, begun;	/* worker_state_begin() was called, and all has been received */
+	bool		 begin_called, begin_done;	/* worker_state_begin() was called, and all has been received */
 	struct worker_first first;	/* of worker_state_begin() */
 	uint64_t	 first_step;	/* its step */
 	uint64_t	 from;		/* the step of the weights that it requested */
@@ -76,15 +76,15 @@ struct worker_state {
 };
 
 /* A message of this worker to a server. */
-void	 worker_state_emit(struct worker_state *b, uint32_t server, struct msg m);
+void	 worker_state_emit(struct worker_state *ws, uint32_t server, struct msg m);
 /* A message about slice i to its owner. */
-void	 worker_state_emit_slice(struct worker_state *b, uint32_t i, struct msg m);
+void	 worker_state_emit_slice(struct worker_state *ws, uint32_t i, struct msg m);
 /* Requests the first weights of slice i, which rank 0 sends before. */
-void	 worker_state_start_slice(struct worker_state *b, uint32_t i);
+void	 worker_state_start_slice(struct worker_state *ws, uint32_t i);
 
 /* worker_state_code.c: room for gradients and residuals of slices with a codec.  Returns 0 or ERR_NOMEM. */
-int	 worker_state_alloc_coded(struct worker_state *b);
+int	 worker_state_alloc_coded(struct worker_state *ws);
 /* In a step without samples the residual of slice i goes on to the next one. */
-void	 worker_state_keep_residual(struct worker_state *b, uint32_t i);
+void	 worker_state_keep_residual(struct worker_state *ws, uint32_t i);
 
 #endif

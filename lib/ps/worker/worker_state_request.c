@@ -5,171 +5,171 @@
 #include <string.h>
 
 static void
-send_sum(struct worker_state *b)
+send_sum(struct worker_state *ws)
 {
-	worker_state_emit(b, 0, (struct msg){ .type = MSG_SUM, .step = b->sum_step,
-	    .slice = TOTAL_INDEX(b->sum_phase, b->sum_index), .payload = b->sum,
-	    .len = (uint32_t)(b->sum_n * sizeof(double)) });
+	worker_state_emit(ws, 0, (struct msg){ .type = MSG_SUM, .step = ws->sum_step,
+	    .slice = TOTAL_INDEX(ws->sum_phase, ws->sum_index), .payload = ws->sum,
+	    .len = (uint32_t)(ws->sum_n * sizeof(double)) });
 }
 
 /* In a synchronous job sums are counted within a phase of a step.  Workers of other jobs share no steps: all count. */
 void
-worker_state_sum(struct worker_state *b, uint32_t phase, const double *v, uint32_t n)
+worker_state_sum(struct worker_state *ws, uint32_t phase, const double *v, uint32_t n)
 {
-	uint64_t step = b->w->slack == STALE_SYNC ? b->step : 0;
+	uint64_t step = ws->w->slack == STALE_SYNC ? ws->step : 0;
 
-	assert(n <= TOTAL_MOST && !b->summing);
-	if (step != b->sum_step || phase != b->sum_phase)
-		b->sum_index = 0;
-	b->sum_step = step;
-	b->sum_phase = phase;
-	b->sum_n = n;
-	b->summing = true;
+	assert(n <= TOTAL_MOST && !ws->summing);
+	if (step != ws->sum_step || phase != ws->sum_phase)
+		ws->sum_index = 0;
+	ws->sum_step = step;
+	ws->sum_phase = phase;
+	ws->sum_n = n;
+	ws->summing = true;
 	if (n > 0)
-		memcpy(b->sum, v, n * sizeof(double));
-	send_sum(b);
+		memcpy(ws->sum, v, n * sizeof(double));
+	send_sum(ws);
 }
 
 void
-worker_state_total(const struct worker_state *b, double *v, uint32_t n)
+worker_state_total(const struct worker_state *ws, double *v, uint32_t n)
 {
 	if (n > 0)
-		memcpy(v, b->sum, n * sizeof(double));
+		memcpy(v, ws->sum, n * sizeof(double));
 }
 
 /* Requests what `wants` says from the owner of slice i. */
 static void
-pull_asked(struct worker_state *b, uint32_t i)
+pull_asked(struct worker_state *ws, uint32_t i)
 {
-	worker_state_emit_slice(b, i, (struct msg){ .type = MSG_PULL, .step = b->step, .flags = b->wants });
+	worker_state_emit_slice(ws, i, (struct msg){ .type = MSG_PULL, .step = ws->step, .flags = ws->wants });
 }
 
 void
-worker_state_state(struct worker_state *b, float *state)
+worker_state_state(struct worker_state *ws, float *state)
 {
-	uint32_t states = opt_states(b->w->hyper.rule);
+	uint32_t states = opt_states(ws->w->hyper.rule);
 
-	b->wants = MSG_STATE_OF;
-	b->to = state;
-	for (uint32_t i = 0; i < b->plan->nweights; i++) {
-		const struct shard_plan_slice *s = &b->plan->slice[i];
+	ws->wants = MSG_STATE_OF;
+	ws->to = state;
+	for (uint32_t i = 0; i < ws->plan->nweights; i++) {
+		const struct shard_plan_slice *s = &ws->plan->slice[i];
 
 		if (s->frozen) {
 			memset(state + s->first * states, 0, s->count * states * sizeof(float));
 			continue;
 		}
-		b->part[i].asked = true;
-		pull_asked(b, i);
+		ws->part[i].asked = true;
+		pull_asked(ws, i);
 	}
 }
 
 void
-worker_state_average(struct worker_state *b, float *average)
+worker_state_average(struct worker_state *ws, float *average)
 {
-	b->wants = MSG_AVERAGE_OF;
-	b->to = average;
-	b->averaged = 0;
-	for (uint32_t i = 0; i < b->plan->n; i++) {
-		const struct shard_plan_slice *s = &b->plan->slice[i];
+	ws->wants = MSG_AVERAGE_OF;
+	ws->to = average;
+	ws->averaged = 0;
+	for (uint32_t i = 0; i < ws->plan->n; i++) {
+		const struct shard_plan_slice *s = &ws->plan->slice[i];
 		bool aux = s->kind == SHARD_PLAN_AUX;
 
 		if (s->frozen) {
-			memcpy(average + (aux ? b->graph->P : 0) + s->first, (aux ? b->w->aux : b->w->w) + s->first,
+			memcpy(average + (aux ? ws->graph->P : 0) + s->first, (aux ? ws->w->aux : ws->w->w) + s->first,
 			    s->count * sizeof(float));
 			continue;
 		}
-		b->part[i].asked = true;
-		pull_asked(b, i);
+		ws->part[i].asked = true;
+		pull_asked(ws, i);
 	}
 }
 
 void
-worker_state_exact(struct worker_state *b, float *weights)
+worker_state_exact(struct worker_state *ws, float *weights)
 {
-	b->wants = MSG_EXACT;
-	b->to = weights;
-	memcpy(weights, b->w->w, b->graph->P * sizeof(*weights));
-	for (uint32_t i = 0; i < b->plan->nweights; i++)
-		if (b->plan->slice[i].codec.kind != CODEC_F32) {
-			b->part[i].asked = true;
-			pull_asked(b, i);
+	ws->wants = MSG_EXACT;
+	ws->to = weights;
+	memcpy(weights, ws->w->w, ws->graph->P * sizeof(*weights));
+	for (uint32_t i = 0; i < ws->plan->nweights; i++)
+		if (ws->plan->slice[i].codec.kind != CODEC_F32) {
+			ws->part[i].asked = true;
+			pull_asked(ws, i);
 		}
 }
 
 uint32_t
-worker_state_averaged(const struct worker_state *b)
+worker_state_averaged(const struct worker_state *ws)
 {
-	return b->averaged;
+	return ws->averaged;
 }
 
 static void
-send_stop(struct worker_state *b)
+send_stop(struct worker_state *ws)
 {
-	worker_state_emit(b, 0, (struct msg){ .type = MSG_STOP, .step = b->step });
+	worker_state_emit(ws, 0, (struct msg){ .type = MSG_STOP, .step = ws->step });
 }
 
 void
-worker_state_stop(struct worker_state *b)
+worker_state_stop(struct worker_state *ws)
 {
-	if (!b->stopping)
-		send_stop(b);
-	b->stopping = true;
+	if (!ws->stopping)
+		send_stop(ws);
+	ws->stopping = true;
 }
 
 static void
-send_epoch(struct worker_state *b, uint32_t server)
+send_epoch(struct worker_state *ws, uint32_t server)
 {
-	worker_state_emit(b, server, (struct msg){ .type = MSG_EPOCH, .step = b->epoch });
+	worker_state_emit(ws, server, (struct msg){ .type = MSG_EPOCH, .step = ws->epoch });
 }
 
 void
-worker_state_epoch(struct worker_state *b, uint64_t n)
+worker_state_epoch(struct worker_state *ws, uint64_t n)
 {
-	b->announced = true;
-	b->epoch = n;
-	for (uint32_t s = 0; s < b->o.nservers; s++)
-		send_epoch(b, s);
+	ws->announced = true;
+	ws->epoch = n;
+	for (uint32_t s = 0; s < ws->o.nservers; s++)
+		send_epoch(ws, s);
 }
 
 static void
-send_bye(struct worker_state *b, uint32_t server)
+send_bye(struct worker_state *ws, uint32_t server)
 {
-	worker_state_emit(b, server, (struct msg){ .type = MSG_BYE, .step = b->step });
+	worker_state_emit(ws, server, (struct msg){ .type = MSG_BYE, .step = ws->step });
 }
 
 void
-worker_state_bye(struct worker_state *b)
+worker_state_bye(struct worker_state *ws)
 {
-	b->parting = true;
-	for (uint32_t s = 0; s < b->o.nservers; s++)
-		send_bye(b, s);
+	ws->parting = true;
+	for (uint32_t s = 0; s < ws->o.nservers; s++)
+		send_bye(ws, s);
 }
 
 static void
-repeat_slice(struct worker_state *b, uint32_t i)
+repeat_slice(struct worker_state *ws, uint32_t i)
 {
-	struct worker_part *p = &b->part[i];
+	struct worker_part *p = &ws->part[i];
 
-	if (p->waiting && b->begun)
-		worker_state_emit_slice(b, i, p->push);
+	if (p->waiting && ws->begin_done)
+		worker_state_emit_slice(ws, i, p->push);
 	else if (p->waiting)
-		worker_state_start_slice(b, i);
+		worker_state_start_slice(ws, i);
 	if (p->asked)
-		pull_asked(b, i);
+		pull_asked(ws, i);
 }
 
 void
-worker_state_repeat(struct worker_state *b, uint32_t server)
+worker_state_repeat(struct worker_state *ws, uint32_t server)
 {
-	if (b->announced)
-		send_epoch(b, server);
-	if (b->stopping && server == 0)
-		send_stop(b);
-	for (uint32_t i = 0; i < b->plan->n; i++)
-		if (b->plan->slice[i].owner == server)
-			repeat_slice(b, i);
-	if (b->summing && server == 0)
-		send_sum(b);
-	if (b->parting && !b->link[server].bye)
-		send_bye(b, server);
+	if (ws->announced)
+		send_epoch(ws, server);
+	if (ws->stopping && server == 0)
+		send_stop(ws);
+	for (uint32_t i = 0; i < ws->plan->n; i++)
+		if (ws->plan->slice[i].owner == server)
+			repeat_slice(ws, i);
+	if (ws->summing && server == 0)
+		send_sum(ws);
+	if (ws->parting && !ws->link[server].bye)
+		send_bye(ws, server);
 }

@@ -26,7 +26,7 @@ struct peer {
 
 /* The slot of a server or worker; servers first. */
 struct slot {
-	bool		 connected, came;	/* is connected; was ever connected */
+	bool		 connected, ever_connected;	/* is connected; was ever connected */
 	bool		 servers_sent;	/* a worker has got the list of servers */
 	char		 at[ADDR_TEXT];	/* where a server listens; "": not yet */
 };
@@ -72,7 +72,7 @@ find_slot(const struct scheduler *s, const struct rendezvous_message *w, char wh
 	if (w->rank != RENDEZVOUS_ANY)
 		return first + w->rank;
 	for (uint32_t i = first; i < first + n; i++)
-		if (!s->slot[i].connected && !s->slot[i].came)
+		if (!s->slot[i].connected && !s->slot[i].ever_connected)
 			return i;
 	for (uint32_t i = first; i < first + n; i++)
 		if (!s->slot[i].connected)
@@ -95,7 +95,7 @@ handle_join(struct scheduler *s, struct peer *g, const struct rendezvous_message
 	}
 	g->slot = at;
 	s->unjoined--;
-	s->slot[at] = (struct slot){ .connected = true, .came = true };
+	s->slot[at] = (struct slot){ .connected = true, .ever_connected = true };
 	snprintf(text, sizeof(text), "rank %" PRIu32, at < s->env->servers ? at : at - s->env->servers);
 	return reply_peer(g, MSG_WELCOME, text);
 }
@@ -198,7 +198,7 @@ static bool
 all_left(const struct scheduler *s)
 {
 	for (uint32_t i = 0; i < s->nslots; i++)
-		if (!s->slot[i].came || s->slot[i].connected)
+		if (!s->slot[i].ever_connected || s->slot[i].connected)
 			return false;
 	return true;
 }

@@ -2,11 +2,10 @@
  * cublaslt - a stand-in for cuBLASLt: matrix products in loops, summed in double.
  *
  * Matrices are column-major.  A call that the library would refuse ends the process: shapes that do not fit, a kernel that
- * the heuristic did not propose, scratch that is too small, memory outside of allocations or not aligned to 16 bytes.
+ * the heuristic did not propose, scratch that is too small or not aligned to 256 bytes, memory outside of allocations or
+ * not aligned to 16 bytes.
  */
-#include "emu/emu.h"
-
-#include "engine/cuda/kernel/kernel.h"
+#include "emu/operands.h"
 
 #include <cublasLt.h>
 #include <stdbool.h>
@@ -39,6 +38,7 @@ struct product {
 	float	 alpha, beta;
 	const void *pa, *pb, *pc;
 	void	*pd, *scratch;
+	int	 device;
 };
 
 cublasStatus_t
@@ -208,7 +208,14 @@ static void
 run_product(void *arg)
 {
 	const struct product *m = arg;
+	struct operands o = { "a product", m->device, 0 };
 
+	add_array(&o, m->pa, count_elements(&m->a), kernel_size(m->a.type));
+	add_array(&o, m->pb, count_elements(&m->b), kernel_size(m->b.type));
+	add_array(&o, m->pd, count_elements(&m->c), kernel_size(m->c.type));
+	add_array(&o, m->beta != 0 && m->pc != m->pd ? m->pc : NULL, count_elements(&m->c), kernel_size(m->c.type));
+	emu_log("product", o.bytes);
+	add_array(&o, m->scratch, SCRATCH, 1);
 	for (int32_t p = 0; p < m->c.count; p++)
 		multiply_one(m, (size_t)p);
 	memset(m->scratch, 0xff, SCRATCH);	/* so that a value kept there is noticed */
@@ -234,7 +241,8 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t op, const void *alp
     cublasLtMatrixLayout_t ld, const cublasLtMatmulAlgo_t *algo, void *scratch, size_t bytes, cudaStream_t stream)
 {
 	struct product m = { .op = *(struct matmul *)op, .a = *(struct layout *)la, .b = *(struct layout *)lb,
-		.c = *(struct layout *)ld, .pa = a, .pb = b, .pc = c, .pd = d, .scratch = scratch };
+		.c = *(struct layout *)ld, .pa = a, .pb = b, .pc = c, .pd = d, .scratch = scratch,
+		.device = cudart_device };
 
 	memcpy(&m.alpha, alpha, sizeof(m.alpha));
 	memcpy(&m.beta, beta, sizeof(m.beta));
@@ -245,7 +253,7 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t op, const void *alp
 	emu_check_memory("a product's second factor", b, count_elements(&m.b) * kernel_size(m.b.type), 16);
 	emu_check_memory("a product", d, count_elements(&m.c) * kernel_size(m.c.type), 16);
 	emu_check_memory("a product's addend", c, count_elements(&m.c) * kernel_size(m.c.type), 16);
-	emu_check_memory("a product's scratch", scratch, bytes, 16);
+	emu_check_memory("a product's scratch", scratch, bytes, 256);
 	emu_launch(stream, run_product, &m, sizeof(m));
 	return CUBLAS_STATUS_SUCCESS;
 }

@@ -42,12 +42,12 @@ emu_fault(const char *what, ...)
 }
 
 void
-emu_log(const char *what)
+emu_log(const char *what, size_t bytes)
 {
 	const char *path = getenv("TALLY_EMU_LOG");
 	FILE *f = path != NULL ? fopen(path, "a") : NULL;
 
-	if (f != NULL && fprintf(f, "%s\n", what) > 0)
+	if (f != NULL && fprintf(f, "%s %zu\n", what, bytes) > 0)
 		fclose(f);
 }
 
@@ -97,13 +97,14 @@ emu_check_memory(const char *what, const void *p, size_t bytes, size_t align)
 		emu_fault("%s: %p is no multiple of %zu", what, p, align);
 }
 
-void
+bool
 cudart_check_host(const char *what, const void *p)
 {
 	const struct range *r = find_range(p);
 
 	if (r != NULL && r->device != PINNED)
 		emu_fault("%s: %p is memory of device %d, not of the host", what, p, r->device);
+	return r != NULL;
 }
 
 const char *

@@ -4,8 +4,9 @@
  * cudart.c has devices and memory, cudart_stream.c streams, events and graphs.  A call that breaks a rule of the library
  * ends the process: work or an event on another device than its stream's, a launch or memory of a device that is not
  * current, copies outside of an allocation, waiting or allocating while a stream captures, captured work that waits for an
- * event outside its graph, memory freed twice.  The rules are those of the CUDA C++ Programming Guide, "Multi-Device
- * System" and "CUDA Graphs".
+ * event outside its graph, waits for an event that was never recorded, uploads whose source the host changes before they
+ * run, memory freed twice.  Pinned memory is junk from the moment that a download into it is enqueued until it runs.  The
+ * rules are those of the CUDA C++ Programming Guide, "Multi-Device System" and "CUDA Graphs".
  */
 #ifndef TESTS_EMU_CUDART_H
 #define TESTS_EMU_CUDART_H
@@ -25,9 +26,10 @@ bool	 cudart_is_set(const char *mode);
 cudaError_t cudart_fail(cudaError_t e);
 /* Ends the process if this thread captures a stream. */
 void	 cudart_check_no_capture(const char *call);
-/* End the process unless [p, p + bytes) lies in one allocation of a device, or p is memory of the host. */
+/* Ends the process unless [p, p + bytes) lies in one allocation of a device. */
 void	 cudart_check_range(const char *what, const void *p, size_t bytes, int device);
-void	 cudart_check_host(const char *what, const void *p);
+/* Ends the process unless p is memory of the host.  Returns true if it is pinned. */
+bool	 cudart_check_host(const char *what, const void *p);
 /* Runs all enqueued work of a device. */
 void	 cudart_run_all(int device);
 

@@ -187,7 +187,7 @@ cudaStreamSynchronize(cudaStream_t s)
 {
 	cudart_check_no_capture("cudaStreamSynchronize");
 	if (s->number == 0)
-		emu_log("wait");
+		emu_log("wait", 0);
 	run_work(s, s->gone + s->n);
 	return cudaSuccess;
 }
@@ -196,25 +196,44 @@ struct copy {
 	void	*to;
 	const void *from;
 	size_t	 bytes;
+	bool	 up;
+	uint64_t hash;		/* up: of the bytes when the copy was enqueued */
 };
+
+static uint64_t
+hash_bytes(const void *p, size_t n)
+{
+	const unsigned char *at = p;
+	uint64_t hash = n;
+
+	for (size_t i = 0; i < n; i++)
+		hash = (hash ^ at[i]) * 0x100000001b3u;
+	return hash;
+}
 
 static void
 run_copy(void *arg)
 {
 	const struct copy *c = arg;
 
+	if (c->up && hash_bytes(c->from, c->bytes) != c->hash)
+		emu_fault("the host changed memory before its upload");
 	memcpy(c->to, c->from, c->bytes);
+	emu_log(c->up ? "upload" : "download", c->bytes);
 }
 
 cudaError_t
 cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t s)
 {
-	const struct copy c = { to, from, bytes };
+	const bool up = kind == cudaMemcpyHostToDevice;
+	const struct copy c = { to, from, bytes, up, up ? hash_bytes(from, bytes) : 0 };
 
 	if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToHost)
 		emu_fault("a copy of kind %d", (int)kind);
-	cudart_check_range("a copy", kind == cudaMemcpyHostToDevice ? to : from, bytes, s->device);
-	cudart_check_host("a copy", kind == cudaMemcpyHostToDevice ? from : to);
+	cudart_check_range("a copy", up ? to : from, bytes, s->device);
+	/* Until the copy is done the host must not read what is there. */
+	if (cudart_check_host("a copy", up ? from : to) && !up)
+		memset(to, 0xff, bytes);
 	enqueue_work(s, run_copy, &c, sizeof(c));
 	return cudaSuccess;
 }
@@ -231,6 +250,7 @@ run_fill(void *arg)
 	const struct fill *f = arg;
 
 	memset(f->p, f->value, f->bytes);
+	emu_log("zeros", f->bytes);
 }
 
 cudaError_t
@@ -308,8 +328,9 @@ cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t v, unsigned flags)
 		emu_fault("cudaStreamWaitEvent: flags %u", flags);
 	if (s->capture != NULL)
 		emu_fault("captured work waits for an event outside its graph");
-	if (v->stream != NULL)
-		enqueue_work(s, run_wait, v, sizeof(*v));
+	if (v->stream == NULL)
+		emu_fault("a stream waits for an event that was never recorded");
+	enqueue_work(s, run_wait, v, sizeof(*v));
 	return cudaSuccess;
 }
 
@@ -317,9 +338,10 @@ cudaError_t
 cudaEventSynchronize(cudaEvent_t v)
 {
 	cudart_check_no_capture("cudaEventSynchronize");
-	emu_log("wait");
-	if (v->stream != NULL)
-		run_work(v->stream, v->number);
+	emu_log("wait", 0);
+	if (v->stream == NULL)
+		emu_fault("the host waits for an event that was never recorded");
+	run_work(v->stream, v->number);
 	return cudaSuccess;
 }
 
@@ -393,6 +415,7 @@ run_graph(void *arg)
 {
 	const struct CUgraphExec_st *exec = *(struct CUgraphExec_st *const *)arg;
 
+	emu_log("graph", 0);
 	for (size_t i = 0; i < exec->graph.n; i++)
 		exec->graph.work[i].run(exec->graph.work[i].arg);
 }

@@ -1,10 +1,9 @@
 /* dnn - convolutions in loops, summed in double, in place of dnn.c and cuDNN. */
-#include "emu/emu.h"
+#include "emu/operands.h"
 
 #include "engine/cuda/device/choose.h"
 #include "engine/cuda/device/device_in.h"
 #include "engine/cuda/device/dnn_race.h"
-#include "engine/cuda/kernel/kernel.h"
 
 #include "base/err.h"
 
@@ -76,6 +75,30 @@ channel(const struct dnn_shape *s, double *x, double *w, double *y, uint32_t n, 
 				}
 }
 
+/* The scratch that a convolution wants.  Larger batches need more, and so do fused ones, as with a library. */
+static size_t
+count_scratch(const struct dnn_shape *s)
+{
+	return 64 + (size_t)s->n * (s->bias > 0 ? 2048 : 1024);
+}
+
+/* When it runs its memory must still be there, also that of a graph captured earlier. */
+static void
+log_operands(const struct dnn *c, size_t nx, size_t nw, size_t ny)
+{
+	const struct dnn_shape *s = &c->s;
+	struct operands o = { "a convolution", c->d->number, 0 };
+	const size_t each = kernel_size(s->type);
+
+	add_array(&o, c->at.x, nx, each);
+	add_array(&o, c->at.w, nw, each);
+	add_array(&o, c->at.y, ny, each);
+	add_array(&o, s->addend ? c->at.addend : NULL, ny, each);
+	add_array(&o, s->bias > 0 ? c->at.bias : NULL, s->k, each);
+	emu_log("convolution", o.bytes);
+	add_array(&o, c->at.scratch, count_scratch(s), 1);
+}
+
 static void
 convolve(void *arg)
 {
@@ -83,10 +106,12 @@ convolve(void *arg)
 	const struct dnn_shape *s = &c->s;
 	size_t nx = (size_t)s->n * s->c * s->h * s->w, nw = (size_t)s->k * (s->c / s->groups) * s->r * s->s;
 	size_t ny = (size_t)s->n * s->k * s->oh * s->ow;
-	double *x = doubles(s->way == DNN_DATA ? NULL : c->at.x, nx, s->type);
-	double *w = doubles(s->way == DNN_WEIGHT ? NULL : c->at.w, nw, s->type);
-	double *y = doubles(s->way == DNN_FORWARD ? NULL : c->at.y, ny, s->type);
+	double *x, *w, *y;
 
+	log_operands(c, nx, nw, ny);
+	x = doubles(s->way == DNN_DATA ? NULL : c->at.x, nx, s->type);
+	w = doubles(s->way == DNN_WEIGHT ? NULL : c->at.w, nw, s->type);
+	y = doubles(s->way == DNN_FORWARD ? NULL : c->at.y, ny, s->type);
 	/*
 	 * Threads share no output: images are independent in one direction, channels in the others.
 	 */
@@ -170,8 +195,7 @@ dnn_open(struct device *d, const struct dnn_shape *shape, const struct engine_tu
 		return ERR_NOTSUP;
 	*c = calloc(1, sizeof(**c));
 	**c = (struct dnn){ .d = d, .s = *shape };
-	/* larger batches need more, as with a library */
-	*scratch = 64 + (size_t)shape->n * 1024;
+	*scratch = count_scratch(shape);
 	(*c)->way = way(*c, *scratch, tune);
 	return 0;
 }
@@ -212,7 +236,7 @@ dnn_run(struct dnn *c)
 	emu_check_memory("a convolution's x", c->at.x, (size_t)s->n * s->c * s->h * s->w * each, 256);
 	emu_check_memory("a convolution's w", c->at.w, (size_t)s->k * (s->c / s->groups) * s->r * s->s * each, 256);
 	emu_check_memory("a convolution's y", c->at.y, y, 256);
-	emu_check_memory("a convolution's scratch", c->at.scratch, 64 + (size_t)s->n * 1024, 256);
+	emu_check_memory("a convolution's scratch", c->at.scratch, count_scratch(s), 256);
 	if (s->addend)
 		emu_check_memory("a convolution's addend", c->at.addend, y, 256);
 	if (s->bias > 0)

@@ -13,8 +13,11 @@ void	 emu_check_memory(const char *what, const void *p, size_t bytes, size_t ali
 /* Ends the process: the caller broke a rule of the library. */
 void	 emu_fault(const char *what, ...) __attribute__((format(printf, 1, 2), noreturn));
 
-/* TALLY_EMU_LOG: a file that gets a line for each kernel that runs, another if it is wide, and each wait. */
-void	 emu_log(const char *what);
+/*
+ * TALLY_EMU_LOG: a file that gets a line "NAME BYTES" for each kernel that runs, each upload, download and launch of a
+ * graph, each wait of the host, and "wide" for a wide kernel.  Bytes: of the operands, each counted once.
+ */
+void	 emu_log(const char *what, size_t bytes);
 
 /* What a cudaStream_t begins with, for the libraries of tests/stub. */
 struct emu_stream {

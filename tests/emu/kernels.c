@@ -3,10 +3,9 @@
  *
  * TALLY_EMU_WIDTH=1: wide kernels handle one channel an index, as if no view were aligned.
  */
-#include "emu/emu.h"
+#include "emu/operands.h"
 
 #include "engine/cuda/device/device.h"
-#include "engine/cuda/kernel/kernel.h"
 
 #include <stdlib.h>
 
@@ -14,14 +13,16 @@
 	struct name##_call { \
 		struct kernel_##name a; \
 		uint32_t count; \
-		int	 type; \
+		int	 type, device; \
 	}; \
 	static void \
 	name##_run(void *arg) \
 	{ \
 		const struct name##_call *c = arg; \
 		const struct kernel_##name a = c->a; \
-		emu_log(#name); \
+		struct operands o = { #name, c->device, 0 }; \
+		add_##name(&o, &a, c->count); \
+		emu_log(#name, o.bytes); \
 		if (c->type == KERNEL_F32) { \
 			_Pragma("omp parallel for schedule(static) if (c->count > 4096)") \
 			for (uint32_t i = 0; i < c->count; i++) \
@@ -35,7 +36,7 @@
 	int \
 	kernel_run_##name(struct device *d, const struct kernel_##name *a, uint32_t count, int type) \
 	{ \
-		const struct name##_call c = { *a, count, type }; \
+		const struct name##_call c = { *a, count, type, cudart_device }; \
 		emu_launch(device_stream(d, DEVICE_MAIN), name##_run, &c, sizeof(c)); \
 		return 0; \
 	}
@@ -53,16 +54,18 @@ choose_grid(struct kernel_grid g, int type)
 	struct name##_call { \
 		struct kernel_##name a; \
 		struct kernel_grid grid; \
-		int	 type; \
+		int	 type, device; \
 	}; \
 	static void \
 	name##_run(void *arg) \
 	{ \
 		const struct name##_call *c = arg; \
 		const struct kernel_##name a = c->a; \
-		emu_log(#name); \
+		struct operands o = { #name, c->device, 0 }; \
+		add_##name(&o, &a); \
+		emu_log(#name, o.bytes); \
 		if (c->grid.width > 1) \
-			emu_log("wide"); \
+			emu_log("wide", 0); \
 		if (c->type == KERNEL_F32 && c->grid.width > 1) { \
 			_Pragma("omp parallel for schedule(static) if (c->grid.count > 512)") \
 			for (uint32_t i = 0; i < c->grid.count; i++) \
@@ -76,7 +79,7 @@ choose_grid(struct kernel_grid g, int type)
 	int \
 	kernel_run_##name(struct device *d, const struct kernel_##name *a, int type) \
 	{ \
-		const struct name##_call c = { *a, choose_grid(kernel_##name##_grid(a), type), type }; \
+		const struct name##_call c = { *a, choose_grid(kernel_##name##_grid(a), type), type, cudart_device }; \
 		emu_launch(device_stream(d, DEVICE_MAIN), name##_run, &c, sizeof(c)); \
 		return 0; \
 	}

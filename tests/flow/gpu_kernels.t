@@ -10,17 +10,24 @@ fi
 export TALLY_MODULES=$BUILD/tests/emu
 pictures images 40 1 && im2rec images >a.rec || exit 1
 
-# The kernels of the third step, sorted: NAME COUNT.  Captured work counts each time that it runs.
+# The kernels of the third step, sorted: NAME COUNT BYTES.  Captured work counts each time that it runs.  Copies between
+# host and device, launches of CUDA graphs and waits of the host follow in the same form.
 count_kernels() { # OPTION...
 	for steps in 2 3; do
 		rm -f log
 		TALLY_EMU_LOG=$T/log pworker --data a.rec --seed 5 --batch 8 --steps $steps --engine cuda "$@" >/dev/null || return
 		mv log log.$steps
 	done
-	awk 'FNR == 1 { file++ } { n[$1] += file == 1 ? -1 : 1 }
-		END { for (k in n) if (n[k] && k != "wait" && k != "wide") print k, n[k] }' log.2 log.3 | sort
+	awk 'FNR == 1 { file++ } { n[$1] += file == 1 ? -1 : 1; bytes[$1] += file == 1 ? -$2 : $2 }
+		END { for (k in n) if (n[k] && k != "wide") print k, n[k], bytes[k] }' log.2 log.3 | sort
 }
 of() { awk -v k="$1" '$1 == k { print $2 }' counts; }
+bytes_of() { awk -v k="$1" '$1 == k { print $3 }' counts; }
+# Kernels, megabytes of their operands, and graphs of a step.
+sum_up() {
+	awk '$1 ~ /^(upload|download|graph|wait)$/ { if ($1 == "graph") graphs = $2; next } { n += $2; bytes += $3 }
+		END { print n, bytes, graphs }' counts
+}
 
 # ResNet-20: 20 batch norms that are learned, 9 joints, 22 weights.
 ok "a step of a ResNet is counted" eval 'count_kernels --net resnet --net-opt layers=20 --shape 3x28x28 >counts'
@@ -30,7 +37,15 @@ is "$(of moments) $(of bn_sums) $(of bn_back)" "$bn $bn $((bn - 1))" \
 is "$(of opt)" 1 "one kernel updates all weights"
 is "$(of moves)" 1 "one kernel converts all weights for the next step"
 is "$(of statistics)" 1 "one kernel folds the statistics of all batch norms"
+is "$(of graph)" 3 "the step is three CUDA graphs"
+# 8 samples of 10 classes: scores and probabilities f32, a label of 16 bytes, loss and rank.
+is "$(bytes_of softmax)" $((8 * (10 * 4 + 10 * 4 + 16 + 4 + 4))) "the bytes of softmax are those of its operands"
+read -r n bytes graphs < <(sum_up)
+echo "# ResNet-20, batch 8, f32: $n kernels, $bytes bytes and $graphs CUDA graphs a step"
 is "$(of combine)" 9 "a joint adds its gradients and multiplies by the ReLU's derivative in one kernel"
+ok "a step in bf16 is counted" eval 'count_kernels --net resnet --net-opt layers=20 --shape 3x28x28 --dtype bf16 >counts'
+read -r n half graphs < <(sum_up)
+ok "a step in bf16 moves at most six tenths of the bytes of f32: $half of $bytes" test $((half * 10)) -le $((bytes * 6))
 
 tensors() { tail -c +$((9 + $(od -An -tu8 -N8 "$1"))) "$1"; }
 same() { # NET-OPTION...

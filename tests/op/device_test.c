@@ -167,33 +167,117 @@ time_untimed(struct device *d)
 	device_event_elapsed_us(d, v, v, &us);
 }
 
+static void
+follow_unrecorded(struct device *d)
+{
+	struct device_event *v;
+
+	device_event_new(d, false, &v);
+	device_event_follow(d, v, DEVICE_MAIN);
+}
+
+static void
+await_unrecorded(struct device *d)
+{
+	struct device_event *v;
+
+	device_event_new(d, false, &v);
+	device_event_wait(d, v);
+}
+
+static void
+change_upload(struct device *d)
+{
+	float from = 1;
+
+	device_upload(d, DEVICE_MAIN, alloc_floats(d), &from, sizeof(from));
+	from = 2;
+	device_wait(d);
+}
+
+/* Exchanges count values of an array with those of another device's memory or of the same device's. */
+static void
+swap_with(struct device *d, struct device *other, uint32_t count)
+{
+	struct kernel_swap a = { .a = alloc_floats(d) };
+
+	device_make_current(other);
+	a.b = alloc_floats(other);
+	device_make_current(d);
+	kernel_run_swap(d, &a, count, KERNEL_F32);
+	device_wait(d);
+}
+
+static void
+swap_beyond(struct device *d)
+{
+	swap_with(d, d, N + 1);
+}
+
+static void
+swap_elsewhere(struct device *d)
+{
+	swap_with(d, open_device(1), N);
+}
+
+static void
+swap_freed(struct device *d)
+{
+	struct kernel_swap a = { alloc_floats(d), alloc_floats(d) };
+	struct device_graph *graph;
+
+	device_graph_begin(d);
+	kernel_run_swap(d, &a, N, KERNEL_F32);
+	device_graph_end(d, &graph);
+	device_free(d, a.b);
+	device_graph_launch(d, graph);
+	device_wait(d);
+}
+
+static void
+leave_counters(struct device *d)
+{
+	struct kernel_column_sums a = { { alloc_floats(d), 1, 1, KERNEL_F32 }, { .m = 64, .rows = 32, .strips = 2, .c = 1,
+		.sums = alloc_floats(d), .arrived = (uint32_t *)alloc_floats(d) }, alloc_floats(d), NULL };
+
+	a.tree.arrived[0] = 1;
+	kernel_run_column_sums(d, &a, KERNEL_F32);
+	device_wait(d);
+}
+
 static const struct blas_shape shape = { .m = 2, .n = 3, .k = 4, .alpha = 1, .count = 1 };
 
-/* Multiplies arrays of which the first begins `apart` floats behind an allocation. */
+/* Multiplies arrays of which the first begins `apart` floats after an allocation, with scratch `room` bytes after one. */
 static void
-multiply_at(struct device *d, size_t apart)
+multiply_at(struct device *d, size_t apart, size_t room)
 {
 	struct blas *b;
 	size_t scratch;
 	void *s;
 
 	blas_open(d, &shape, &b, &scratch);
-	device_alloc(d, scratch, &s);
+	device_alloc(d, scratch + room, &s);
 	blas_bind(b, &(struct blas_places){ .a = alloc_floats(d) + apart, .b = alloc_floats(d), .c = alloc_floats(d),
-		.scratch = s });
+		.scratch = (char *)s + room });
 	blas_run(b);
 }
 
 static void
 multiply_unaligned(struct device *d)
 {
-	multiply_at(d, 1);
+	multiply_at(d, 1, 0);
 }
 
 static void
 multiply_beyond(struct device *d)
 {
-	multiply_at(d, N - 4);
+	multiply_at(d, N - 4, 0);
+}
+
+static void
+multiply_with_unaligned_scratch(struct device *d)
+{
+	multiply_at(d, 0, 128);
 }
 
 static void
@@ -212,6 +296,15 @@ refuse_broken_rules(void)
 	ok(is_fault(time_untimed, "record none"), "the time of an event without a clock is noticed");
 	ok(is_fault(multiply_unaligned, "is no multiple of 16"), "a product's factor that is not aligned is noticed");
 	ok(is_fault(multiply_beyond, "end beyond"), "a product's factor beyond its allocation is noticed");
+	ok(is_fault(multiply_with_unaligned_scratch, "is no multiple of 256"),
+	    "a product's scratch that is not aligned to 256 bytes is noticed");
+	ok(is_fault(follow_unrecorded, "never recorded"), "a stream that waits for an event without a record is noticed");
+	ok(is_fault(await_unrecorded, "never recorded"), "a host that waits for an event without a record is noticed");
+	ok(is_fault(change_upload, "changed memory before its upload"), "a changed source of an upload is noticed");
+	ok(is_fault(swap_beyond, "swap: "), "a kernel's array beyond its allocation is noticed");
+	ok(is_fault(swap_elsewhere, "is no memory of device 0"), "a kernel's array on another device is noticed");
+	ok(is_fault(swap_freed, "is no memory of device 0"), "a graph with memory that was freed is noticed");
+	ok(is_fault(leave_counters, "a counter of arrivals is 1, not 0"), "a counter of arrivals that is not 0 is noticed");
 }
 
 /* DEVICE_MAIN writes zeros, and DEVICE_DOWNLOAD reads them, after an event or not. */

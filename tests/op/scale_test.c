@@ -15,7 +15,7 @@
 
 static char path[] = "/tmp/scale_test.XXXXXX";
 
-/* Counts the lines of the log that equal a word, and those that equal another; then empties the log. */
+/* Counts the lines of the log that begin with a word, and those with another; then empties the log. */
 static unsigned
 count(const char *word, const char *other, unsigned *others)
 {
@@ -26,7 +26,7 @@ count(const char *word, const char *other, unsigned *others)
 	*others = 0;
 	nets_must(f != NULL ? 0 : ERR_SYS);
 	while (fgets(line, sizeof(line), f) != NULL) {
-		line[strcspn(line, "\n")] = 0;
+		line[strcspn(line, " \n")] = 0;
 		n += strcmp(line, word) == 0;
 		*others += strcmp(line, other) == 0;
 	}
@@ -99,6 +99,59 @@ handed_over(const struct engine *e, struct engine_dev *dev, uint32_t n, uint8_t 
 	is(passes, want, "%s: %u samples of %u", what, n, x);
 	near(j.d[1], (double)n * x / 2, 1e-3 * n * x, "the gradient is the sum over %u samples of %u", n, x);
 	end(&j);
+}
+
+/* Gradients of a chain of layers, whose backward pass reuses the memory of the forward pass. */
+static void
+chain(const struct engine *e, struct engine_dev *dev, enum engine_precision precision, float *d)
+{
+	enum { N = 64, LAYERS = 5, K = 4 };
+	struct graph *g = graph_new(1, 4, 4);
+	const size_t numbers = (size_t)N * 16;
+	struct samples s = { .n = N, .c = 1, .h = 4, .w = 4, .pixel = malloc(numbers), .y = calloc(N, sizeof(int32_t)),
+		.norm = { .by = { 1, 1, 1 } } };
+	struct engine_result r;
+	struct engine_plan *p;
+	float *w, *stats = nets_floats(0);
+	uint32_t at = 0;
+
+	for (uint32_t k = 0; k < LAYERS; k++)
+		at = NODE(g, NODE(g, at, CONV, .k = K, .r = 1, .s = 1, .stride = GRAPH_BOTH(1)), ACT, .act = GRAPH_TANH);
+	NODE(g, NODE(g, at, FC, .k = 2), SOFTMAX, .k = 0);
+	w = nets_floats(g->P);
+	/* The first layer divides by 255, the others keep the size. */
+	for (size_t i = 0; i < g->P; i++)
+		w[i] = (i < K ? 0.004f : 0.5f) * (i % 3 == 1 ? -1 : 1);
+	memset((uint8_t *)s.pixel, 250, numbers);
+	for (size_t i = 0; i < numbers; i += 3)
+		((uint8_t *)s.pixel)[i] = (uint8_t)(i % 251);
+	nets_must(e->plan(dev, g, N, precision, &p));
+	nets_must(nets_load(e, p, g, &(struct nets_numbers){ .w = w, .aux = stats }));
+	nets_must(e->forward(p, &s, NULL, NULL, &r));
+	nets_must(e->backward(p, d, stats, NULL));
+	e->plan_free(p);
+	graph_free(g);
+	free((void *)s.pixel);
+	free((void *)s.y);
+	free(w);
+	free(stats);
+}
+
+/* An attempt that overflows has overwritten what the next one reads, which is computed again. */
+static void
+repeats_all(const struct engine *e, struct engine_dev *dev)
+{
+	enum { P = 4 + 4 * 16 + 2 * 64 };	/* weights of that chain */
+	float half[P], want[P];
+	unsigned passes, waits;
+
+	chain(e, dev, ENGINE_F32, want);
+	count("", "", &waits);
+	chain(e, dev, ENGINE_F16, half);
+	passes = count("softmax_back", "wait", &waits);
+	ok(passes > 1, "the gradient of a chain of layers overflows at first: %u passes", passes);
+	ok(nets_distance(half, want, P) < 0.02, "a repeated pass has the gradients of f32, within %g",
+	    nets_distance(half, want, P));
 }
 
 /* Runs three steps on the device.  With a large x their gradients overflow at first. */
@@ -182,6 +235,9 @@ engine(const struct engine *e, struct engine_dev *dev)
 	handed_over(e, dev, LARGE, 1, 1, "one pass suffices because the loss scale counts the batch");
 	handed_over(e, dev, 4, 1, 1, "one pass suffices for a small gradient");
 	handed_over(e, dev, 4, 255, 2, "an overflow repeats the pass with a smaller loss scale");
+	handed_over(e, dev, 8, 255, 2, "the pass is repeated with a quarter of the loss scale");
+	handed_over(e, dev, 32, 255, 3, "the pass is repeated until all gradients are finite");
+	repeats_all(e, dev);
 	stays(e, dev, 4, 1, 3);
 	stays(e, dev, 4, 255, 6);
 	goes_ahead(e, dev);

@@ -246,7 +246,7 @@ check-gpu: all $(TESTS)	## look for faults of memory and races in the GPU's kern
 	@tests/gpu/sanitize $(abspath $(BUILD)) $(CUDA_HOME)
 
 # The tests that the verdict runs.
-GPU_OPS := $(patsubst %,$(BUILD)/tests/op/%_test,seam layer grad scores drop match learn)
+GPU_OPS := $(patsubst %,$(BUILD)/tests/op/%_test,seam layer grad scores drop match learn split)
 gpu: all $(GPU_OPS) $(BUILD)/bench/gpu_step $(BUILD)/share/demo/pictures	## test the cuda engine on this machine's GPU and measure it beside PyTorch: PASS or FAIL in 10 minutes
 	@tests/gpu/verdict $(abspath $(BUILD)) $(CUDA_HOME)
 

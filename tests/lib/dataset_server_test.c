@@ -56,7 +56,7 @@ said(void *arg, const char *line)
 
 	snprintf(h->said, sizeof(h->said), "%s", line);
 	if (strncmp(line, "waiting", 7) == 0)
-		(void)!write(stuck[1], "12345678", STUCK_READS);
+		(void)!write(stuck[1], "1234567890", STUCK_READS + 2);
 }
 
 static void *
@@ -348,22 +348,23 @@ read_that(void *arg)
 	return NULL;
 }
 
-/* Connects a reader that asks for that record, and waits for so many reads of it to start. */
+/* Connects a reader that asks for that record, and waits for an answer and for so many reads of it to start. */
 static struct conn *
 ask_stuck(const char *where, unsigned reads)
 {
 	struct conn *c;
+	struct msg m;
 
 	is(conn_dial(where, key, &c), 0, "a reader connects that will leave");
 	conn_send(c, &(struct msg){ .type = MSG_OPEN });
 	conn_send(c, &(struct msg){ .type = MSG_ASK, .len = 8, .payload = "\13\0\0\0\0\0\0" });
-	do {
+	for (bool answered = false; !answered || atomic_load(&stuck_reads) < reads; answered |= conn_next(c, &m)) {
 		struct pollfd p = { .fd = conn_fd(c), .events = conn_events(c) };
 
 		poll(&p, 1, 10);
 		if (conn_run(c) < 0)
 			break;
-	} while (atomic_load(&stuck_reads) < reads);
+	}
 	return c;
 }
 

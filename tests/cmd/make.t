@@ -9,7 +9,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL ENGINES CUDA
 # is compiled first what $REFUSED says or the header of cuDNN.
 cuda=$T/cuda
 mkdir -p "$cuda/bin" "$cuda/include" "$cuda/lib64"
-: >"$cuda/include/cuda_bf16.h" >"$cuda/include/cuda_fp16.h"
+touch "$cuda"/include/{cuda_bf16.h,cuda_fp16.h,string}
 touch "$cuda"/lib64/lib{cudnn,cublasLt,cudart}.so.9
 cudnn() { echo "#define CUDNN_MAJOR $1" >"$cuda/include/cudnn.h" && touch -d "@$1" "$cuda/include/cudnn.h"; }
 cudnn 9
@@ -26,7 +26,7 @@ done
 case $a in
 *probe.cu)
 	[ -z "$REFUSED" ] || { echo "$REFUSED" >&2; exit 1; }
-	gcc -x c++ -E -I"${0%/bin/nvcc}/include" "$a" >/dev/null ;;
+	gcc -x c -E -I"${0%/bin/nvcc}/include" "$a" >/dev/null ;;
 esac
 END
 chmod +x "$cuda/bin/nvcc"

@@ -133,7 +133,9 @@ test_bytes_after_tar(void)
 	/* A header that continues a long name is damaged: libarchive read blocks after the last member, but not zeros. */
 	sh("n=$(printf '%%0120d.png' 7) && echo 1 >$n && tar --format=gnu -cf long_name.tar $n && head -c 2048 e.tar >hurt.tar && "
 	    "cat long_name.tar >>hurt.tar && printf bad | dd of=hurt.tar bs=1 seek=3222 conv=notrunc 2>/dev/null");
-	is_str(told_of(&opt, "hurt.tar"), "-4 hurt.tar: after b/2.png: Damaged tar archive", "damage is not taken for an end");
+	/* libarchive 3.8 adds what is damaged. */
+	ok(strncmp(told_of(&opt, "hurt.tar"), "-4 hurt.tar: after b/2.png: Damaged tar archive", 47) == 0,
+	    "damage is not taken for an end");
 }
 
 /* The compressor's end is cut, its checksum is wrong, or something follows. */

@@ -165,7 +165,7 @@ add_moves(struct operands *o, const struct kernel_moves *a, uint32_t count)
 {
 	add_array(o, a->move, a->n, sizeof(*a->move));
 	for (uint32_t k = 0; k < a->n; k++)
-		add_permute(o, &a->move[k].a, (k + 1 < a->n ? a->move[k + 1].at : count) - a->move[k].at);
+		add_permute(o, &a->move[k].a, (k + 1 < a->n ? a->move[k + 1].at : a->from + count) - a->move[k].at);
 }
 
 static inline void

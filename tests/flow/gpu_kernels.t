@@ -35,7 +35,7 @@ bn=$(of bn)
 is "$(of moments) $(of bn_sums) $(of bn_back)" "$bn $bn $((bn - 1))" \
 	"a batch norm takes two kernels forward and two backward, and one if its input wants no gradient"
 is "$(of opt)" 1 "one kernel updates all weights"
-is "$(of moves)" 1 "one kernel converts all weights for the next step"
+is "$(of moves) $(of permute)" "2 " "one kernel converts all weights for the next step, and one all their gradients"
 is "$(of statistics)" 1 "one kernel folds the statistics of all batch norms"
 is "$(of graph)" 3 "the step is three CUDA graphs"
 # 8 samples of 10 classes: scores and probabilities f32, a label of 16 bytes, loss and rank.

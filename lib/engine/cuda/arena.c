@@ -53,8 +53,8 @@ place_kept(struct engine_plan *p)
 	k->prob = reserve_kept(k, n * p->graph->classes * sizeof(float));
 	k->bad = reserve_kept(k, sizeof(uint32_t));
 	k->arrived = reserve_kept(k, p->arrived_bytes);
-	for (int fold = 0; fold < 2; fold++)
-		k->moves[fold] = reserve_kept(k, run_weights_memory(p));
+	for (int t = 0; t < EXEC_TABLES; t++)
+		k->moves[t] = reserve_kept(k, run_weights_memory(p));
 	k->inputs = k->all;
 	k->label = reserve_kept(k, n * sizeof(struct kernel_label));
 	k->target = reserve_kept(k, n * graph_targets(p->graph) * sizeof(float));
@@ -69,6 +69,7 @@ place_kept(struct engine_plan *p)
 		struct exec_product *m = &p->product[i];
 
 		m->weight_at = reserve_kept(k, m->weight_bytes);
+		m->grad_at = reserve_kept(k, m->learns ? m->weight_bytes : 0);
 		if (m->bn != EXEC_NONE)
 			m->fold_at = reserve_kept(k, 2 * m->y.c * sizeof(float));
 		if (m->type != KERNEL_F32)
@@ -91,9 +92,6 @@ size_step_memory(struct engine_plan *p)
 		p->sums_bytes = bytes > p->sums_bytes ? bytes : p->sums_bytes;
 		p->arrived_bytes = arrived > p->arrived_bytes ? arrived : p->arrived_bytes;
 	}
-	for (uint32_t i = 0; i < p->nproducts; i++)
-		if (memplan_round(p->product[i].weight_bytes) > p->weight_bytes)
-			p->weight_bytes = memplan_round(p->product[i].weight_bytes);
 }
 
 int

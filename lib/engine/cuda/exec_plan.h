@@ -108,7 +108,8 @@ struct exec_product {
 	int		 type;		/* of its factors: the plan's, or KERNEL_F32 for a conv of scores */
 	struct exec_view x, y, dy, dx;	/* dx.c 0: not wanted */
 	size_t		 weight_at;	/* offset in kept_base, in bytes: the weight in the kernels' layout */
-	size_t		 weight_bytes;	/* size of that and of its gradient */
+	size_t		 grad_at;	/* likewise: its gradient, until all gradients are converted at once */
+	size_t		 weight_bytes;	/* size of each of them */
 	bool		 learns;	/* the weight does */
 	bool		 fuses, relu;	/* fuses: the convolution may include the EXEC_BIAS after it */
 	struct exec_view addend;	/* what that EXEC_BIAS adds; c 0: nothing */
@@ -132,6 +133,17 @@ struct exec_node {
 	uint32_t	  state;	/* conv, fc: index into product; bn: first channel; dropout: number */
 };
 
+/*
+ * Tables of conversions: of weights, without and with batch norms folded in, and of their gradients in the order of the
+ * steps.
+ */
+enum { EXEC_MOVES_PLAIN, EXEC_MOVES_FOLDED, EXEC_MOVES_GRADIENTS, EXEC_TABLES };
+
+/* Such a table: its length, and the values that all of them write. */
+struct exec_moves {
+	uint32_t n, values;
+};
+
 /* Offsets in bytes into kept_base, the GPU memory that lives as long as the plan. */
 struct exec_kept {
 	size_t w, g, aux, stats;	/* f32 [P], [P], [A], [A] */
@@ -142,15 +154,10 @@ struct exec_kept {
 	size_t norm, image, scale;	/* kernel_norm; kernel_image [batch]; f32 scale, 1 / scale */
 	size_t bad;			/* u32, 0 if all gradients are finite: struct kernel_finite */
 	size_t arrived;			/* u32, zeros: kernel_tree.h */
-	size_t moves[2];		/* kernel_move, without and with batch norms folded in */
+	size_t moves[EXEC_TABLES];	/* kernel_move */
 	size_t inputs, input_bytes;	/* label, target, key, norm, image and scale, which go up in one copy */
 	size_t mean, batch;		/* f32 [c,h,w]; the batch as it came */
 	size_t all;
-};
-
-/* A table of conversions: its length, and the values that all of them write. */
-struct exec_moves {
-	uint32_t n, values;
 };
 
 /* The kernels and CUDA graphs of one batch size. */
@@ -190,10 +197,10 @@ struct engine_plan {
 	uint32_t	    bn_channels;	/* of all batch norms */
 	struct exec_node   *node;	/* [graph->n] */
 	struct exec_kept    kept;
-	struct exec_moves   moves[2];	/* of kept.moves */
+	struct exec_moves   moves[EXEC_TABLES];	/* of kept.moves */
 	uint32_t	    slice[EXEC_SLICES + 1], nslice;	/* slice k is steps [slice[k], slice[k + 1]) */
-	size_t		    arena_bytes, sums_bytes, arrived_bytes, weight_bytes, scratch_bytes;
-	/* GPU memory.  scratch holds strips' sums or the libraries' scratch, then one weight gradient. */
+	size_t		    arena_bytes, sums_bytes, arrived_bytes, scratch_bytes;
+	/* GPU memory.  scratch holds strips' sums or the libraries' scratch. */
 	char		   *arena, *kept_base, *scratch;
 	/* Pinned host memory for uploads and downloads, and offsets into it.  Uploads begin with kept.inputs. */
 	char		   *pinned_up, *pinned_down;
@@ -310,8 +317,6 @@ float	*run_bias(const struct engine_plan *p, uint32_t i);
  * the images' type; for one of f32 it compiles a kernel at run time, which takes half a second.
  */
 void	*run_typed_bias(const struct engine_plan *p, uint32_t i);
-/* Where a weight gradient lies until it is converted. */
-void	*run_weight_gradient(const struct engine_plan *p);
 struct kernel_view run_view(const struct engine_plan *p, const struct exec_view *v);
 /* The first part of a step; without one, p is NULL. */
 struct kernel_view run_addend(const struct engine_plan *p, const struct exec_step *s);
@@ -322,6 +327,8 @@ void	 run_weight_sides(const struct engine_plan *p, const struct exec_product *m
 
 /* run_weights.c.  Enqueues the conversion of all weights to the kernels' layout; fold: with batch norms folded in. */
 int	 run_weights(struct engine_plan *p, bool fold);
+/* Enqueues the conversion of the weight gradients that steps [from, to) computed. */
+int	 run_weight_gradients(struct engine_plan *p, uint32_t from, uint32_t to);
 /* Fills in the tables of kept memory, of this size each, once that is allocated.  Returns 0, ERR_NOMEM or ERR_SYS. */
 int	 run_weights_prepare(struct engine_plan *p);
 size_t	 run_weights_memory(const struct engine_plan *p);

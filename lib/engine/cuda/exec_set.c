@@ -90,7 +90,7 @@ bind_one(struct engine_plan *p, struct exec_set *set, uint32_t i, enum dnn_way w
 	const struct exec_product *m = &p->product[i];
 	void *x = view_address(p, way == DNN_DATA ? &m->dx : &m->x);
 	void *y = view_address(p, way == DNN_FORWARD ? &m->y : &m->dy);
-	void *w = way == DNN_WEIGHT ? run_weight_gradient(p) : p->kept_base + m->weight_at;
+	void *w = p->kept_base + (way == DNN_WEIGHT ? m->grad_at : m->weight_at);
 
 	if (set->dnn[EXEC_WAYS * i + way] != NULL)
 		return dnn_bind(set->dnn[EXEC_WAYS * i + way], &(struct dnn_places){ x, w, y, p->scratch,
@@ -143,7 +143,7 @@ forget_graphs(struct exec_set *set)
 static int
 grow_scratch(struct engine_plan *p, const struct exec_set *but, size_t bytes)
 {
-	size_t all = memplan_round(bytes > p->sums_bytes ? bytes : p->sums_bytes) + p->weight_bytes;
+	size_t all = memplan_round(bytes > p->sums_bytes ? bytes : p->sums_bytes);
 	void *memory;
 	int e;
 

@@ -149,7 +149,7 @@ alloc_pinned(struct engine_plan *p)
 static int
 check_memory(const struct engine_plan *p)
 {
-	size_t want = p->arena_bytes + p->kept.all + memplan_round(p->sums_bytes) + p->weight_bytes, left, all;
+	size_t want = p->arena_bytes + p->kept.all + memplan_round(p->sums_bytes), left, all;
 	int e = device_memory(p->dev->d, &left, &all);
 
 	if (e < 0 || want <= left)

@@ -40,12 +40,6 @@ run_inverse_scale(const struct engine_plan *p)
 	return p->type == KERNEL_F16 ? exec_floats(p, p->kept.scale) + 1 : NULL;
 }
 
-void *
-run_weight_gradient(const struct engine_plan *p)
-{
-	return p->scratch + p->scratch_bytes - p->weight_bytes;
-}
-
 static uint32_t
 count_pixels(const struct run *r, const struct exec_view *v)
 {
@@ -104,22 +98,6 @@ run_weight_sides(const struct engine_plan *p, const struct exec_product *m, uint
 
 	*c = l->op == GRAPH_FC ? m->x.c : m->x.c / (l->groups > 0 ? l->groups : 1);
 	*pixels = l->op == GRAPH_FC ? m->x.h * m->x.w : l->r * l->s;
-}
-
-static int
-weight_back(const struct run *r, const struct exec_step *s)
-{
-	const struct exec_product *m = &r->p->product[r->p->node[s->node].state];
-	const struct graph_array *w = &r->p->graph->w[step_node(r, s)->weight];
-	struct kernel_permute a = { .x = run_weight_gradient(r->p),
-		.to = exec_floats(r->p, r->p->kept.g) + w->first, .to_type = KERNEL_F32,
-		.from_type = step_node(r, s)->op == GRAPH_FC ? KERNEL_F32 : m->type,
-		.scale = run_inverse_scale(r->p) };
-	int e = run_product(r, s, DNN_WEIGHT);
-
-	run_weight_sides(r->p, m, &a.c, &a.b);
-	a.ld = a.b;
-	return e < 0 ? e : kernel_run_permute(r->d, &a, (uint32_t)w->count, KERNEL_F32);
 }
 
 float *
@@ -298,7 +276,7 @@ run_step(const struct run *r, const struct exec_step *s)
 	switch (s->kind) {
 	case EXEC_INPUT:		return run_input(r, s);
 	case EXEC_PRODUCT:		return run_product(r, s, DNN_FORWARD);
-	case EXEC_PRODUCT_WEIGHT:	return weight_back(r, s);
+	case EXEC_PRODUCT_WEIGHT:	return run_product(r, s, DNN_WEIGHT);
 	case EXEC_PRODUCT_DATA:		return run_product(r, s, DNN_DATA);
 	case EXEC_BIAS:			return run_bias_step(r, s);
 	case EXEC_BIAS_BACK:		return bias_back(r, s);
@@ -327,5 +305,5 @@ run_steps(struct engine_plan *p, const struct exec_set *set, uint32_t from, uint
 	for (uint32_t i = from; i < to && e == 0; i++)
 		if ((e = run_step(&r, &p->step[i])) < 0)
 			p->dev->host->within("%s", exec_node_at(p, p->step[i].node)->name);
-	return e;
+	return e < 0 ? e : run_weight_gradients(p, from, to);
 }

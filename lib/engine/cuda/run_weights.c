@@ -1,7 +1,7 @@
 /*
- * run_weights - weights and biases into the layout and type of the kernels that use them.
+ * run_weights - weights and biases into the layout and type of the kernels that use them, and gradients back.
  *
- * All conversions are one kernel over a table, which is made with the plan.
+ * All conversions of an update, or of a slice of gradients, are one kernel over a table, which is made with the plan.
  */
 #include "engine/cuda/exec_plan.h"
 
@@ -69,6 +69,31 @@ list_moves(const struct engine_plan *p, bool fold, struct kernel_move *table)
 	return n;
 }
 
+/* Gradients in the order of the steps that compute them. */
+static struct exec_moves
+list_gradients(const struct engine_plan *p, struct kernel_move *table)
+{
+	struct exec_moves n = { 0 };
+
+	for (uint32_t s = p->nforward; s < p->nstep; s++) {
+		const struct graph_node *l = exec_node_at(p, p->step[s].node);
+		const struct exec_product *m;
+		struct kernel_permute a;
+
+		if (p->step[s].kind != EXEC_PRODUCT_WEIGHT)
+			continue;
+		m = &p->product[p->node[p->step[s].node].state];
+		a = (struct kernel_permute){ .x = p->kept_base + m->grad_at,
+			.to = exec_floats(p, p->kept.g) + p->graph->w[l->weight].first,
+			.from_type = l->op == GRAPH_FC ? KERNEL_F32 : m->type, .to_type = KERNEL_F32,
+			.scale = run_inverse_scale(p) };
+		run_weight_sides(p, m, &a.c, &a.b);
+		a.ld = a.b;
+		add_move(table, &n, a, (uint32_t)p->graph->w[l->weight].count);
+	}
+	return n;
+}
+
 size_t
 run_weights_memory(const struct engine_plan *p)
 {
@@ -83,10 +108,11 @@ run_weights_prepare(struct engine_plan *p)
 
 	if (table == NULL)
 		return device_nomem(p->dev->host);
-	for (int fold = 0; fold < 2 && e == 0; fold++) {
-		p->moves[fold] = list_moves(p, fold, table);
-		e = device_upload(p->dev->d, DEVICE_MAIN, p->kept_base + p->kept.moves[fold], table,
-		    p->moves[fold].n * sizeof(*table));
+	for (int t = 0; t < EXEC_TABLES && e == 0; t++) {
+		p->moves[t] = t == EXEC_MOVES_GRADIENTS ? list_gradients(p, table) :
+		    list_moves(p, t == EXEC_MOVES_FOLDED, table);
+		e = device_upload(p->dev->d, DEVICE_MAIN, p->kept_base + p->kept.moves[t], table,
+		    p->moves[t].n * sizeof(*table));
 		if (e == 0)
 			e = device_wait(p->dev->d);
 	}
@@ -97,12 +123,35 @@ run_weights_prepare(struct engine_plan *p)
 int
 run_weights(struct engine_plan *p, bool fold)
 {
-	const struct kernel_moves a = { (const struct kernel_move *)(p->kept_base + p->kept.moves[fold]),
-		p->moves[fold].n };
+	const struct kernel_moves a = { .move = (const struct kernel_move *)(p->kept_base + p->kept.moves[fold]),
+		.n = p->moves[fold].n };
 	int e = 0;
 
 	for (uint32_t i = 0; i < p->nproducts && e == 0; i++)
 		if (folds_bn(p, i, fold))
 			e = run_bn_fold(p, &p->step[p->product[i].bn]);
 	return e < 0 ? e : kernel_run_moves(p->dev->d, &a, p->moves[fold].values, KERNEL_F32);
+}
+
+int
+run_weight_gradients(struct engine_plan *p, uint32_t from, uint32_t to)
+{
+	struct kernel_moves a = { .move = (const struct kernel_move *)(p->kept_base +
+		p->kept.moves[EXEC_MOVES_GRADIENTS]) };
+	uint32_t count = 0;
+
+	for (uint32_t s = p->nforward; s < to; s++) {
+		const int32_t weight = exec_node_at(p, p->step[s].node)->weight;
+
+		if (p->step[s].kind != EXEC_PRODUCT_WEIGHT)
+			continue;
+		if (s < from) {
+			a.move++;
+			a.from += (uint32_t)p->graph->w[weight].count;
+		} else {
+			a.n++;
+			count += (uint32_t)p->graph->w[weight].count;
+		}
+	}
+	return count == 0 ? 0 : kernel_run_moves(p->dev->d, &a, count, KERNEL_F32);
 }

@@ -32,18 +32,18 @@ struct kernel_move {
 	struct kernel_permute a;
 };
 
-/* Permutations [n], sorted by `at`, none of which reads what another one writes. */
+/* Permutations [n], sorted by `at` from `from` on, none of which reads what another one writes. */
 struct kernel_moves {
 	const struct kernel_move *move;
-	uint32_t n;
+	uint32_t n, from;
 };
 
 KERNEL_BODY void
 kernel_moves_at(const struct kernel_moves *a, uint32_t i, KERNEL_ANY_TYPE)
 {
-	const struct kernel_move *m = &a->move[kernel_find(a->move, sizeof(*m), a->n, i)];
+	const struct kernel_move *m = &a->move[kernel_find(a->move, sizeof(*m), a->n, a->from + i)];
 
-	kernel_permute_at(&m->a, i - m->at, KERNEL_F32);
+	kernel_permute_at(&m->a, a->from + i - m->at, KERNEL_F32);
 }
 
 /* The normalization of pixels, as struct samples_norm, in GPU memory. */

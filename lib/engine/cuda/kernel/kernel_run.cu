@@ -7,34 +7,33 @@
 
 #include "engine/cuda/device/device_in.h"
 
-#define THREADS	256u
-
 /*
- * Starts as many blocks as the multiprocessors hold at once; their threads loop over further indices.
+ * Starts at most as many blocks as the multiprocessors hold at once; their threads loop over further indices.
  * Returns the status of this launch.  cudaGetLastError() may report an earlier call of a library.
  */
 static int
 launch_kernel(struct device *d, const void *kernel, void **with, uint32_t count, const char *name)
 {
-	const uint32_t want = (count + THREADS - 1) / THREADS;
+	const uint32_t threads = kernel_block(count, d->processors), want = (count + threads - 1) / threads;
 	int each = 1;
 	uint32_t most;
 	int e;
 
 	if (count == 0)
 		return 0;
-	if ((e = device_check(d, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, THREADS, 0), name)) < 0)
+	if ((e = device_check(d, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, (int)threads, 0),
+	    name)) < 0)
 		return e;
 	most = d->processors * (uint32_t)each;
-	return device_check(d, cudaLaunchKernel(kernel, dim3(want < most ? want : most), dim3(THREADS), with, 0,
+	return device_check(d, cudaLaunchKernel(kernel, dim3(want < most ? want : most), dim3(threads), with, 0,
 	    d->stream[0]), name);
 }
 
 #define KERNEL_DEFINE(name) \
-	template <int TYPE> __global__ void __launch_bounds__(THREADS) \
+	template <int TYPE> __global__ void __launch_bounds__(KERNEL_THREADS) \
 	name##_kernel(const struct kernel_##name a, uint32_t count) \
 	{ \
-		for (uint32_t i = blockIdx.x * THREADS + threadIdx.x; i < count; i += gridDim.x * THREADS) \
+		for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) \
 			kernel_##name##_at(&a, i, TYPE); \
 	} \
 	extern "C" int \
@@ -49,10 +48,10 @@ launch_kernel(struct device *d, const void *kernel, void **with, uint32_t count,
 	}
 
 #define KERNEL_DEFINE_WIDE(name) \
-	template <int TYPE, uint32_t WIDTH> __global__ void __launch_bounds__(THREADS) \
+	template <int TYPE, uint32_t WIDTH> __global__ void __launch_bounds__(KERNEL_THREADS) \
 	name##_kernel(const struct kernel_##name a, uint32_t count) \
 	{ \
-		for (uint32_t i = blockIdx.x * THREADS + threadIdx.x; i < count; i += gridDim.x * THREADS) \
+		for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) \
 			kernel_##name##_at(&a, i, TYPE, WIDTH); \
 	} \
 	extern "C" int \

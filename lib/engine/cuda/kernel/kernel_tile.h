@@ -21,6 +21,23 @@
 #define KERNEL_UNROLL_8
 #endif
 
+#define KERNEL_THREADS	256u	/* most threads of a block */
+#define KERNEL_WARP	32u
+
+/*
+ * The threads of a block for count indices: as many as allow a block on each multiprocessor, and whole warps.  The
+ * statistics of a small map have few indices, which larger blocks would crowd onto a few multiprocessors.
+ */
+KERNEL_BODY uint32_t
+kernel_block(uint32_t count, uint32_t processors)
+{
+	uint32_t threads = KERNEL_THREADS;
+
+	while (threads > KERNEL_WARP && count / (threads / 2) <= processors)
+		threads /= 2;
+	return threads;
+}
+
 /* Indices of a wide kernel, and the channels of each. */
 struct kernel_grid {
 	uint32_t count, width;

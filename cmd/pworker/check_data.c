@@ -133,6 +133,22 @@ are_alike(const struct pworker_look *l)
 	return l->n > 0;
 }
 
+/* The shorter side of all images, or 0 if they differ or it is no value of --resize. */
+static uint32_t
+find_packed_side(const struct pworker_look *l)
+{
+	uint32_t side = 0;
+
+	for (uint32_t i = 0; i < l->n; i++) {
+		uint32_t one = l->h[i] < l->w[i] ? l->h[i] : l->w[i];
+
+		if (i > 0 && one != side)
+			return 0;
+		side = one;
+	}
+	return side <= 65536 ? side : 0;
+}
+
 /* Whether an option decides on the size of images. */
 static bool
 sizes_given(const struct pworker *p)
@@ -176,6 +192,7 @@ void
 pworker_choose_sample(struct pworker *p, struct pworker_look *l)
 {
 	look_at_records(p->train.data.recs, l);
+	p->train.data.aug.packed = find_packed_side(l);
 	choose_outputs(p, l);
 	choose_shape(p, l);
 }

@@ -85,20 +85,20 @@ report_difference(const struct pworker *p, const char *option, const char *value
 		front_say("--%s %s: %s was trained with %s", option, value, weights, was);
 }
 
-/* The weights do not know what im2rec did to the records that they learned from, which --resize does to images. */
-static bool
-resizes_as_packed(const struct pworker *p, const struct preprocess_field *f, const float *file)
-{
-	return strcmp(f->name, "resize") == 0 && *file <= 0 && p->train.data.stream != NULL;
-}
-
-/* Takes each field from the file unless its option is given. */
+/*
+ * Takes each field from the file unless its option is given.  Images outside records get the size that the records
+ * were packed with.
+ */
 static void
 use_preprocessing(struct pworker *p, const char *weights, struct preprocess *file)
 {
 	struct preprocess mine;
 
 	preprocess_from_aug(&p->train.data.aug, &mine);
+	if (p->mode != WORKER_TRAIN)
+		mine.packed = file->packed;
+	if (p->train.data.stream != NULL && file->resize <= 0)
+		file->resize = file->packed;
 	for (const struct preprocess_field *f = preprocess_fields; f->name != NULL; f++) {
 		float *a = preprocess_get(&mine, f), *b = preprocess_get(file, f);
 		struct buf is = { 0 }, was = { 0 };
@@ -114,7 +114,7 @@ use_preprocessing(struct pworker *p, const char *weights, struct preprocess *fil
 			front_die(NULL, ERR_NOMEM);
 		if (strcmp(f->name, "mean") == 0 && file->has_mean_image > 0)
 			report_difference(p, f->option, (char *)is.p, weights, "a mean image");
-		else if (memcmp(a, b, f->n * sizeof(*a)) != 0 && !resizes_as_packed(p, f, b))
+		else if (memcmp(a, b, f->n * sizeof(*a)) != 0)
 			report_difference(p, f->option, (char *)is.p, weights, (char *)was.p);
 		buf_free(&is);
 		buf_free(&was);

@@ -39,6 +39,8 @@ struct aug {
 	uint64_t	 seed;
 
 	uint32_t	 resize;	/* of the shorter side, keeping proportions; ignored with resized_crop */
+	/* The shorter side of all images in the records, 0 if they differ.  Not used here; stored with the weights. */
+	uint32_t	 packed;
 	float		 angle[AUG_ANGLES];	/* degrees; a random one of the first `angles` */
 	uint32_t	 angles;
 	struct aug_range turn;		/* whole degrees, if angles is 0 */

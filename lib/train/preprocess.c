@@ -12,6 +12,7 @@
 
 const struct preprocess_field preprocess_fields[] = {
 	{ "resize", "resize", FIELD(resize) },
+	{ "packed", NULL, FIELD(packed) },
 	{ "pad", "pad", FIELD(pad) },
 	{ "fill", "fill-value", FIELD(fill) },
 	{ "mirror", "mirror", FIELD(mirror) },
@@ -25,8 +26,8 @@ const struct preprocess_field preprocess_fields[] = {
 void
 preprocess_from_aug(const struct aug *a, struct preprocess *p)
 {
-	*p = (struct preprocess){ .resize = (float)a->resize, .pad = (float)a->pad, .fill = a->fill,
-	    .mirror = a->mirror, .scale = a->scale > 0 ? a->scale : 1, .has_mean_image = a->mean != NULL };
+	*p = (struct preprocess){ .resize = (float)a->resize, .packed = (float)a->packed, .pad = (float)a->pad,
+	    .fill = a->fill, .mirror = a->mirror, .scale = a->scale > 0 ? a->scale : 1, .has_mean_image = a->mean != NULL };
 	for (int i = 0; i < 3; i++) {
 		p->mean[i] = a->mean != NULL ? 0 : a->mean_of[i];
 		p->std[i] = a->std_of[i] > 0 ? a->std_of[i] : 1;
@@ -37,6 +38,7 @@ void
 preprocess_to_aug(const struct preprocess *p, struct aug *a)
 {
 	a->resize = (uint32_t)p->resize;
+	a->packed = (uint32_t)p->packed;
 	a->pad = (uint32_t)p->pad;
 	a->fill = (uint8_t)p->fill;
 	a->mirror = p->mirror > 0;
@@ -102,8 +104,8 @@ parse_field(char *word, struct preprocess *p)
 static int
 check_fields(const struct preprocess *p)
 {
-	bool good = p->resize >= 0 && p->resize <= 65536 && p->pad >= 0 && p->pad <= 4096 && p->fill >= 0 &&
-	    p->fill <= 255 && p->scale >= 1e-30f;
+	bool good = p->resize >= 0 && p->resize <= 65536 && p->packed >= 0 && p->packed <= 65536 && p->pad >= 0 &&
+	    p->pad <= 4096 && p->fill >= 0 && p->fill <= 255 && p->scale >= 1e-30f;
 
 	for (int i = 0; i < 3; i++)
 		good = good && p->mean[i] >= -1e6f && p->mean[i] <= 1e6f && p->std[i] >= 1e-6f && p->std[i] <= 1e6f;

@@ -3,7 +3,7 @@
  *
  * The metadata of a checkpoint has "preprocessing", the deterministic part of the augmentation, as in
  *
- * 	resize=0 pad=0 fill=255 mirror=0 mean=0,0,0 std=1,1,1 scale=0.00390625 mean_image=0
+ * 	resize=0 packed=32 pad=0 fill=255 mirror=0 mean=0,0,0 std=1,1,1 scale=0.00390625 mean_image=0
  *
  * and "class_names", one name a line.  If mean_image is 1, the tensor "mean_image" f32 [c,h,w] replaces mean.
  *
@@ -17,7 +17,7 @@
 #include <stddef.h>
 
 struct preprocess {
-	float	 resize, pad, fill, mirror, mean[3], std[3], scale;	/* as in struct aug, but 1 for std or scale 0 */
+	float	 resize, packed, pad, fill, mirror, mean[3], std[3], scale;	/* as in struct aug, but 1 for std or scale 0 */
 	float	 has_mean_image;	/* 0 or 1 */
 	float	*mean_image;	/* [c,h,w], or NULL; owned */
 	uint64_t c, h, w;	/* of mean_image */

@@ -9,7 +9,7 @@ train() { pworker --net mlp --shape 3x28x28 --data a.rec --batch 16 --lr 0.01 "$
 metadata() { head -c "$(($(od -An -tu8 -N8 "$1") + 8))" "$1"; }
 w=w-0002.safetensors
 status 0 "pworker trains with a mean image and a scale" train --mean m.bin --scale 0.004 --epochs 3 --save w
-like <(metadata $w) '"preprocessing":"resize=0 pad=0 fill=255 mirror=0 mean=0,0,0 std=1,1,1 scale=0\.00400000019 mean_image=1"' \
+like <(metadata $w) '"preprocessing":"resize=0 packed=32 pad=0 fill=255 mirror=0 mean=0,0,0 std=1,1,1 scale=0\.00400000019 mean_image=1"' \
 	"a checkpoint has the preprocessing of its images"
 is "$(pmerge --list $w | awk -F'\t' '$2 == "mean_image" { print $3, $4 }')" "F32 3x28x28" "a checkpoint has the mean image"
 is "$(metadata $w | grep -c 'm\.bin\|a\.rec')" 0 "a checkpoint has no paths"
@@ -27,9 +27,13 @@ status 0 "an option for images wins over the checkpoint" pworker --eval $w --dat
 is "$(cat err)" "pworker: --scale 0.5: $w was trained with 0.00400000019" \
 	"pworker reports an option that differs from training in one line"
 ok "an option that differs from training changes the score" sh -c '! cmp -s out want'
-printf 'P6 40 40 255\n%4800s' >photo.ppm
-status 0 "--resize of images replaces that of im2rec" pworker --predict $w --resize 30 photo.ppm
-is "$(cat err)" "" "and no difference is reported: weights know nothing of it"
+perl -e 'srand 2; print "P6 40 60 255\n"; print chr(int rand 256) for 1..7200' >photo.ppm
+pworker --predict $w --resize 32 photo.ppm >want
+status 0 "pworker --predict resizes an image to the size of the records" pworker --predict $w photo.ppm
+ok "--predict without --resize predicts as with the size of the records" cmp out want
+status 0 "--resize replaces the size of the records" pworker --predict $w --resize 30 photo.ppm
+is "$(cat err)" "pworker: --resize 30: $w was trained with 32" "of images outside records it is reported"
+ok "another size than that of the records changes the prediction" sh -c '! cmp -s out want'
 pworker --eval $w --data a.rec --resize 30 >out 2>err
 is "$(cat err)" "pworker: --resize 30: $w was trained with 0" "of records it is reported"
 status 0 "--mean-rgb replaces a mean image" pworker --eval $w --data a.rec --mean-rgb 9

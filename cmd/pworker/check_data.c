@@ -50,11 +50,10 @@ asks_for_targets(const struct pworker *p)
 	return asks;
 }
 
-/* The classes of the weights to resume from; 0 without these, or if they come from a pipe or do not tell. */
+/* The classes of weights; 0 without a path, or if they come from a pipe or do not tell. */
 static uint32_t
-read_resumed_classes(const struct pworker *p)
+read_weights_outputs(const char *path)
 {
-	const char *path = p->train.resume;
 	struct graph *g = NULL;
 	struct stat st;
 	uint32_t n;
@@ -86,22 +85,25 @@ count_names(const struct recs *r)
 }
 
 /*
- * Sets as many outputs as the weights to resume from have, or else as there are names of classes beside the records, if
- * the net has another number of its own.
+ * Sets as many outputs as the weights to resume from have, or else as there are names of classes beside the records, or
+ * else as the weights to start from have, if the net has another number of its own.
  */
 static void
 choose_classes(struct pworker *p)
 {
-	uint32_t resumed = read_resumed_classes(p), n = resumed > 0 ? resumed : count_names(p->train.data.recs);
+	uint32_t resumed = read_weights_outputs(p->train.resume);
+	uint32_t named = resumed > 0 ? 0 : count_names(p->train.data.recs), n = resumed > 0 ? resumed : named;
 	struct graph *own, *g = NULL;
 
+	if (n == 0 && p->weights_net)
+		n = read_weights_outputs(p->train.start);
 	if (n == 0 || p->train.data.label_at > 0 ||
 	    script_run(p->net, p->c, p->h, p->w, 0, p->option, p->noption, &own) < 0)
 		return;
 	/* A net whose script sets the number keeps it. */
 	if (n != own->classes && script_run(p->net, p->c, p->h, p->w, n, p->option, p->noption, &g) == 0) {
 		p->classes = n;
-		if (p->train.ps.rank == 0 && resumed == 0)
+		if (p->train.ps.rank == 0 && named > 0)
 			front_say("%s: there are names of %u classes, so the net has as many; --classes %u is "
 			    "the net's own", p->train.data.path, n, own->classes);
 	}

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define LISTED	500	/* bytes of a list of arrays */
+
 static const char *const names[] = {
 	[WORKER_CONSOLE] = "console",
 	[WORKER_MXNET] = "mxnet", [WORKER_MXNET_2015] = "mxnet-2015", [WORKER_TENSORFLOW] = "tensorflow",
@@ -142,8 +144,11 @@ pworker_log_say(struct pworker_log *l, const struct train_event *ev)
 		}
 		break;
 	case TRAIN_FROM:
-		if (ev->samples > 0)
+		if (ev->samples > 0 && strlen(ev->text) <= LISTED)
 			front_say("%" PRIu64 " arrays start from the file, all but %s", ev->batch, ev->text);
+		else if (ev->samples > 0)
+			front_say("%" PRIu64 " arrays start from the file, all but %" PRIu64 ": %.*s ...", ev->batch,
+			    ev->samples, LISTED, ev->text);
 		else
 			front_say("all %" PRIu64 " arrays start from the file", ev->batch);
 		break;

@@ -87,8 +87,8 @@ settle_main_options(struct pworker *p)
 	if (!net && !data && !p->print && p->profile == 0)
 		front_missing(strchr((char *)p->command.p, ' ') != NULL ? 2 : 1, "--net and --data: are missing");
 	if (!net && p->train.resume != NULL)
-		front_wrong("--net: is missing; --resume needs the net and options of the run, which the first line "
-		    "of its log has");
+		front_wrong("--net: is missing, and %s names no net; the first line of the run's log has it",
+		    p->train.resume);
 	front_wrong("%s", net ? "--data: is missing; name the records to train on" :
 	    "--net: is missing; name a net such as resnet, or the path of a script");
 }
@@ -357,6 +357,7 @@ pworker_options(struct pworker *p, int argc, char *argv[])
 	}
 	p->image = (char **)p->operands.p;
 	p->nimage = p->operands.n / sizeof(*p->image);
+	pworker_take_net(p);
 	for (size_t i = 0; i < THEMES; i++)
 		if (theme[i]->settle != NULL)
 			theme[i]->settle(p);
@@ -371,6 +372,8 @@ pworker_release(struct pworker *p)
 	buf_free(&p->operands);
 	buf_free(&p->learn.mults);
 	buf_free(&p->freeze);
+	buf_free(&p->net_text);
+	free(p->taken);
 	free(p->batch);
 	free(p->cuts);
 	free(p->found);

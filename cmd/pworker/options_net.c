@@ -168,5 +168,6 @@ pworker_net(struct pworker *p)
 		front_die(NULL, e);
 	apply_freeze(p, g);
 	use_defaults(p, g);
+	pworker_describe_net(p);
 	return g;
 }

@@ -68,6 +68,9 @@ struct pworker {
 	char		*list;		/* of servers, from a tracker's scheduler; owned */
 	struct script_opt option[SCRIPT_OPTS];	/* of the net */
 	uint32_t	 noption;
+	char		*taken;		/* the text that pworker_take_net() read, or NULL; owned */
+	bool		 weights_net;	/* the net is that of --resume or --start */
+	struct buf	 net_text;	/* the net and its options, for checkpoints */
 	uint32_t	 c, h, w, classes;
 	struct rename_rules *start_rename;
 	uint64_t	 frequent;	/* steps between two lines of progress */
@@ -150,6 +153,13 @@ void	 pworker_help(const char *text) __attribute__((noreturn));
 struct graph *pworker_net(struct pworker *p);
 /* Passes a long option that is not pworker's to the net: --layers 110 and --layers=110 are --net-opt layers=110. */
 void	 pworker_net_option(struct pworker *p, int argc, char *argv[]);
+/*
+ * weights_net.c: takes the net of --resume or --start without --net.  If the file has a net of the same name, takes
+ * also the options and the shape that are not given; an option that differs is reported.
+ */
+void	 pworker_take_net(struct pworker *p);
+/* Writes the net and its options for the metadata of checkpoints: train.net_text. */
+void	 pworker_describe_net(struct pworker *p);
 /* The option of pworker that is most like a word; NULL: none is. */
 const char *pworker_nearest(const char *word);
 /* Refuses an option, without its hyphens, that is like one of pworker.  Returns if none is. */

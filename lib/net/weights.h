@@ -20,6 +20,7 @@
 #define WEIGHTS_OPTIMIZER "optimizer"
 #define WEIGHTS_PREPROCESSING "preprocessing"	/* train/preprocess.h */
 #define WEIGHTS_CLASS_NAMES "class_names"	/* lines */
+#define WEIGHTS_NET	"net"		/* a name, then lines KEY=VALUE in the order of their keys */
 #define WEIGHTS_MEAN_IMAGE "mean_image"		/* name of a tensor */
 
 struct weights {

@@ -27,7 +27,8 @@ void
 preprocess_from_aug(const struct aug *a, struct preprocess *p)
 {
 	*p = (struct preprocess){ .resize = (float)a->resize, .packed = (float)a->packed, .pad = (float)a->pad,
-	    .fill = a->fill, .mirror = a->mirror, .scale = a->scale > 0 ? a->scale : 1, .has_mean_image = a->mean != NULL };
+	    .fill = a->fill, .mirror = a->mirror, .scale = a->scale > 0 ? a->scale : 1,
+	    .has_mean_image = a->mean != NULL };
 	for (int i = 0; i < 3; i++) {
 		p->mean[i] = a->mean != NULL ? 0 : a->mean_of[i];
 		p->std[i] = a->std_of[i] > 0 ? a->std_of[i] : 1;

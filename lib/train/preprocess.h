@@ -17,7 +17,8 @@
 #include <stddef.h>
 
 struct preprocess {
-	float	 resize, packed, pad, fill, mirror, mean[3], std[3], scale;	/* as in struct aug, but 1 for std or scale 0 */
+	/* as in struct aug, but 1 for std or scale 0 */
+	float	 resize, packed, pad, fill, mirror, mean[3], std[3], scale;
 	float	 has_mean_image;	/* 0 or 1 */
 	float	*mean_image;	/* [c,h,w], or NULL; owned */
 	uint64_t c, h, w;	/* of mean_image */

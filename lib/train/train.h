@@ -102,6 +102,7 @@ struct train_opt {
 	uint64_t	 epochs;		/* last epoch */
 	uint64_t	 steps;			/* last step of the job; 0: no limit */
 	const char	*class_names;		/* lines, stored with checkpoints, or NULL */
+	const char	*net_text;		/* the net and its options, stored with checkpoints, or NULL */
 	const char	*save;			/* PREFIX of checkpoints, which rank 0 writes, or NULL */
 	uint32_t	 keep;			/* newest checkpoints that stay; 0: all */
 	/* prefix of the cuts (train/cut.h) of a synchronous run, which rank 0 makes, or NULL; needs save */

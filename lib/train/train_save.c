@@ -79,7 +79,7 @@ train_save(struct train *t, enum checkpoint_kind kind, const struct train_sums *
 {
 	uint64_t from = trace_now(t->trace);
 	char value[METAS][VALUE];
-	struct tensors_meta meta[METAS + 2];
+	struct tensors_meta meta[METAS + 3];
 	struct preprocess images;
 	uint64_t epoch = t->step / t->steps, at = t->step % t->steps, updates;
 	float *w, *aux, *state, *average;
@@ -126,6 +126,8 @@ train_save(struct train *t, enum checkpoint_kind kind, const struct train_sums *
 	if (t->o->class_names != NULL)
 		meta[n++] = (struct tensors_meta){ (char *)(uintptr_t)WEIGHTS_CLASS_NAMES,
 		    (char *)(uintptr_t)t->o->class_names };
+	if (t->o->net_text != NULL)
+		meta[n++] = (struct tensors_meta){ (char *)(uintptr_t)WEIGHTS_NET, (char *)(uintptr_t)t->o->net_text };
 	if (checkpoint_put(t->writer, kind, epoch, at, t->averaged > 0, meta, n) < 0)
 		tell_unsaved(t);
 	buf_free(&batch);

@@ -2,7 +2,7 @@
 # pworker_start.t - what pworker does with --net and --data alone: defaults of the net, sizes and labels of the records.
 . "$TOP/tests/tap.sh"
 cd "$T" || exit 1
-export OMP_NUM_THREADS=1
+export OMP_NUM_THREADS=1 TALLY_SHARE=${TALLY_SHARE:-$TOP/share}
 
 # Images in CIFAR's format, 32x32, and in PNM, 80x80: the class is where a bar is, or how bright the image is.
 mkdir c big
@@ -106,4 +106,26 @@ mkdir other && mkdir other/a other/b && cp big/0/1.pgm other/a && cp big/9/1.pgm
 mv big.names big.labels
 status 1 "records with other classes are refused together" pworker --net lenet --data big.rec,other.rec --steps 1
 like err '^pworker: other\.rec: its classes are not those of big\.rec; pack both with the same classes$' "the error names both"
+# A checkpoint names its net and the net's options.
+metadata() { head -c "$(($(od -An -tu8 -N8 "$1") + 8))" "$1"; }
+train="pworker --data small.rec --batch 20 --lr 0.01"
+status 0 "a net with options trains" $train --net resnet --layers 8 --variant small --shape 3x24x24 --epochs 2 --save n
+like <(metadata n-0001.safetensors) '"net":"resnet\\nlayers=8\\nvariant=small"' "its checkpoints have name and options of the net"
+status 0 "--resume needs neither --net nor its options" $train --resume n-0001.safetensors --epochs 2 --save m
+ok "the resumed run ends in the bytes of an undisturbed one" cmp n-0002.safetensors m-0002.safetensors
+like out ' net=resnet .* net_options=layers=8,variant=small ' "its log has name and options of the net"
+status 0 "--start needs neither" $train --start n-0002.safetensors --steps 1
+like err '^pworker: all [0-9]* arrays start from the file$' "--start without --net starts with all arrays"
+status 0 "--start of the same net takes its options" $train --net resnet --start n-0002.safetensors --steps 1
+like err '^pworker: all [0-9]* arrays start from the file$' "--start of the same net starts with all arrays"
+status 0 "an option of the net wins over that of the file" $train --layers 14 --start n-0002.safetensors --steps 1
+like err '^pworker: --layers 14: n-0002\.safetensors was trained with 8$' "an option of the net that differs is reported"
+status 0 "--start takes what fits another net" $train --net resnet --variant preact --layers 110 --start n-0002.safetensors --steps 1
+like err 'all but [0-9]+: .* \.\.\.$' "a long list of arrays that do not fit is cut, with their number"
+pmerge --rename 'fc1_=last_' n-0002.safetensors >renamed.safetensors
+is "$(metadata renamed.safetensors | grep -c '"net"')" 0 "weights with other names of arrays name no net"
+cp "$TALLY_SHARE/nets/mlp.lua" mine.lua && cp "$TALLY_SHARE/nets/parts.lua" .
+pworker --net ./mine.lua --data small.rec --batch 20 --steps 1 --save own >log 2>&1
+is "$(metadata own-0000-000001.safetensors | grep -c '"net"\|mine')" 0 "a script of one's own is not named: it has a path"
+
 done_testing

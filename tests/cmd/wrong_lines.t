@@ -20,7 +20,7 @@ train="pworker --net mlp --classes 2 --data train.rec --batch 8 --epochs 1"
 $train --save w >log.tsv 2>err || exit 1
 pworker --net mlp --classes 2 --data train.rec --batch 8 --epochs 1 --widths 8 --save v >v.tsv 2>err || exit 1
 mv v-0001.safetensors other.safetensors
-pmerge -o plain.params w-0001.safetensors || exit 1
+pmerge -o plain.params w-0001.safetensors && pmerge -o other.params other.safetensors || exit 1
 echo "these are a few words, and no file of any tool" >text.txt
 printf '0\tcat\timages/cat/1.pgm\n' >bad.lst
 : >empty.hosts

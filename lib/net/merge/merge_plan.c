@@ -300,9 +300,9 @@ check_meta(const struct merge *m, const char *key)
 }
 
 /*
- * Copies the first file's metadata; keys that only other files have are lost.  The graph is kept if all arrays keep
- * their names, the optimizer if its state is kept, preprocessing and class names always.  The rest is the training
- * position if the file has a graph; without one it is another program's and is kept.
+ * Copies the first file's metadata; keys that only other files have are lost.  The graph and the net are kept if all
+ * arrays keep their names, the optimizer if its state is kept, preprocessing and class names always.  The rest is the
+ * training position if the file has a graph; without one it is another program's and is kept.
  */
 static int
 plan_meta(struct merge *m)
@@ -314,7 +314,7 @@ plan_meta(struct merge *m)
 	for (uint32_t i = 0; e == 0 && i < first->nmeta; i++) {
 		const char *key = first->meta[i].key;
 
-		if (strcmp(key, WEIGHTS_GRAPH) == 0 ? keeps_names(m->o) :
+		if (strcmp(key, WEIGHTS_GRAPH) == 0 || strcmp(key, WEIGHTS_NET) == 0 ? keeps_names(m->o) :
 		    strcmp(key, WEIGHTS_OPTIMIZER) == 0 ? m->o->state :
 		    position || strcmp(key, WEIGHTS_PREPROCESSING) == 0 || strcmp(key, WEIGHTS_CLASS_NAMES) == 0)
 			e = tensors_add_meta(&m->out, key, first->meta[i].value);

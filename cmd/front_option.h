@@ -11,7 +11,10 @@
  * a missing or needless value, print one line and exit with 2.  If shorts begins with "+:" these return '?' and ':'.
  */
 int	 front_getopt(int argc, char *argv[], const char *shorts, const struct option *longs);
-/* The option's name that is most like a word of a command line; NULL: none is. */
+/*
+ * The option that other programs call by a word of a command line, or else the one whose name is most like it; NULL:
+ * none is.
+ */
 const char *front_nearest(const char *word, const struct option *longs);
 
 #endif

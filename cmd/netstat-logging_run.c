@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
@@ -351,6 +352,9 @@ start_command(struct watch *w, const sigset_t *mask)
 	if ((e = meter_start(&opt, &w->meter)) < 0) {
 		int why = errno;
 
+		if (if_nametoindex(w->o->argv[0]) > 0)
+			front_wrong("%s: no such command; --interface %s logs that interface", w->o->argv[0],
+			    w->o->argv[0]);
 		err_within("%s", e == ERR_NOTSUP ? "its traffic cannot be counted" : "the command");
 		front_warn(NULL, e);
 		/* As env(1) and time(1) do. */

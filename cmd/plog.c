@@ -19,20 +19,19 @@
 static const char usage[] = "plog [-cfr] [--format form] [--html file] [--png file] [--svg file] [option ...]\n"
 			    "       [log ...]";
 static const char help[] =
-    "  -c, --compare        treat each log as a run, and print a line for each run\n"
-    "  -f, --follow         continue while the logs grow\n"
-    "  -r, --ranks          print a line for each rank, not the mean\n"
-    "  --all                print all columns, not those that fit the screen\n"
-    "  --csv                the same as --format csv\n"
-    "  --figures LIST       draw these of accuracy|loss|time|speed|traffic|rate|lr, with commas (all)\n"
-    "  --format text|markdown|tsv|csv|json (text)\n"
-    "  --html FILE          write a self-contained report: tables and figures\n"
-    "  --machines           print the machines and their hardware instead\n"
-    "  --plot               draw on the terminal\n"
-    "  --profile            print profiles of pworker --profile instead of logs\n"
-    "  --png FILE, --svg FILE  draw into a file\n"
-    "  --tensorboard DIR    write event files for TensorBoard, a folder for each run\n"
-    "  -h, --help, --version\n"
+    "Tables:\n"
+    "  -c, --compare   a line for each log, as a run    -r, --ranks  a line for each rank, not the mean\n"
+    "  --all           all columns, not those that fit the screen\n"
+    "  --format text|markdown|tsv|csv|json (text)       --csv  the same as --format csv\n"
+    "  --machines      the machines and their hardware instead\n"
+    "  --profile       profiles of pworker --profile instead of logs\n"
+    "Figures:\n"
+    "  --png FILE, --svg FILE  draw into a file         --plot  draw on the terminal\n"
+    "  --figures LIST  draw these of accuracy|loss|time|speed|traffic|rate|lr, with commas (all)\n"
+    "  --html FILE     write a self-contained report: tables and figures\n"
+    "  --tensorboard DIR  write event files for TensorBoard, a folder for each run\n"
+    "Other:\n"
+    "  -f, --follow    continue while the logs grow     -h, --help, --version\n"
     "Without a log, or if it is -, plog reads standard input.\n";
 
 enum {

@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -108,6 +109,8 @@ read_hosts(const struct dlaunch *c, struct start *s)
 		name_hosts_file(c->record->attempt, file);
 		e = jobdir_get(s->job, file, HOSTS_FILE, text);
 	} else if (c->hosts_file != NULL && (e = io_slurp(c->hosts_file, HOSTS_FILE, text)) < 0) {
+		if (strcmp(c->hosts_file, "-") != 0 && access(c->hosts_file, F_OK) < 0)
+			err_note(0, "No such file; write the name of a host on each line of one");
 		err_within("%s", c->hosts_file);
 	} else if (c->hosts_file != NULL) {
 		e = 0;

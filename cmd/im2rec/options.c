@@ -27,20 +27,19 @@ static const char usage[] =
     "       im2rec --make-list -o prefix [option ...] directory";
 static const char help[] =
     "IMAGES are directories or archives of class folders, webdataset shards, CIFAR or MNIST files.\n"
-    "  -o, --output FILE.rec  write FILE.rec, .idx, .sum and .labels (default: records to stdout)\n"
-    "  -j, --threads N        also --num-thread N (default: one per processor, at most 8)\n"
-    "  -q, --quiet            do not show progress\n"
-    "  --resume               continue an interrupted run of the same command\n"
-    "  --rejects FILE         list the items that are left out: name TAB reason\n"
-    "  --split train|test     pack only this part\n"
-    "  --part I/N             pack only every Nth item, starting with item I\n"
-    "  --labels FILE          names of the classes, one a line, in the order of their numbers\n"
-    "  --label-width N        pack the first N labels of each item; --pack-label: all (default)\n"
-    "  --root DIR             the argument is a list with paths relative to DIR\n"
-    "  --help-pictures        resizing, cropping, encoding\n"
-    "  --help-records         --list, --verify, --extract, --cat, --to-tar, --index, --serve\n"
-    "  --help-lists           --make-list\n"
-    "  -h, --help  --version\n";
+    "Input:\n"
+    "  --split train|test  pack only this part    --part I/N  only every Nth item from item I on\n"
+    "  --root DIR  of the paths in a list         --rejects FILE  write what is left out, and why\n"
+    "Labels:\n"
+    "  --labels FILE  names of the classes, one a line, in the order of their numbers\n"
+    "  --label-width N  pack the first N labels of each item    --pack-label  all of them (default)\n"
+    "Output:\n"
+    "  -o, --output FILE.rec  and .idx, .sum and .labels (default: records to standard output)\n"
+    "  --resume  continue an interrupted run of the same command          -q, --quiet  no progress\n"
+    "  -j, --threads N, --num-thread N (one per processor, at most 8)     -h, --help  --version\n"
+    "More:\n"
+    "  --help-pictures  resizing, cropping, encoding        --help-lists  --make-list\n"
+    "  --help-records   --list, --verify, --extract, --cat, --to-tar, --index, --serve\n";
 static const char help_pictures[] =
     "Images are copied unchanged, except with:\n"
     "  --resize N             resize the shorter side to N pixels\n"

@@ -27,24 +27,24 @@ static const char usage[] =
     "       pmerge --list | --verify file ...\n"
     "       pmerge --diff [--tolerance x] file file";
 static const char help[] =
-    "  -o, --output FILE     write to FILE (default: standard output): .params for MXNet, .onnx a model\n"
-    "  --mean                take the mean of the files (default for several)\n"
-    "  --weights A:B:...     take a weighted mean, with a weight for each file\n"
-    "  --ema DECAY           take the exponential moving average of the files in their order\n"
-    "  --join                take each tensor from the one file that has it\n"
-    "  --split N             write N files of whole tensors, OUTPUT-00001-of-0000N.safetensors ...\n"
-    "  --pick PATTERN        keep only tensors of these names  --drop PATTERN  drop these\n"
-    "  --rename RULE         rename: REGEX=TEXT, from:TABLE, to:TABLE; these three again for more\n"
-    "  --state, --no-state   keep or drop optimizer state (default: keep that of a single file)\n"
+    "Merging:\n"
+    "  --mean  the mean of the files (default for several)    --weights A:B:...  a weighted mean\n"
+    "  --ema DECAY  the moving average in their order         --join  each tensor from its one file\n"
+    "  --force  take the first file's preprocessing if others differ\n"
+    "Tensors:\n"
+    "  --pick PATTERN  keep only these   --drop PATTERN  leave these out\n"
+    "  --rename RULE   REGEX=TEXT, from:TABLE, to:TABLE; these three again for more\n"
+    "  --state, --no-state  keep or drop optimizer state (default: keep that of a single file)\n"
     "  --average, --no-average  write the moving average as the weights, or drop it\n"
-    "  --mean-image          keep the mean image in an export, too   --force  ignore other preprocessing\n"
-    "  --to safetensors|params|onnx  the format, whatever the name of OUTPUT\n"
-    "  --logits              output what precedes the softmax, not probabilities  -h, --help  --version\n"
-    "  --net NAME|FILE.lua   the net, if the weights do not hold the graph, with\n"
-    "  --net-opt KEY=VALUE   an option of its script; again for more   --shape CxHxW   --classes N\n"
-    "  --list                print a line for each tensor: name, type, shape, range and mean\n"
-    "  --verify              name each broken file, and each tensor with NaN or infinite numbers\n"
-    "  --diff                print each tensor that differs by more than --tolerance X (0), and exit with 1\n";
+    "  --mean-image  keep the mean image in an export, too\n"
+    "Output:\n"
+    "  -o, --output FILE (standard output)   --split N  files of whole tensors, OUTPUT-00001-of-0000N...\n"
+    "  --to safetensors|params|onnx  the format; default: of FILE's name, .params for MXNet, .onnx\n"
+    "  --logits  output what precedes the softmax; --net NAME|FILE.lua  the net if FILE lacks the graph,\n"
+    "  --net-opt KEY=VALUE  its options, --shape CxHxW, --classes N      -h, --help  --version\n"
+    "Looking at files:\n"
+    "  --list  a line for each tensor    --verify  name broken files, and NaN or infinite numbers\n"
+    "  --diff  tensors that differ by more than --tolerance X (0); exit with 1 if there are\n";
 
 enum {
 	O_AVERAGE = 256, O_CLASSES, O_DIFF, O_DROP, O_EMA, O_FORCE, O_HELP, O_JOIN, O_LIST, O_LOGITS,
@@ -144,6 +144,7 @@ static enum tensors_kind
 get_kind(const struct args *a)
 {
 	static const char *const pickles[] = { ".pt", ".pth", ".ckpt", ".pkl" };
+	static const char *const others[] = { ".h5", ".hdf5", ".keras", ".npz", ".npy", ".pb", ".tflite", ".gguf" };
 
 	if (a->kind >= 0)
 		return (enum tensors_kind)a->kind;
@@ -151,6 +152,10 @@ get_kind(const struct args *a)
 		if (suffix_is(a->out, strlen(a->out), pickles[i]))
 			front_wrong("%s: pmerge writes no pickles; name it .safetensors, which PyTorch reads with "
 			    "safetensors.torch.load_file()", a->out);
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (suffix_is(a->out, strlen(a->out), others[i]))
+			front_wrong("%s: pmerge writes .safetensors, .params and .onnx; --to chooses one whatever "
+			    "the name", a->out);
 	if (suffix_is(a->out, strlen(a->out), ".params"))
 		return TENSORS_PARAMS;
 	return suffix_is(a->out, strlen(a->out), ".onnx") ? TENSORS_ONNX : TENSORS_SAFE;

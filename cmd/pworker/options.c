@@ -242,6 +242,16 @@ is_abbreviation(const char *name, char *argv[])
 	return true;
 }
 
+/* Whether a value is the name of another option, so that the value itself is missing. */
+static bool
+is_option(const char *value, const struct option *longs)
+{
+	for (; longs->name != NULL; longs++)
+		if (strncmp(value, "--", 2) == 0 && strcmp(value + 2, longs->name) == 0)
+			return true;
+	return false;
+}
+
 /*
  * Refuses an option of the command line that has no effect in combination with the others.  Options of a recipe are
  * exempt, because the command line may change what the recipe describes.
@@ -344,11 +354,13 @@ pworker_options(struct pworker *p, int argc, char *argv[])
 		if (c == ':')
 			front_wrong("%s: needs a value", argv[optind - 1]);
 		else if (c == '?' && optopt != 0 && optopt < FIRST)	/* a letter; else 0, or a row */
-			front_wrong("-%c: not an option of pworker", optopt);
+			front_wrong("-%c: no such option; --help lists the options", optopt);
 		else if (o == NULL || is_abbreviation(o->name, argv))
 			pworker_net_option(p, argc, argv);
 		else if (optarg != NULL && *optarg == 0)
 			front_wrong("--%s: the value is empty", o->name);
+		else if (optarg != NULL && is_option(optarg, longs))
+			front_wrong("--%s: needs a value before %s", o->name, optarg);
 		else {
 			if (p->given[c - FIRST] != WORKER_GIVEN)
 				p->given[c - FIRST] = front_option_from() != NULL ? WORKER_BY_RECIPE : WORKER_GIVEN;

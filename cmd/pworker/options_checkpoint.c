@@ -3,6 +3,7 @@
 #include "front.h"
 
 #include "base/err.h"
+#include "source/suffix.h"
 #include "train/cut.h"
 #include "train/kept.h"
 
@@ -77,6 +78,9 @@ settle_cuts(struct pworker *p)
 static void
 settle_checkpoint_options(struct pworker *p)
 {
+	if (p->train.save != NULL && suffix_is(p->train.save, strlen(p->train.save), ".safetensors"))
+		front_wrong("--save: %s: is a PREFIX, to which the epoch and .safetensors are added; leave the suffix "
+		    "out", p->train.save);
 	if (p->resume_last && p->train.save == NULL)
 		front_wrong("--resume-last: needs --save");
 	if (p->train.keep > 0 && p->train.save == NULL)

@@ -362,7 +362,8 @@ printf 'a\nb slots=x\n' >"$T/bad"
 status 1 "a faulty hosts file is refused" dlaunch -H "$T/bad" -- true
 is "$(cat "$T/err")" "dlaunch: $T/bad:2: slots: 'x' is not a whole number" "the error names the hosts file's line"
 status 1 "a missing hosts file is refused" dlaunch -H "$T/none" -- true
-is "$(cat "$T/err")" "dlaunch: $T/none: open: No such file or directory" "the error names the missing hosts file"
+is "$(cat "$T/err")" "dlaunch: $T/none: No such file; write the name of a host on each line of one" \
+	"the error names the missing hosts file and what to write"
 # Descriptors: a limit is raised if possible; otherwise the error says what is needed.  Inherited ones would count.
 shut="exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-"
 for n in 4 8 20; do

@@ -20,7 +20,7 @@ like err '^pworker: --data: is missing; name the records to train on$' "pworker'
 status 2 "pworker refuses to train without --net" pworker --data train.rec
 like err '^pworker: --net: is missing; name a net' "pworker's error names the missing --net"
 status 2 "pworker refuses an unknown letter" $train -vx
-like err '^pworker: -v: not an option of pworker$' "pworker's error names the unknown letter"
+like err '^pworker: -v: no such option; --help lists the options$' "pworker's error names the unknown letter"
 for rule in fc9=2:"'fc9' is the name of no array of the net" fc1_weight=x:"'fc1_weight': 'x' is not a number"; do
 	status 2 "--wd-mult refuses ${rule%%:*}" $train --wd-mult "${rule%%:*}"
 	is "$(cat err)" "pworker: --wd-mult: ${rule#*:}" "the error gives the reason why --wd-mult refuses ${rule%%:*}"
@@ -29,7 +29,7 @@ status 2 "pworker refuses an operand if it trains" $train image.png
 like err "^pworker: 'image\.png' is not an option; images are for --eval and --predict$" \
 	"pworker's error quotes the operand and names the modes that take images"
 status 2 "pworker refuses two unknown letters in one word" $train --print -xy
-is "$(cat err)" "pworker: -x: not an option of pworker" "pworker's error names the first of two unknown letters"
+is "$(cat err)" "pworker: -x: no such option; --help lists the options" "pworker's error names the first of two unknown letters"
 echo 'return softmax{flatten(data(3, 8, 8))}' >none.lua
 status 2 "pworker refuses to train a net without arrays" pworker --net ./none.lua --data train.rec
 is "$(cat err)" "pworker: ./none.lua: the net has no arrays to learn" "pworker's error names the net without arrays"

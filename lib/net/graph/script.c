@@ -201,6 +201,19 @@ is_script(const struct dirent *d)
 	    strcmp(d->d_name, "parts.lua") != 0;
 }
 
+/* The number in a name such as resnet-50 of a net called resnet; NULL: the name is another. */
+static const char *
+parse_layers(const char *name, const char *net)
+{
+	size_t n = strlen(net);
+	const char *layers;
+
+	if (strncmp(name, net, n) != 0)
+		return NULL;
+	layers = name + n + (name[n] == '-' || name[n] == '_');
+	return *layers != 0 && layers[strspn(layers, "0123456789")] == 0 ? layers : NULL;
+}
+
 /* The error if there is no net of this name: names the one that is near, or all. */
 static int
 refuse_name(const char *name)
@@ -209,15 +222,20 @@ refuse_name(const char *name)
 	struct dirent **d = NULL;
 	struct buf list = { 0 };
 	char path[PATH_MAX];
+	const char *layers = NULL, *of = NULL;
 	int e = datadir_find("nets", path), n = e == 0 ? scandir(path, &d, is_script, alphasort) : 0;
 
 	for (int i = 0; i < n && e == 0; i++) {
 		d[i]->d_name[strlen(d[i]->d_name) - 4] = 0;
 		nearest_try(&near, d[i]->d_name);
+		if (layers == NULL && (layers = parse_layers(name, d[i]->d_name)) != NULL)
+			of = d[i]->d_name;
 		e = buf_put_fmt(&list, "%s%s", i > 0 ? ", " : "", d[i]->d_name);
 	}
 	if (e == 0 && n > 0 && (e = buf_terminate(&list)) == 0) {
-		if (near.best != NULL)
+		if (layers != NULL)
+			e = err_fail(ERR_SYS, "%s: no such net; did you mean %s with --layers %s?", name, of, layers);
+		else if (near.best != NULL)
 			e = err_fail(ERR_SYS, "%s: no such net; did you mean %s?", name, near.best);
 		else
 			e = err_fail(ERR_SYS, "%s: no such net; there are %s, and paths of scripts", name,

@@ -3,6 +3,7 @@
 #include "front.h"
 
 #include "base/err.h"
+#include "base/io.h"
 #include "source/suffix.h"
 #include "train/cut.h"
 #include "train/kept.h"
@@ -60,9 +61,9 @@ static void
 settle_cuts(struct pworker *p)
 {
 	struct train_opt *t = &p->train;
-	const char *base = t->save != NULL ? strrchr(t->save, '/') : NULL;
+	const char *base = t->save != NULL ? io_base_name(t->save) : NULL;
 
-	base = base != NULL ? base + 1 : t->save;
+	t->from_cut = t->resume != NULL && strstr(io_base_name(t->resume), CUT_INFIX) != NULL;
 	if (base != NULL && strstr(base, CUT_INFIX) != NULL)
 		front_wrong("--save: %s: a name with '" CUT_INFIX "' is that of a cut", t->save);
 	t->no_cuts = pworker_given(p, "cut") && t->cut == 0;
@@ -120,6 +121,7 @@ pworker_find_last(struct pworker *p)
 		front_die("--resume-last", e);
 	if (e > 0)
 		t->resume = p->found;
+	t->from_cut = e == 2;
 	if (!again)
 		front_say("resumes from %s", t->resume != NULL ? t->resume :
 		    "the beginning: there is no checkpoint yet");

@@ -23,7 +23,7 @@ enum key {
 static const char *const name[KEYS] = {
 	"job", "tally", "workers", "servers", "server", "slack", "slice", "optimizer", "momentum", "beta2",
 	"epsilon", "decay", "l1", "clip", "clip-norm", "trust", "turns", "unit",
-	"average", "average-rate", "average-every", "multipliers", "hash"
+	"average", "average-rate", "average-every", "groups", "hash"
 };
 
 /* Writes the shortest text that parses to the same f32; nine digits always do. */

@@ -22,7 +22,7 @@
  *	average none
  *	average-rate 0
  *	average-every 0
- *	multipliers -
+ *	groups -
  *	hash 0123456789abcdef
  *	graph
  *
@@ -40,7 +40,7 @@
 #include "wire/msg.h"
 
 #define HELLO_TALLY	16		/* bytes of a version of tally, with its zero */
-#define HELLO_MULTS	1024		/* bytes of the multipliers' rules, with their zero */
+#define HELLO_MULTS	1024		/* bytes of the rules of groups, with their zero */
 #define HELLO_WORKERS	65536u		/* most workers of a job */
 
 struct hello {

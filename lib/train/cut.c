@@ -192,7 +192,7 @@ cut_find(const char *prefix, const char *cuts, uint64_t run, void (*refused)(con
 		if ((*path = checkpoint_path(cuts, &cut[i])) == NULL) {
 			e = err_nomem();
 		} else if ((bad = check_cut(*path, run, &cut[i], refused != NULL)) == 0) {
-			e = 1;
+			e = 2;
 		} else {
 			snprintf(why, sizeof(why), "%s: %s", *path, err_line());
 			if (bad == ERR_SYS || bad == ERR_NOMEM)

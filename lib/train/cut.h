@@ -40,8 +40,8 @@ int	 cut_seal(const char *path, const struct cut_manifest *m);
 /*
  * Finds the newest of a run's checkpoints under `prefix` and cuts under `cuts` (NULL: none).  Cuts of another run or
  * without a manifest that fits are passed over, and their reasons given to refused().  Without refused() a cut is not
- * read: its manifest is believed.  Returns 1 with *path, which the caller frees, 0 if there is none (or no directory),
- * ERR_SYS or ERR_NOMEM.
+ * read: its manifest is believed.  Returns 1 for a checkpoint or 2 for a cut, with *path, which the caller frees, 0 if
+ * there is none (or no directory), ERR_SYS or ERR_NOMEM.
  */
 int	 cut_find(const char *prefix, const char *cuts, uint64_t run, void (*refused)(const char *why), char **path);
 /*

@@ -118,6 +118,7 @@ struct train_opt {
 	const char	*start;			/* file of tensors to start from by name, or NULL; read by rank 0 */
 	const struct rename_rules *start_rename;	/* of its names, or NULL */
 	const char	*resume;		/* checkpoint, or NULL; read by rank 0 */
+	bool		 from_cut;		/* resume is a cut */
 	struct kept	*kept;			/* what this worker leaves to its successor, lent, or NULL */
 	const volatile sig_atomic_t *stop;	/* other than 0: end soon, with a checkpoint */
 	/* called with the run's worker, for worker_quit(), and with NULL before that is closed; or NULL */

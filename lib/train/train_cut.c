@@ -37,13 +37,10 @@ train_first_cut(const struct train *t)
 int
 train_drop_cuts(struct train *t)
 {
-	const char *cuts = t->o->cuts, *base = cuts != NULL ? strrchr(cuts, '/') : NULL;
-	bool from_cut;
-
-	if (t->writer == NULL || cuts == NULL)
+	if (t->writer == NULL || t->o->cuts == NULL)
 		return 0;
-	from_cut = t->o->resume != NULL && strstr(t->o->resume, base != NULL ? base + 1 : cuts) != NULL;
-	return cut_prune(cuts, train_run_id(t->o), t->step / t->steps, t->step % t->steps, from_cut ? CUT_KEPT : 0);
+	return cut_prune(t->o->cuts, train_run_id(t->o), t->step / t->steps, t->step % t->steps,
+	    t->o->from_cut ? CUT_KEPT : 0);
 }
 
 void

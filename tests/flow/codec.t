@@ -89,7 +89,7 @@ is "$statuses" " 0 0 0" "a job without a key exits with 0"
 ok "it has the bits of a job with a key" cmp one-0002.safetensors plain-0002.safetensors
 plain "--codec bf16" "--codec fp16"
 ok "workers that disagree are refused with one line" \
-	line_of plain.err 'multipliers is codec:\*=[bf][fp]16 here and codec:\*=[bf][fp]16 there$' 1
+	line_of plain.err 'groups is codec:\*=[bf][fp]16 here and codec:\*=[bf][fp]16 there$' 1
 kill "${pids[@]}" 2>/dev/null
 wait
 status 2 "an unknown codec is refused" $job --codec f8

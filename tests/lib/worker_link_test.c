@@ -33,35 +33,57 @@ finish_handshake(struct conn *c)
 	return true;
 }
 
-/* Answers every message by a refusal until the worker ends the connection: an earlier end could overtake the refusal. */
-static void
-refuse_hello(struct conn *c)
+/* Accepts the worker's connection; NULL if it ends before the handshake is complete. */
+static struct conn *
+accept_worker(int listening)
 {
-	static const char why[] = "the second connection";
+	struct pollfd p = { .fd = listening, .events = POLLIN };
+	struct conn *c = NULL;
+
+	poll(&p, 1, -1);
+	if (conn_take(accept4(listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), key, &c) < 0)
+		return NULL;
+	if (finish_handshake(c))
+		return c;
+	conn_close(c);
+	return NULL;
+}
+
+/* Passes on each message until the connection ends or `over` (NULL: never) returns true. */
+static void
+pass_messages(struct conn *c, void (*answer)(void *arg, const struct msg *m), bool (*over)(void *arg), void *arg)
+{
 	struct msg m;
 
-	while (conn_run(c) == 0) {
+	while ((over == NULL || !over(arg)) && conn_run(c) == 0) {
 		struct pollfd p = { .fd = conn_fd(c), .events = conn_events(c) };
 
 		if (conn_next(c, &m) == 1)
-			conn_send(c, &(struct msg){ .type = MSG_REFUSE, .len = sizeof(why) - 1, .payload = why });
+			answer(arg, &m);
 		else
 			poll(&p, 1, -1);
 	}
+}
+
+/* Answers every message by a refusal until the worker ends the connection: an earlier end could overtake the refusal. */
+static void
+refuse_hello(void *conn, const struct msg *m)
+{
+	static const char why[] = "the second connection";
+
+	(void)m;
+	conn_send(conn, &(struct msg){ .type = MSG_REFUSE, .len = sizeof(why) - 1, .payload = why });
 }
 
 /* A server that dies after its first handshake; the next one refuses the worker. */
 static void *
 serve(void *arg)
 {
-	struct pollfd p = { .fd = *(int *)arg, .events = POLLIN };
-	struct conn *c = NULL;
-
 	for (int i = 0; i < 2; i++) {
-		poll(&p, 1, -1);
-		conn_take(accept4(p.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), key, &c);
-		if (finish_handshake(c) && i > 0)
-			refuse_hello(c);
+		struct conn *c = accept_worker(*(int *)arg);
+
+		if (c != NULL && i > 0)
+			pass_messages(c, refuse_hello, NULL, c);
 		conn_close(c);
 	}
 	return NULL;
@@ -83,6 +105,18 @@ answer(void *arg, uint32_t w, const struct msg *m)
 		conn_send(h->conn, m);
 }
 
+static void
+take_message(void *arg, const struct msg *m)
+{
+	(void)server_state_take(((struct mortal *)arg)->server, m);
+}
+
+static bool
+has_ended(void *arg)
+{
+	return server_state_over(((struct mortal *)arg)->server);
+}
+
 /* A server that dies when it has stored the goodbye, before it answers; its successor ends at once. */
 static void *
 die_after_goodbye(void *arg)
@@ -91,20 +125,10 @@ die_after_goodbye(void *arg)
 	struct memory memory = { .fd = -1 };
 	struct server_state_opt o = { .nworkers = 1, .nservers = 1, .incarnation = 1, .memory = &memory, .emit = answer,
 	    .arg = h };
-	struct pollfd p = { .fd = h->fd, .events = POLLIN };
-	struct msg m;
 
-	poll(&p, 1, -1);
-	if (conn_take(accept4(h->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), key, &h->conn) < 0 ||
-	    !finish_handshake(h->conn) || server_state_new(&o, &h->server) < 0)
+	if ((h->conn = accept_worker(h->fd)) == NULL || server_state_new(&o, &h->server) < 0)
 		return NULL;
-	while (!server_state_over(h->server) && conn_run(h->conn) == 0) {
-		p = (struct pollfd){ .fd = conn_fd(h->conn), .events = conn_events(h->conn) };
-		if (conn_next(h->conn, &m) == 1)
-			(void)server_state_take(h->server, &m);
-		else
-			poll(&p, 1, -1);
-	}
+	pass_messages(h->conn, take_message, has_ended, h);
 	close(h->fd);
 	conn_close(h->conn);
 	server_state_free(h->server);
@@ -146,8 +170,9 @@ struct slow {
 
 /* Answers a message; a push only after the pipe has a byte. */
 static void
-answer_zeros(struct slow *h, const struct msg *m)
+answer_zeros(void *arg, const struct msg *m)
 {
+	struct slow *h = arg;
 	static const float zeros[SHARD_PLAN_SLICE / sizeof(float)];
 	struct msg answer = { .type = m->type, .slice = m->slice, .payload = zeros, .len = m->len };
 	char byte;
@@ -175,20 +200,10 @@ static void *
 serve_slowly(void *arg)
 {
 	struct slow *h = arg;
-	struct pollfd p = { .fd = h->fd, .events = POLLIN };
-	struct msg m;
 
-	poll(&p, 1, -1);
-	if (conn_take(accept4(h->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), key, &h->conn) < 0 ||
-	    !finish_handshake(h->conn))
+	if ((h->conn = accept_worker(h->fd)) == NULL)
 		return NULL;
-	while (conn_run(h->conn) == 0) {
-		p = (struct pollfd){ .fd = conn_fd(h->conn), .events = conn_events(h->conn) };
-		if (conn_next(h->conn, &m) == 1)
-			answer_zeros(h, &m);
-		else
-			poll(&p, 1, -1);
-	}
+	pass_messages(h->conn, answer_zeros, NULL, h);
 	conn_close(h->conn);
 	return NULL;
 }
@@ -251,8 +266,9 @@ struct asked {
 };
 
 static void
-answer_late(struct asked *h, const struct msg *m)
+answer_late(void *arg, const struct msg *m)
 {
+	struct asked *h = arg;
 	static const float zeros[64];
 
 	if (m->type == MSG_HELLO)
@@ -274,20 +290,10 @@ static void *
 serve_late(void *arg)
 {
 	struct asked *h = arg;
-	struct pollfd p = { .fd = h->fd, .events = POLLIN };
-	struct msg m;
 
-	poll(&p, 1, -1);
-	if (conn_take(accept4(h->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), key, &h->conn) < 0 ||
-	    !finish_handshake(h->conn))
+	if ((h->conn = accept_worker(h->fd)) == NULL)
 		return NULL;
-	while (conn_run(h->conn) == 0) {
-		p = (struct pollfd){ .fd = conn_fd(h->conn), .events = conn_events(h->conn) };
-		if (conn_next(h->conn, &m) == 1)
-			answer_late(h, &m);
-		else
-			poll(&p, 1, -1);
-	}
+	pass_messages(h->conn, answer_late, NULL, h);
 	conn_close(h->conn);
 	return NULL;
 }

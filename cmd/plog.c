@@ -234,6 +234,16 @@ make_title(char *const *log, char *title, size_t size)
 		snprintf(title, size, "%zu logs", n);
 }
 
+/* The name of a log's runs: its file, or its path if another log has the same.  --tensorboard numbers its folders. */
+static const char *
+name_runs(char *const *logs, const char *log)
+{
+	for (; *logs != NULL; logs++)
+		if (strcmp(*logs, log) != 0 && strcmp(plog_name(*logs), plog_name(log)) == 0)
+			return log;
+	return plog_name(log);
+}
+
 int
 main(int argc, char *argv[])
 {
@@ -286,7 +296,7 @@ main(int argc, char *argv[])
 		plog_follow(&(struct follow_opt){ argv, o.all, o.by_rank, o.plot, o.figures, title }, &logs);
 	for (char **log = argv; *log != NULL && !o.follow; log++) {
 		if (o.compare)
-			curve_begin(&logs.curve, plog_name(*log));
+			curve_begin(&logs.curve, o.tensorboard != NULL ? plog_name(*log) : name_runs(argv, *log));
 		read_log(&logs, &profile, *log);
 	}
 	if (o.profile)

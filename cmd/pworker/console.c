@@ -34,7 +34,7 @@ print_epoch_line(const struct pworker_log *l, const struct train_event *ev)
 	progress_add(&line, ev->kind == TRAIN_EPOCH ? ": " : ": validation ");
 	add_figures(&line, l, ev);
 	if (ev->kind == TRAIN_EPOCH && ev->seconds > 0)
-		progress_add(&line, ", %.0f samples/s", (double)ev->samples / ev->seconds);
+		progress_add(&line, ", %.0f samples/s", (double)(ev->samples - ev->before) / ev->seconds);
 	if (ev->kind == TRAIN_EPOCH && all > ev->step && ev->step > l->first_step && ran > 0.5)
 		progress_left(&line, ran * (double)(all - ev->step) / (double)(ev->step - l->first_step));
 	progress_clear();

@@ -166,7 +166,7 @@ log_event_row(struct pworker_log *l, const struct train_event *ev)
 		r.accuracy = ev->accuracy;
 		r.top5_accuracy = ev->top5;
 		if (ev->seconds > 0)
-			r.samples_per_s = (double)ev->samples / ev->seconds;
+			r.samples_per_s = (double)(ev->samples - ev->before) / ev->seconds;
 		r.wait_s = ev->waited_s;
 	}
 	if (ev->kind == TRAIN_STEP || ev->kind == TRAIN_EPOCH)

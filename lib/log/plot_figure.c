@@ -252,6 +252,21 @@ add_rates(struct plot_figure *f, const struct rate_list *l)
 	return e;
 }
 
+/*
+ * The largest first value of a line.  Far above it, a test of learning rates shows only that the loss
+ * diverges.
+ */
+static double
+find_start(const struct plot_figure *f)
+{
+	double start = -INFINITY;
+
+	for (size_t i = 0; i < f->lines; i++)
+		if (f->line[i].n > 0)
+			start = fmax(start, f->point[f->line[i].first][1]);
+	return start;
+}
+
 /* Fits the axis of values: logarithmic if values differ much, from 0 if they are at most half of the largest. */
 static void
 fit_values(struct plot_figure *f, unsigned kind)
@@ -264,6 +279,8 @@ fit_values(struct plot_figure *f, unsigned kind)
 		low = fmin(low, f->point[i][axis]);
 		high = fmax(high, f->point[i][axis]);
 	}
+	if (kind == LR)
+		high = fmin(high, 1.5 * find_start(f));
 	f->log = low > 0 && kind != 0 && high > low * (loss ? LOG_RATIO : FAR_RATIO) && (loss || f->lines > 2);
 	if (f->log) {
 		f->low = low / pow(high / low, 0.05);
@@ -274,7 +291,8 @@ fit_values(struct plot_figure *f, unsigned kind)
 	if (high - low < 0.01 * fabs(high) || high == low)	/* all but equal: do not magnify the difference */
 		margin = high != 0 ? 0.02 * fabs(high) : 0.5;
 	f->high = kind == 0 && high <= 1 ? fmin(high + margin, 1) : high + margin;
-	f->low = low >= 0 && low <= 0.5 * high && kind != 0 ? 0 : low >= 0 ? fmax(low - margin, 0) : low - margin;
+	f->low = low >= 0 && low <= 0.5 * high && kind != 0 && kind != LR ? 0 : low >= 0 ? fmax(low - margin, 0) :
+	    low - margin;
 }
 
 /* Fits the axis of positions.  A single position has half a position on each side. */

@@ -29,6 +29,21 @@ put_section(const char *name, struct table *t, struct buf *out)
 	return e;
 }
 
+/* Puts a picture without gnuplot's titles of it and its lines, which a browser shows beside the pointer. */
+static int
+put_untitled(const char *svg, struct buf *out)
+{
+	static const char end_tag[] = "</title>";
+	const char *title, *end;
+	int e = 0;
+
+	while (e == 0 && (title = strstr(svg, "<title>")) != NULL && (end = strstr(title, end_tag)) != NULL) {
+		e = buf_put(out, svg, (size_t)(title - svg));
+		svg = end + sizeof(end_tag) - 1;
+	}
+	return e < 0 ? e : buf_put(out, svg, strlen(svg));
+}
+
 /* Omits the XML declaration and the document type of gnuplot's SVG, which are not allowed inside a page. */
 static int
 put_figures(const struct curve_rows *rows, const struct rate_list *rates, const struct plot_opt *opt, struct buf *out)
@@ -48,7 +63,7 @@ put_figures(const struct curve_rows *rows, const struct rate_list *rates, const 
 	if (e == 0) {
 		from = strstr((const char *)svg.p, "<svg");
 		e = from == NULL ? err_fail(ERR_FORMAT, "gnuplot: no picture") : buf_put_fmt(out, "<h2>Figures</h2>\n");
-		e = e < 0 ? e : buf_put(out, from, strlen(from));
+		e = e < 0 ? e : put_untitled(from, out);
 	}
 	buf_free(&svg);
 	return e;

@@ -275,6 +275,8 @@ run_epoch(struct train *t, uint64_t n)
 	ev.left_out = t->left_out;
 	set_means(t, &ev, &t->epoch);
 	set_elapsed(t, &m, &ev);
+	if (from > n * t->steps && t->step > from)
+		ev.before = ev.samples * (from - n * t->steps) / (t->step - n * t->steps);
 	train_tell(t, &ev);
 	if ((e = worker_read(t->wk)) < 0 || (e = train_check_weights(t, t->w, NULL, NULL)) < 0 ||
 	    (e = worker_epoch(t->wk, n + 1)) < 0)

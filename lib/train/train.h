@@ -59,6 +59,7 @@ struct train_event {
 	uint64_t	 step;		/* steps done, with this one */
 	uint64_t	 updates;	/* of all workers, as far as this one knows; step in a synchronous job */
 	uint64_t	 samples;
+	uint64_t	 before;	/* EPOCH: those of a run that this one resumes, not in seconds */
 	double		 loss;		/* mean over the samples; NAN without samples */
 	double		 accuracy, top5;	/* 0..1; NAN without samples; below 0: the loss has none */
 	double		 seconds;	/* duration */

@@ -56,6 +56,10 @@ sed 's/0\.7/0.65/' a.tsv >d.tsv
 status 0 "plog --compare" plog --compare --format tsv a.tsv d.tsv
 is "$(cut -f1-5,7,8 out | sed 1d)" "a.tsv	2	0.7	1	0.7	4.5	225
 d.tsv	2	0.65	1	0.65	4.5	225" "each run has a line"
+mkdir -p first second
+cp a.tsv first && cp d.tsv second/a.tsv
+status 0 "plog --compare of logs of one name" plog --compare --format tsv first/a.tsv second/a.tsv d.tsv
+is "$(sed 1d out | cut -f1 | paste -sd,)" "first/a.tsv,second/a.tsv,d.tsv" "logs of one name are named by their paths"
 status 0 "plog --compare --ranks" plog -cr a.tsv d.tsv
 is "$(grep -c '^[ad].tsv ' out)" 4 "each epoch of each run has a line"
 status 0 "plog --compare of a log for people" plog -c --format tsv b.log a.tsv

@@ -85,6 +85,13 @@ if command -v gnuplot >/dev/null; then
 	ok "a small terminal has at most its lines" test $(($(wc -l <small) - $(wc -l <table))) -le 12
 	like few 'plog: 3 more figures: choose with --figures' "standard error says how many figures are omitted"
 
+	# A test of learning rates ends where the loss diverges, which the figure leaves out.
+	{ echo "$head"; for i in 1 2 3 4; do row $i sweep 0 16 2.$i 0.1 50; done; row 5 sweep 0 16 900 0.1 50; } |
+		awk -F'\t' -v OFS='\t' '$5 == "sweep" { $7 = NR - 1; $12 = 10 ^ (NR - 7) } { print }' >sweep.tsv
+	status 0 "plog draws a test of learning rates" plog --svg sweep.svg sweep.tsv
+	ok "its axis ends near the losses before they diverge" \
+		perl -ne 'while (/<text>([0-9.]+)</g) { $seen = 1; $high = $1 if $1 > $high } END { exit !($seen && $high < 5) }' sweep.svg
+
 	# Rates of netstat-logging.
 	printf '%s\t2026-11-21T19:10:00.123Z\tvm\teth0\t%s\t1.000\t%s\t500000\t\t\t\t\n' \
 		1 period 1000000 2 period 2000000 3 period 0 3 end 3000000 >rate.tsv
@@ -98,6 +105,7 @@ if command -v gnuplot >/dev/null; then
 	is "$(cat err)" "" "nothing is written to standard error by --html"
 	is "$(grep -c '<svg' a.html) $(grep -c '<table>' a.html)" "1 2" "the report has figures and two tables"
 	is "$(grep -iE '<script|src=|https?://[^w]|<\?xml' a.html)" "" "the report is self-contained"
+	is "$(grep -o '<title>' a.html | wc -l)" 1 "the page has a title, and no line of a figure has another"
 	is "$(grep -cE 'overflow-x|overflow: |display: block' a.html)" 0 "no table of the report has scroll bars"
 	like a.html "<td>it's .id. &lt;b&gt;.tsv</td>" "names of runs are escaped"
 	status 0 "plog --html without measurements" plog --html b.html c.tsv

@@ -58,4 +58,14 @@ status 0 "these options go on" $train --epochs 100000 --save s --resume "$saved"
 rm -f pid
 stop $train --epochs 100000
 is "$(tail -n 1 said | tr -d '\r')" "pworker: stopped; nothing is saved without --save" "without --save pworker says that nothing is saved"
+# The rate of an epoch that is resumed near its end counts only what this run has computed.
+resumed="pworker --net lenet --data train.rec --batch 4 --lr 0.01"
+n=$(im2rec --list train.rec | wc -l)
+steps=$(((n + 3) / 4))
+$resumed --epochs 1 --steps $((steps - 1)) --save part >log.tsv 2>err
+status 0 "an epoch is resumed at its last step" $resumed --epochs 1 --resume "$(echo part-0000-*.safetensors)"
+cp out log.tsv
+ok "its rate is not that of all samples" awk -F'\t' -v steps=$steps '$5 == "step" { step = $11 }
+	$5 == "epoch" { found = $11 < step * steps / 4 } END { exit !found }' log.tsv
+
 done_testing

@@ -116,6 +116,21 @@ add_softmax(struct operands *o, const struct kernel_softmax *a, uint32_t count)
 }
 
 static inline void
+add_softmax_parts(struct operands *o, const struct kernel_softmax_parts *a, uint32_t count)
+{
+	add_view(o, &a->x, count / KERNEL_WARP);
+	add_array(o, a->part, count, sizeof(*a->part));
+	add_array(o, a->rank, count / KERNEL_WARP, sizeof(*a->rank));
+}
+
+static inline void
+add_softmax_lanes(struct operands *o, const struct kernel_softmax_lanes *a, uint32_t count)
+{
+	add_softmax(o, &a->to, count / KERNEL_WARP);
+	add_array(o, a->part, count, sizeof(*a->part));
+}
+
+static inline void
 add_softmax_back(struct operands *o, const struct kernel_softmax_back *a, uint32_t count)
 {
 	const size_t n = count / a->dx.c;

@@ -46,6 +46,8 @@ is "$(of combine)" 9 "a joint adds its gradients and multiplies by the ReLU's de
 ok "a step in bf16 is counted" eval 'count_kernels --net resnet --net-opt layers=20 --shape 3x28x28 --dtype bf16 >counts'
 read -r n half graphs < <(sum_up)
 ok "a step in bf16 moves at most six tenths of the bytes of f32: $half of $bytes" test $((half * 10)) -le $((bytes * 6))
+ok "a step with 100 classes is counted" eval 'count_kernels --net mlp --classes 100 >counts'
+is "$(of softmax_parts) $(of softmax_lanes) $(of softmax)" "1 1 " "the loss of many classes takes a warp a sample"
 
 tensors() { tail -c +$((9 + $(od -An -tu8 -N8 "$1"))) "$1"; }
 same() { # NET-OPTION...

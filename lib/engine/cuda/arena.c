@@ -51,6 +51,8 @@ place_kept(struct engine_plan *p)
 	k->loss = reserve_kept(k, n * sizeof(float));
 	k->rank = reserve_kept(k, n * sizeof(uint32_t));
 	k->prob = reserve_kept(k, n * p->graph->classes * sizeof(float));
+	k->parts = reserve_kept(k, p->graph->classes < KERNEL_MANY ? 0 :
+	    n * KERNEL_WARP * sizeof(struct kernel_softmax_part));
 	k->bad = reserve_kept(k, sizeof(uint32_t));
 	k->arrived = reserve_kept(k, p->arrived_bytes);
 	for (int t = 0; t < EXEC_TABLES; t++)

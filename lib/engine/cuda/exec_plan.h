@@ -149,6 +149,7 @@ struct exec_kept {
 	size_t w, g, aux, stats;	/* f32 [P], [P], [A], [A] */
 	size_t bn;			/* f32 [bn_channels][5]: the saved 3 and the means of kernel_bn.h */
 	size_t label, loss, rank, prob;	/* [batch]; prob f32 [batch, classes] */
+	size_t parts;			/* kernel_softmax_part [batch, KERNEL_WARP] for many classes */
 	size_t target;			/* f32 [batch, graph_targets()] */
 	size_t key;			/* u32 [ndrop, batch] */
 	size_t norm, image, scale;	/* kernel_norm; kernel_image [batch]; f32 scale, 1 / scale */

@@ -203,7 +203,15 @@ run_loss(const struct run *r, const struct exec_step *s)
 		r->train ? step_node(r, s)->smooth : 0, loss_target(r, s),
 		step_node(r, s)->loss == GRAPH_LOSS_SQUARED };
 
-	return kernel_run_softmax(r->d, &a, r->n, s->type);
+	const struct kernel_softmax_parts parts = { a.x, (struct kernel_softmax_part *)(r->p->kept_base + k->parts),
+		a.rank };
+	const struct kernel_softmax_lanes lanes = { a, parts.part };
+	int e;
+
+	if (s->x.c < KERNEL_MANY || a.target != NULL)
+		return kernel_run_softmax(r->d, &a, r->n, s->type);
+	e = kernel_run_softmax_parts(r->d, &parts, r->n * KERNEL_WARP, s->type);
+	return e < 0 ? e : kernel_run_softmax_lanes(r->d, &lanes, r->n * KERNEL_WARP, s->type);
 }
 
 static int

@@ -197,8 +197,8 @@ kernel_find(const void *table, size_t each, uint32_t n, uint32_t i)
  * type).
  */
 #define KERNEL_LIST(X) \
-	X(drop) X(bn_prepare) X(bn_fold) X(softmax) X(softmax_back) X(finite) X(lrn) X(lrn_back) \
-	X(permute) X(moves) X(pixels) X(pad) X(pad_back) \
+	X(drop) X(bn_prepare) X(bn_fold) X(softmax) X(softmax_parts) X(softmax_lanes) X(softmax_back) X(finite) \
+	X(lrn) X(lrn_back) X(permute) X(moves) X(pixels) X(pad) X(pad_back) \
 	X(opt) X(accumulate) X(squares) X(sum_ranges) X(group_norms) X(statistics) X(average) X(swap) \
 	X(muon_momentum) X(muon_scale) X(muon)
 

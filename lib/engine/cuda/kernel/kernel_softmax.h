@@ -82,6 +82,99 @@ kernel_softmax_at(const struct kernel_softmax *a, uint32_t i, int type)
 	a->rank[i] = rank;
 }
 
+/*
+ * With KERNEL_MANY classes and more two kernels compute the same, by a warp for each sample.  Lane l has classes l,
+ * l + KERNEL_WARP and so on.  The first kernel sums up the scores of each lane relative to the lane's highest one.
+ */
+#define KERNEL_MANY	64u
+
+struct kernel_softmax_part {
+	double	 sum, scores;	/* of exp(x - top); of x - top */
+	float	 top;
+	uint32_t n;		/* classes */
+};
+
+/* Index: sample KERNEL_WARP + lane. */
+struct kernel_softmax_parts {
+	struct kernel_view x;
+	struct kernel_softmax_part *part;	/* [n, KERNEL_WARP] */
+	uint32_t *rank;				/* [n] becomes 0 */
+};
+
+KERNEL_BODY void
+kernel_softmax_parts_at(const struct kernel_softmax_parts *a, uint32_t i, int type)
+{
+	const uint32_t sample = i / KERNEL_WARP, lane = i % KERNEL_WARP;
+	struct kernel_softmax_part part = { 0, 0, kernel_at(a->x, sample, lane, type), 0 };
+
+	for (uint32_t k = lane + KERNEL_WARP; k < a->x.c; k += KERNEL_WARP) {
+		float x = kernel_at(a->x, sample, k, type);
+
+		if (x > part.top)
+			part.top = x;
+	}
+	for (uint32_t k = lane; k < a->x.c; k += KERNEL_WARP) {
+		float d = kernel_at(a->x, sample, k, type) - part.top;
+
+		part.sum += expf(d);
+		part.scores += d;
+		part.n++;
+	}
+	a->part[i] = part;
+	if (lane == 0)
+		a->rank[sample] = 0;
+}
+
+/* Index: sample KERNEL_WARP + lane.  Each lane adds up all parts in one order. */
+struct kernel_softmax_lanes {
+	struct kernel_softmax to;
+	const struct kernel_softmax_part *part;
+};
+
+KERNEL_BODY void
+kernel_count(uint32_t *to, uint32_t n)
+{
+#ifdef __CUDA_ARCH__
+	atomicAdd(to, n);
+#else
+	__atomic_add_fetch(to, n, __ATOMIC_RELAXED);
+#endif
+}
+
+KERNEL_BODY void
+kernel_softmax_lanes_at(const struct kernel_softmax_lanes *a, uint32_t i, int type)
+{
+	const struct kernel_softmax *to = &a->to;
+	const uint32_t sample = i / KERNEL_WARP, lane = i % KERNEL_WARP, c = to->x.c;
+	const struct kernel_label *l = &to->label[sample];
+	const struct kernel_softmax_part *part = a->part + (size_t)sample * KERNEL_WARP;
+	float top = part[0].top, aimed, other, before;
+	double sum = 0, scores = 0, aim;
+	uint32_t rank = 0;
+
+	for (uint32_t k = 1; k < KERNEL_WARP; k++)
+		top = part[k].top > top ? part[k].top : top;
+	for (uint32_t k = 0; k < KERNEL_WARP; k++) {
+		sum += part[k].sum * exp((double)part[k].top - (double)top);
+		scores += part[k].scores + part[k].n * ((double)part[k].top - (double)top);
+	}
+	aimed = kernel_at(to->x, sample, (uint32_t)l->y, type) - top;
+	other = kernel_at(to->x, sample, (uint32_t)l->other, type) - top;
+	before = (float)(expf(aimed) / sum);
+	for (uint32_t k = lane; k < c; k += KERNEL_WARP) {
+		float p = (float)(expf(kernel_at(to->x, sample, k, type) - top) / sum);
+
+		to->prob[(size_t)sample * c + k] = p;
+		rank += !(p < before || (p == before && k >= (uint32_t)l->y));
+	}
+	kernel_count(&to->rank[sample], rank);
+	if (lane > 0)
+		return;
+	aim = (1 - (double)l->share) * aimed + (double)l->share * other;
+	to->loss[sample] = (float)((double)l->weight * (log(sum) - (1 - (double)to->smooth) * aim -
+	    to->smooth * scores / c));
+}
+
 /* dx = weight scale (p - q), or that of ref_target.c.  Index: sample c + class. */
 struct kernel_softmax_back {
 	const float *prob;

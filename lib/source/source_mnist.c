@@ -233,8 +233,9 @@ open_part(struct state *s, struct half *pair)
 	if (!images && !labels)
 		return 0;
 	if (!images || !labels)
-		return err_fail(ERR_FORMAT, "%s: no %s next to %s", files_path(s->files), !images ? "images (idx3)" :
-		    "labels (idx1)", pair[images ? IMAGES : LABELS].name);
+		return err_fail(ERR_FORMAT, "%s: no %s next to %s; name both files, or their folder",
+		    files_path(s->files), !images ? "images (idx3)" : "labels (idx1)",
+		    pair[images ? IMAGES : LABELS].name);
 	if ((e = open_half(s, &pair[IMAGES])) < 0 || (e = open_half(s, &pair[LABELS])) < 0 ||
 	    (e = read_pair_headers(s, pair)) < 0)
 		return e;

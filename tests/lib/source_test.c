@@ -280,7 +280,8 @@ test_mnist(void)
 	is_str(told(&opt), "0 4 m/train-images-idx3-ubyte, image 0\n1 1 m/train-images-idx3-ubyte, image 1\n"
 	    "2 2 m/t10k-images-idx3-ubyte, image 0\n0,1,2,3,4,", "MNIST is read from a pipe");
 	sh("rm half/*labels*");
-	is_str(all_of("half", NULL, SOURCE_ALL), "-4 half: no labels (idx1) next to t10k-images-idx3-ubyte",
+	is_str(all_of("half", NULL, SOURCE_ALL), "-4 half: no labels (idx1) next to t10k-images-idx3-ubyte; "
+	    "name both files, or their folder",
 	    "images without labels fail");
 }
 

@@ -18,7 +18,7 @@
 static void
 look_at_records(const struct recs *r, struct pworker_look *l)
 {
-	uint64_t looks = r == NULL ? 0 : r->count < WORKER_LOOKS ? r->count : WORKER_LOOKS;
+	uint64_t looks = r == NULL ? 0 : r->count < PWORKER_LOOKS ? r->count : PWORKER_LOOKS;
 	struct recimg *reader;
 	struct imrec rec;
 	struct img size;

@@ -137,7 +137,7 @@ pworker_open_classes(struct pworker *p, const char *weights, const struct graph 
 	struct pworker_classes *k = &p->class;
 	struct names file = { 0 }, data = { 0 }, val = { 0 };
 	const char *unknown;
-	bool starts = p->mode == WORKER_TRAIN && t->resume == NULL;
+	bool starts = p->mode == PWORKER_TRAIN && t->resume == NULL;
 
 	read_weights_classes(weights, &file);
 	read_record_classes(t->data.recs, t->data.label_at, &data);
@@ -149,13 +149,13 @@ pworker_open_classes(struct pworker *p, const char *weights, const struct graph 
 	if (graph_targets(g) > 0 && data.n != g->classes)
 		names_free(&data);
 	keep_names(k, file.n > 0 || data.n > g->classes ? &file : &data);
-	if (p->mode == WORKER_EVAL && t->data.path != NULL && t->data.label_at == 0 && graph_targets(g) == 0 &&
+	if (p->mode == PWORKER_EVAL && t->data.path != NULL && t->data.label_at == 0 && graph_targets(g) == 0 &&
 	    data.n == 0 && k->names.n > 0)
 		front_say("%s: has no names of classes, so label 0 counts as %s; pack them with names, or copy their "
 		    ".labels file", t->data.path, k->names.p[0]);
-	if (p->mode == WORKER_PREDICT)
+	if (p->mode == PWORKER_PREDICT)
 		k->foreign = data.n > 0 && k->names.n > 0 && !are_known(&data, &k->names, &unknown);
-	if (p->mode != WORKER_STATISTICS && !k->foreign && graph_targets(g) == 0) {
+	if (p->mode != PWORKER_STATISTICS && !k->foreign && graph_targets(g) == 0) {
 		t->data.class_of = k->of = map_labels(t->data.path, &data, &k->names);
 		t->data.labels = k->of != NULL ? (uint32_t)data.n : 0;
 		t->val_class_of = k->val_of = map_labels(t->val, &val, &k->names);

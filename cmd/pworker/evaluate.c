@@ -24,7 +24,7 @@
 static void
 set_mode(struct pworker *p, enum pworker_mode mode, const char *file)
 {
-	if (p->mode != WORKER_TRAIN && p->mode != mode)
+	if (p->mode != PWORKER_TRAIN && p->mode != mode)
 		front_wrong("more than one of --eval, --predict and --statistics");
 	p->weights = file;
 	p->mode = mode;
@@ -34,33 +34,33 @@ static void
 select_eval(struct pworker *p, const char *option, char *file)
 {
 	(void)option;
-	set_mode(p, WORKER_EVAL, file);
+	set_mode(p, PWORKER_EVAL, file);
 }
 
 static void
 select_predict(struct pworker *p, const char *option, char *file)
 {
 	(void)option;
-	set_mode(p, WORKER_PREDICT, file);
+	set_mode(p, PWORKER_PREDICT, file);
 }
 
 static void
 select_statistics(struct pworker *p, const char *option, char *file)
 {
 	(void)option;
-	set_mode(p, WORKER_STATISTICS, file);
+	set_mode(p, PWORKER_STATISTICS, file);
 }
 
 static const struct pworker_option eval_options[] = {
-	{ "confusion", WORKER_FLAG, WORKER_MEMBER(confusion), .needs = NEED_EVAL },
-	{ "eval", WORKER_VALUE, .apply = select_eval },
-	{ "final-views", WORKER_FLAG, WORKER_MEMBER(train.final_views), .needs = NEED_TRAINING | NEED_VIEWS },
-	{ "flip", WORKER_FLAG, WORKER_MEMBER(train.views.flip), .needs = NEED_VIEWS },
-	{ "no-average", WORKER_FLAG, WORKER_MEMBER(no_average), .needs = NEED_EVALUATION },
-	{ "predict", WORKER_VALUE, .apply = select_predict },
-	{ "shift", WORKER_WHOLE, WORKER_MEMBER(train.views.shift), 0, 65535, .needs = NEED_VIEWS },
-	{ "statistics", WORKER_VALUE, .apply = select_statistics },
-	{ "top", WORKER_WHOLE, WORKER_MEMBER(top), 1, 1 << 24, .needs = NEED_PREDICTION },
+	{ "confusion", PWORKER_FLAG, PWORKER_MEMBER(confusion), .needs = NEED_EVAL },
+	{ "eval", PWORKER_VALUE, .apply = select_eval },
+	{ "final-views", PWORKER_FLAG, PWORKER_MEMBER(train.final_views), .needs = NEED_TRAINING | NEED_VIEWS },
+	{ "flip", PWORKER_FLAG, PWORKER_MEMBER(train.views.flip), .needs = NEED_VIEWS },
+	{ "no-average", PWORKER_FLAG, PWORKER_MEMBER(no_average), .needs = NEED_EVALUATION },
+	{ "predict", PWORKER_VALUE, .apply = select_predict },
+	{ "shift", PWORKER_WHOLE, PWORKER_MEMBER(train.views.shift), 0, 65535, .needs = NEED_VIEWS },
+	{ "statistics", PWORKER_VALUE, .apply = select_statistics },
+	{ "top", PWORKER_WHOLE, PWORKER_MEMBER(top), 1, 1 << 24, .needs = NEED_PREDICTION },
 	{ 0 }
 };
 
@@ -68,7 +68,7 @@ static const struct pworker_option eval_options[] = {
 static void
 settle_eval_options(struct pworker *p)
 {
-	bool evaluates = p->mode != WORKER_TRAIN, statistics = p->mode == WORKER_STATISTICS;
+	bool evaluates = p->mode != PWORKER_TRAIN, statistics = p->mode == PWORKER_STATISTICS;
 	const char *data = p->train.data.path;
 
 	if (!evaluates && p->nimage > 0)
@@ -84,7 +84,7 @@ settle_eval_options(struct pworker *p)
 	if (p->train.final_views && !p->train.views.flip && p->train.views.shift == 0)
 		front_wrong("--final-views: needs --flip or --shift");
 	if (p->train.final_views && (p->train.best || p->train.patience > 0)) {
-		if (pworker_given(p, "final-views") == WORKER_GIVEN)
+		if (pworker_given(p, "final-views") == PWORKER_GIVEN)
 			front_wrong("--final-views: does not go with --best and --patience, which compare epochs");
 		p->train.final_views = false;
 	}
@@ -393,7 +393,7 @@ open_images(struct pworker *p, const struct graph *g)
 {
 	static const char *const in[] = { "-" };
 	const char *const *path = p->nimage > 0 ? (const char *const *)p->image : in;
-	bool classes = p->mode == WORKER_EVAL;
+	bool classes = p->mode == PWORKER_EVAL;
 	struct recmaker *pics;
 	enum recmaker_kind kind;
 	int e;
@@ -404,7 +404,7 @@ open_images(struct pworker *p, const struct graph *g)
 		if (strcmp(path[i], "-") != 0 && recmaker_kind(path[i]) == RECMAKER_RECORDS)
 			front_wrong("%s: holds records; use --data %s", path[i], path[i]);
 	if (p->nimage == 0 || (p->nimage == 1 && strcmp(path[0], "-") == 0)) {
-		if ((kind = recmaker_kind("-")) == RECMAKER_RECORDS || p->mode == WORKER_STATISTICS) {
+		if ((kind = recmaker_kind("-")) == RECMAKER_RECORDS || p->mode == PWORKER_STATISTICS) {
 			p->train.data.path = "-";
 			return NULL;
 		}
@@ -456,11 +456,11 @@ pworker_evaluate(struct pworker *p)
 	o.data = t->data;
 	o.data.aug.mean = mean;
 	o.data.aug.seed = t->seed;
-	if (pworker_given(p, "top") == WORKER_GIVEN && f.graph->node[f.graph->n - 1].loss == GRAPH_LOSS_SQUARED)
+	if (pworker_given(p, "top") == PWORKER_GIVEN && f.graph->node[f.graph->n - 1].loss == GRAPH_LOSS_SQUARED)
 		front_wrong("--top: needs probabilities; this net predicts values");
 	switch (p->mode) {
-	case WORKER_PREDICT:	print_predictions(&o, p->top > 0 ? p->top : 1, pics, &p->class); break;
-	case WORKER_STATISTICS:	write_statistics(p, &o, &f); break;
+	case PWORKER_PREDICT:	print_predictions(&o, p->top > 0 ? p->top : 1, pics, &p->class); break;
+	case PWORKER_STATISTICS:	write_statistics(p, &o, &f); break;
 	default:		print_score(&o, p->confusion, &p->class.names);
 	}
 	recs_stream_close(t->data.stream);

@@ -17,7 +17,7 @@
 
 #include <stdio.h>
 
-enum pworker_style { WORKER_CONSOLE, WORKER_MXNET, WORKER_MXNET_2015, WORKER_TENSORFLOW };
+enum pworker_style { PWORKER_CONSOLE, PWORKER_MXNET, PWORKER_MXNET_2015, PWORKER_TENSORFLOW };
 
 struct pworker_log {
 	enum pworker_style style;	/* of the lines for people */

@@ -92,7 +92,7 @@ main(int argc, char *argv[])
 	mem_limit_heaps();
 	front_init(argv[0], usage, help);
 	pworker_options(&p, argc, argv);
-	if (p.mode != WORKER_TRAIN)
+	if (p.mode != PWORKER_TRAIN)
 		status = pworker_evaluate(&p);
 	else if (p.print)
 		status = pworker_print(&p);

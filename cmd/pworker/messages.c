@@ -14,8 +14,8 @@
 #define LISTED	500	/* bytes of a list of arrays */
 
 static const char *const names[] = {
-	[WORKER_CONSOLE] = "console",
-	[WORKER_MXNET] = "mxnet", [WORKER_MXNET_2015] = "mxnet-2015", [WORKER_TENSORFLOW] = "tensorflow",
+	[PWORKER_CONSOLE] = "console",
+	[PWORKER_MXNET] = "mxnet", [PWORKER_MXNET_2015] = "mxnet-2015", [PWORKER_TENSORFLOW] = "tensorflow",
 };
 
 bool
@@ -70,15 +70,15 @@ print_speed(struct pworker_log *l, const struct train_event *ev)
 	l->correct += ev->samples > 0 ? metric_of(ev) * (double)ev->samples : 0;
 	l->batches++;
 	l->trained++;
-	if (l->style == WORKER_CONSOLE)
+	if (l->style == PWORKER_CONSOLE)
 		return;
-	if ((l->style == WORKER_TENSORFLOW ? l->trained : ev->batch + 1) % l->frequent != 0)
+	if ((l->style == PWORKER_TENSORFLOW ? l->trained : ev->batch + 1) % l->frequent != 0)
 		return;
-	if (l->style == WORKER_TENSORFLOW && ev->samples > 0)
+	if (l->style == PWORKER_TENSORFLOW && ev->samples > 0)
 		print_line("After %" PRIu64 " training steps (%" PRIu64 " global steps), "
 		    "loss on training batch is %g, %s is %g. (%.3f sec/batch)", l->trained, ev->updates,
 		    ev->loss, metric_name(ev), metric_of(ev), l->seconds / (double)l->batches);
-	else if (l->samples > 0 && l->seconds > 0 && l->style == WORKER_MXNET)
+	else if (l->samples > 0 && l->seconds > 0 && l->style == PWORKER_MXNET)
 		print_line("Epoch[%" PRIu64 "] Batch [%" PRIu64 "]\tSpeed: %.2f samples/sec\tTrain-%s=%f",
 		    ev->epoch, ev->batch + 1, l->samples / l->seconds, metric_name(ev), l->correct / l->samples);
 	else if (l->samples > 0 && l->seconds > 0)
@@ -91,18 +91,18 @@ print_speed(struct pworker_log *l, const struct train_event *ev)
 static void
 print_epoch(struct pworker_log *l, const struct train_event *ev)
 {
-	const char *word = l->style == WORKER_MXNET_2015 ? "Iteration" : "Epoch";
+	const char *word = l->style == PWORKER_MXNET_2015 ? "Iteration" : "Epoch";
 
-	if (l->style != WORKER_TENSORFLOW) {
+	if (l->style != PWORKER_TENSORFLOW) {
 		l->seconds = l->samples = l->correct = 0;
 		l->batches = 0;
 	}
 	if (!pworker_log_speaks(l))
 		return;
-	if (l->style == WORKER_TENSORFLOW && ev->kind == TRAIN_VALIDATION)
+	if (l->style == PWORKER_TENSORFLOW && ev->kind == TRAIN_VALIDATION)
 		print_line("After %" PRIu64 " training steps, loss on validation is %g, %s is %g.",
 		    l->trained, ev->loss, metric_name(ev), metric_of(ev));
-	if (l->style == WORKER_TENSORFLOW)
+	if (l->style == PWORKER_TENSORFLOW)
 		return;
 	print_line("%s[%" PRIu64 "] %s-%s=%f", word, ev->epoch, ev->kind == TRAIN_EPOCH ? "Train" : "Validation",
 	    metric_name(ev), metric_of(ev));
@@ -154,11 +154,11 @@ pworker_log_say(struct pworker_log *l, const struct train_event *ev)
 		break;
 	case TRAIN_BEST:
 		front_say("epoch %" PRIu64 " is the best so far: validation %s %f", ev->epoch +
-		    (l->style == WORKER_CONSOLE), ev->accuracy < 0 ? "loss" : "accuracy", fabs(ev->accuracy));
+		    (l->style == PWORKER_CONSOLE), ev->accuracy < 0 ? "loss" : "accuracy", fabs(ev->accuracy));
 		break;
 	case TRAIN_EARLY:
 		front_say("ends: %" PRIu64 " epochs were no better than epoch %" PRIu64 ", validation %s %f",
-		    ev->samples, ev->epoch + (l->style == WORKER_CONSOLE), ev->accuracy < 0 ? "loss" : "accuracy",
+		    ev->samples, ev->epoch + (l->style == PWORKER_CONSOLE), ev->accuracy < 0 ? "loss" : "accuracy",
 		    fabs(ev->accuracy));
 		break;
 	case TRAIN_CACHE:
@@ -175,9 +175,9 @@ pworker_log_say(struct pworker_log *l, const struct train_event *ev)
 			front_say("%s", ev->text);
 		break;
 	case TRAIN_START:
-		if (l->style == WORKER_CONSOLE)
+		if (l->style == PWORKER_CONSOLE)
 			pworker_log_console(l, ev);
-		if (l->style == WORKER_TENSORFLOW)
+		if (l->style == PWORKER_TENSORFLOW)
 			print_line("session started");
 		if (ev->again)
 			front_say("was started again; goes on at step %" PRIu64, ev->step);
@@ -190,15 +190,15 @@ pworker_log_say(struct pworker_log *l, const struct train_event *ev)
 		if (ev->left_out > 0)
 			front_say("%s of epoch %" PRIu64 " left out %" PRIu64 " record%s",
 			    ev->kind == TRAIN_EPOCH ? "training" : "validation",
-			    ev->epoch + (l->style == WORKER_CONSOLE), ev->left_out, ev->left_out == 1 ? "" : "s");
-		if (l->style == WORKER_CONSOLE)
+			    ev->epoch + (l->style == PWORKER_CONSOLE), ev->left_out, ev->left_out == 1 ? "" : "s");
+		if (l->style == PWORKER_CONSOLE)
 			pworker_log_console(l, ev);
 		else
 			print_epoch(l, ev);
 		break;
 	case TRAIN_SAVE:
 		snprintf(l->saved, sizeof(l->saved), "%s", ev->text);
-		if (l->style == WORKER_CONSOLE)
+		if (l->style == PWORKER_CONSOLE)
 			pworker_log_console(l, ev);
 		else
 			print_line("Saved checkpoint to \"%s\"", ev->text);
@@ -208,7 +208,7 @@ pworker_log_say(struct pworker_log *l, const struct train_event *ev)
 		    (l->epoch_steps > 0 && ev->step / l->epoch_steps >= l->epochs)))
 			front_say("trained nothing: %" PRIu64 " steps are done already, as many as --%s asks for",
 			    ev->step, l->steps > 0 && ev->step >= l->steps ? "steps" : "epochs");
-		if (l->style == WORKER_TENSORFLOW)
+		if (l->style == PWORKER_TENSORFLOW)
 			print_line("total step: %" PRIu64 ", global_step: %" PRIu64, l->trained, ev->updates);
 		break;
 	}

@@ -95,7 +95,7 @@ use_preprocessing(struct pworker *p, const char *weights, struct preprocess *fil
 	struct preprocess mine;
 
 	preprocess_from_aug(&p->train.data.aug, &mine);
-	if (p->mode != WORKER_TRAIN)
+	if (p->mode != PWORKER_TRAIN)
 		mine.packed = file->packed;
 	if (p->train.data.stream != NULL && file->resize <= 0)
 		file->resize = file->packed;
@@ -105,7 +105,7 @@ use_preprocessing(struct pworker *p, const char *weights, struct preprocess *fil
 
 		if (f->option == NULL)
 			continue;
-		if (pworker_given(p, f->option) == WORKER_ABSENT) {
+		if (pworker_given(p, f->option) == PWORKER_ABSENT) {
 			memcpy(a, b, f->n * sizeof(*a));
 			continue;
 		}
@@ -154,7 +154,7 @@ use_net_defaults(struct pworker *p, const struct graph *g)
 	struct aug *a = &p->train.data.aug;
 
 	for (size_t i = 0; i < sizeof(option) / sizeof(*option); i++)
-		if (pworker_given(p, option[i]) != WORKER_ABSENT)
+		if (pworker_given(p, option[i]) != PWORKER_ABSENT)
 			return;
 	memcpy(a->mean_of, g->defaults.mean, sizeof(a->mean_of));
 	memcpy(a->std_of, g->defaults.std, sizeof(a->std_of));
@@ -183,7 +183,7 @@ pworker_open_preprocess(struct pworker *p, const char *weights, const struct gra
 	}
 	if (known > 0) {
 		use_preprocessing(p, weights, &file);
-	} else if (p->mode == WORKER_TRAIN && !old) {
+	} else if (p->mode == PWORKER_TRAIN && !old) {
 		use_net_defaults(p, g);
 		pworker_choose_size(p, g, l);
 	}
@@ -193,7 +193,7 @@ pworker_open_preprocess(struct pworker *p, const char *weights, const struct gra
 		    memcmp(mean, file.mean_image, bytes) != 0))
 			report_difference(p, "mean", p->mean, weights, file.has_mean_image > 0 ?
 			    "another mean image" : "no mean image");
-	} else if (file.has_mean_image > 0 && pworker_given(p, "mean-rgb") == WORKER_ABSENT) {
+	} else if (file.has_mean_image > 0 && pworker_given(p, "mean-rgb") == PWORKER_ABSENT) {
 		mean = take_mean_image(weights, &file, x);
 	}
 	preprocess_free(&file);

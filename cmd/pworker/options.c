@@ -59,19 +59,19 @@ print_version(struct pworker *p, const char *option, char *text)
 }
 
 static const struct pworker_option main_options[] = {
-	{ "accumulate", WORKER_WHOLE, WORKER_MEMBER(train.accumulate), 1, 65536, .needs = NEED_TRAINING },
-	{ "data", WORKER_VALUE, .apply = add_data_path },
-	{ "data-key-file", WORKER_TEXT, WORKER_MEMBER(data_key), .needs = NEED_REMOTE },
-	{ "epochs", WORKER_WHOLE, WORKER_MEMBER(train.epochs), 0, UINT32_MAX, .needs = NEED_TRAINING },
-	{ "help", WORKER_ACTION, .apply = print_help },
-	{ "init", WORKER_VALUE, .apply = check_init, .needs = NEED_TRAINING },
-	{ "mean", WORKER_TEXT, WORKER_MEMBER(mean) },
-	{ "print", WORKER_FLAG, WORKER_MEMBER(print), .needs = NEED_TRAINING },
-	{ "recipes", WORKER_ACTION, .apply = print_recipes },
-	{ "seed", WORKER_WHOLE, WORKER_MEMBER(train.seed), 0, 0x1p63 },
-	{ "steps", WORKER_WHOLE, WORKER_MEMBER(train.steps), 1, 0x1p63, .needs = NEED_EPOCH },
-	{ "val", WORKER_TEXT, WORKER_MEMBER(train.val), .needs = NEED_TRAINING },
-	{ "version", WORKER_ACTION, .apply = print_version },
+	{ "accumulate", PWORKER_WHOLE, PWORKER_MEMBER(train.accumulate), 1, 65536, .needs = NEED_TRAINING },
+	{ "data", PWORKER_VALUE, .apply = add_data_path },
+	{ "data-key-file", PWORKER_TEXT, PWORKER_MEMBER(data_key), .needs = NEED_REMOTE },
+	{ "epochs", PWORKER_WHOLE, PWORKER_MEMBER(train.epochs), 0, UINT32_MAX, .needs = NEED_TRAINING },
+	{ "help", PWORKER_ACTION, .apply = print_help },
+	{ "init", PWORKER_VALUE, .apply = check_init, .needs = NEED_TRAINING },
+	{ "mean", PWORKER_TEXT, PWORKER_MEMBER(mean) },
+	{ "print", PWORKER_FLAG, PWORKER_MEMBER(print), .needs = NEED_TRAINING },
+	{ "recipes", PWORKER_ACTION, .apply = print_recipes },
+	{ "seed", PWORKER_WHOLE, PWORKER_MEMBER(train.seed), 0, 0x1p63 },
+	{ "steps", PWORKER_WHOLE, PWORKER_MEMBER(train.steps), 1, 0x1p63, .needs = NEED_EPOCH },
+	{ "val", PWORKER_TEXT, PWORKER_MEMBER(train.val), .needs = NEED_TRAINING },
+	{ "version", PWORKER_ACTION, .apply = print_version },
 	{ 0 }
 };
 
@@ -80,7 +80,7 @@ settle_main_options(struct pworker *p)
 {
 	bool net = p->net != NULL, data = p->train.data.path != NULL;
 
-	if (p->mode != WORKER_TRAIN || (net && (data || p->print || p->profile > 0)))
+	if (p->mode != PWORKER_TRAIN || (net && (data || p->print || p->profile > 0)))
 		return;
 	if (!net && p->noption > 0)
 		pworker_propose(p->option[0].key);
@@ -118,16 +118,17 @@ list_long_options(struct option *longs)
 	const struct pworker_option *o;
 
 	for (int i = 0; (o = get_option((size_t)i)) != NULL; i++) {
-		assert(i < WORKER_OPTIONS);
-		longs[i] = (struct option){ o->name, o->kind == WORKER_FLAG || o->kind == WORKER_ACTION ? no_argument :
-		    required_argument, NULL, FIRST + i };
+		assert(i < PWORKER_OPTIONS);
+		longs[i] = (struct option){ o->name,
+		    o->kind == PWORKER_FLAG || o->kind == PWORKER_ACTION ? no_argument : required_argument,
+		    NULL, FIRST + i };
 	}
 }
 
 const char *
 pworker_nearest(const char *word)
 {
-	struct option longs[WORKER_OPTIONS + 1] = { { 0 } };
+	struct option longs[PWORKER_OPTIONS + 1] = { { 0 } };
 
 	list_long_options(longs);
 	return front_nearest(word, longs);
@@ -142,7 +143,7 @@ pworker_given(const struct pworker *p, const char *option)
 		if (strcmp(o->name, option) == 0)
 			return (enum pworker_given)p->given[i];
 	assert(!"a name of an option");
-	return WORKER_ABSENT;
+	return PWORKER_ABSENT;
 }
 
 /* Reads 1 to max numbers with commas between them, and returns how many. */
@@ -215,17 +216,17 @@ apply_option(struct pworker *p, const struct pworker_option *o, char *text)
 
 	snprintf(option, sizeof(option), "--%s", o->name);
 	switch (o->kind) {
-	case WORKER_FLAG:	*(bool *)to = true; break;
-	case WORKER_TEXT:	*(char **)to = text; break;
-	case WORKER_WHOLE:	set_whole(o, option, text, to); break;
-	case WORKER_REAL:	set_real(o, option, text, to); break;
-	case WORKER_RANGE:	set_range(o, option, text, to); break;
-	case WORKER_SYMMETRIC:
+	case PWORKER_FLAG:	*(bool *)to = true; break;
+	case PWORKER_TEXT:	*(char **)to = text; break;
+	case PWORKER_WHOLE:	set_whole(o, option, text, to); break;
+	case PWORKER_REAL:	set_real(o, option, text, to); break;
+	case PWORKER_RANGE:	set_range(o, option, text, to); break;
+	case PWORKER_SYMMETRIC:
 		v = (float)front_real(option, text, o->lo, o->hi);
 		*(struct aug_range *)to = (struct aug_range){ -v, v };
 		break;
-	case WORKER_CHANNELS:	set_channels(o, option, text, to); break;
-	case WORKER_VALUE: case WORKER_ACTION:	o->apply(p, option, text); break;
+	case PWORKER_CHANNELS:	set_channels(o, option, text, to); break;
+	case PWORKER_VALUE: case PWORKER_ACTION:	o->apply(p, option, text); break;
 	}
 }
 
@@ -262,18 +263,18 @@ check_needs(const struct pworker *p)
 	static const char *const mode[] = { "training", "--eval", "--predict", "--statistics" };
 	const struct batch_opt *d = &p->train.data;
 	const struct aug *a = &d->aug;
-	bool trains = p->mode == WORKER_TRAIN, val = p->train.val != NULL, net = p->net != NULL;
+	bool trains = p->mode == PWORKER_TRAIN, val = p->train.val != NULL, net = p->net != NULL;
 	bool remote = (d->path != NULL && dataset_client_is_addr(d->path)) ||
 	    (val && dataset_client_is_addr(p->train.val));
 	bool border = a->pad > 0 || a->angles > 0 || a->turn.hi > 0 || a->shear.hi > 0 || a->side.hi > 0;
 	const struct { unsigned need; bool met; const char *why; } rule[] = {
 		{ NEED_TRAINING, trains, NULL },
 		{ NEED_EVALUATION, !trains, "needs --eval, --predict or --statistics" },
-		{ NEED_PREDICTION, p->mode == WORKER_PREDICT, "needs --predict" },
-		{ NEED_EPOCH, trains || p->mode == WORKER_STATISTICS, "needs training or --statistics" },
-		{ NEED_LABELS, p->mode != WORKER_STATISTICS, "needs training, --eval or --predict" },
-		{ NEED_EVAL, p->mode == WORKER_EVAL, "needs --eval" },
-		{ NEED_VIEWS, trains ? val : p->mode != WORKER_STATISTICS, "needs --val, --eval or --predict" },
+		{ NEED_PREDICTION, p->mode == PWORKER_PREDICT, "needs --predict" },
+		{ NEED_EPOCH, trains || p->mode == PWORKER_STATISTICS, "needs training or --statistics" },
+		{ NEED_LABELS, p->mode != PWORKER_STATISTICS, "needs training, --eval or --predict" },
+		{ NEED_EVAL, p->mode == PWORKER_EVAL, "needs --eval" },
+		{ NEED_VIEWS, trains ? val : p->mode != PWORKER_STATISTICS, "needs --val, --eval or --predict" },
 		{ NEED_NET, net, "needs --net" },
 		{ NEED_FOREIGN, trains ? p->train.start != NULL : net,
 		    "needs --start, or --net with --eval, --predict or --statistics" },
@@ -288,7 +289,7 @@ check_needs(const struct pworker *p)
 	const struct pworker_option *o;
 
 	for (size_t i = 0; (o = get_option(i)) != NULL; i++)
-		for (size_t k = 0; p->given[i] == WORKER_GIVEN && k < sizeof(rule) / sizeof(*rule); k++) {
+		for (size_t k = 0; p->given[i] == PWORKER_GIVEN && k < sizeof(rule) / sizeof(*rule); k++) {
 			if ((o->needs & rule[k].need) == 0 || rule[k].met)
 				continue;
 			if (rule[k].why == NULL)
@@ -335,7 +336,7 @@ take_operand(struct pworker *p, int argc, char *argv[])
 void
 pworker_options(struct pworker *p, int argc, char *argv[])
 {
-	struct option longs[WORKER_OPTIONS + 1] = { { 0 } };
+	struct option longs[PWORKER_OPTIONS + 1] = { { 0 } };
 	const struct pworker_option *o;
 	int c;
 
@@ -362,8 +363,8 @@ pworker_options(struct pworker *p, int argc, char *argv[])
 		else if (optarg != NULL && is_option(optarg, longs))
 			front_wrong("--%s: needs a value before %s", o->name, optarg);
 		else {
-			if (p->given[c - FIRST] != WORKER_GIVEN)
-				p->given[c - FIRST] = front_option_from() != NULL ? WORKER_BY_RECIPE : WORKER_GIVEN;
+			if (p->given[c - FIRST] != PWORKER_GIVEN)
+				p->given[c - FIRST] = front_option_from() != NULL ? PWORKER_BY_RECIPE : PWORKER_GIVEN;
 			apply_option(p, o, optarg);
 		}
 	}

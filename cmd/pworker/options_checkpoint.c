@@ -42,17 +42,17 @@ add_start_rename(struct pworker *p, const char *option, char *rule)
 }
 
 static const struct pworker_option checkpoint_options[] = {
-	{ "best", WORKER_FLAG, WORKER_MEMBER(train.best), .needs = NEED_TRAINING },
-	{ "cut", WORKER_WHOLE, WORKER_MEMBER(train.cut), 0, UINT32_MAX, .needs = NEED_TRAINING | NEED_FILE },
-	{ "cut-dir", WORKER_TEXT, WORKER_MEMBER(cut_dir), .needs = NEED_TRAINING | NEED_FILE },
-	{ "help-keep", WORKER_ACTION, .apply = print_keep_help },
-	{ "keep", WORKER_WHOLE, WORKER_MEMBER(train.keep), 1, UINT32_MAX, .needs = NEED_TRAINING },
-	{ "patience", WORKER_WHOLE, WORKER_MEMBER(train.patience), 1, UINT32_MAX, .needs = NEED_TRAINING },
-	{ "resume", WORKER_TEXT, WORKER_MEMBER(train.resume), .needs = NEED_TRAINING },
-	{ "resume-last", WORKER_FLAG, WORKER_MEMBER(resume_last), .needs = NEED_TRAINING },
-	{ "save", WORKER_TEXT, WORKER_MEMBER(train.save), .needs = NEED_TRAINING },
-	{ "start", WORKER_TEXT, WORKER_MEMBER(train.start), .needs = NEED_TRAINING },
-	{ "start-rename", WORKER_VALUE, .apply = add_start_rename, .needs = NEED_FOREIGN },
+	{ "best", PWORKER_FLAG, PWORKER_MEMBER(train.best), .needs = NEED_TRAINING },
+	{ "cut", PWORKER_WHOLE, PWORKER_MEMBER(train.cut), 0, UINT32_MAX, .needs = NEED_TRAINING | NEED_FILE },
+	{ "cut-dir", PWORKER_TEXT, PWORKER_MEMBER(cut_dir), .needs = NEED_TRAINING | NEED_FILE },
+	{ "help-keep", PWORKER_ACTION, .apply = print_keep_help },
+	{ "keep", PWORKER_WHOLE, PWORKER_MEMBER(train.keep), 1, UINT32_MAX, .needs = NEED_TRAINING },
+	{ "patience", PWORKER_WHOLE, PWORKER_MEMBER(train.patience), 1, UINT32_MAX, .needs = NEED_TRAINING },
+	{ "resume", PWORKER_TEXT, PWORKER_MEMBER(train.resume), .needs = NEED_TRAINING },
+	{ "resume-last", PWORKER_FLAG, PWORKER_MEMBER(resume_last), .needs = NEED_TRAINING },
+	{ "save", PWORKER_TEXT, PWORKER_MEMBER(train.save), .needs = NEED_TRAINING },
+	{ "start", PWORKER_TEXT, PWORKER_MEMBER(train.start), .needs = NEED_TRAINING },
+	{ "start-rename", PWORKER_VALUE, .apply = add_start_rename, .needs = NEED_FOREIGN },
 	{ 0 }
 };
 

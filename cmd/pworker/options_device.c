@@ -18,12 +18,12 @@ parse_dtype(struct pworker *p, const char *option, char *text)
 }
 
 static const struct pworker_option device_options[] = {
-	{ "autotune", WORKER_FLAG, WORKER_MEMBER(train.tune.measure) },
-	{ "deterministic", WORKER_FLAG, WORKER_MEMBER(train.tune.deterministic) },
-	{ "devices", WORKER_TEXT, WORKER_MEMBER(train.devices) },
-	{ "dtype", WORKER_VALUE, .apply = parse_dtype },
-	{ "engine", WORKER_TEXT, WORKER_MEMBER(engine) },
-	{ "threads", WORKER_WHOLE, WORKER_MEMBER(train.threads), 1, 1024 },
+	{ "autotune", PWORKER_FLAG, PWORKER_MEMBER(train.tune.measure) },
+	{ "deterministic", PWORKER_FLAG, PWORKER_MEMBER(train.tune.deterministic) },
+	{ "devices", PWORKER_TEXT, PWORKER_MEMBER(train.devices) },
+	{ "dtype", PWORKER_VALUE, .apply = parse_dtype },
+	{ "engine", PWORKER_TEXT, PWORKER_MEMBER(engine) },
+	{ "threads", PWORKER_WHOLE, PWORKER_MEMBER(train.threads), 1, 1024 },
 	{ 0 }
 };
 

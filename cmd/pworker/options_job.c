@@ -22,8 +22,8 @@ parse_servers(struct pworker *p, const char *option, char *text)
 	uint32_t n = 0;
 
 	for (char *s = strtok(text, ","); s != NULL; s = strtok(NULL, ",")) {
-		if (n == WORKER_SERVERS)
-			front_wrong("%s: more than %d addresses", option, WORKER_SERVERS);
+		if (n == PWORKER_SERVERS)
+			front_wrong("%s: more than %d addresses", option, PWORKER_SERVERS);
 		front_address(option, s);
 		p->server[n++] = s;
 	}
@@ -82,15 +82,15 @@ parse_codec(struct pworker *p, const char *option, char *text)
 }
 
 static const struct pworker_option job_options[] = {
-	{ "async", WORKER_ACTION, .apply = select_async, .needs = NEED_TRAINING },
-	{ "batch", WORKER_VALUE, .apply = parse_batch },
-	{ "codec", WORKER_VALUE, .apply = parse_codec, .needs = NEED_TRAINING },
-	{ "key-file", WORKER_TEXT, WORKER_MEMBER(key) },
-	{ "plain", WORKER_FLAG, WORKER_MEMBER(plain) },
-	{ "servers", WORKER_VALUE, .apply = parse_servers },
-	{ "slack", WORKER_WHOLE, WORKER_MEMBER(train.ps.slack), 0, UINT32_MAX - 1, .needs = NEED_TRAINING },
-	{ "state", WORKER_TEXT, WORKER_MEMBER(state), .needs = NEED_TRAINING },
-	{ "worker", WORKER_VALUE, .apply = parse_rank },
+	{ "async", PWORKER_ACTION, .apply = select_async, .needs = NEED_TRAINING },
+	{ "batch", PWORKER_VALUE, .apply = parse_batch },
+	{ "codec", PWORKER_VALUE, .apply = parse_codec, .needs = NEED_TRAINING },
+	{ "key-file", PWORKER_TEXT, PWORKER_MEMBER(key) },
+	{ "plain", PWORKER_FLAG, PWORKER_MEMBER(plain) },
+	{ "servers", PWORKER_VALUE, .apply = parse_servers },
+	{ "slack", PWORKER_WHOLE, PWORKER_MEMBER(train.ps.slack), 0, UINT32_MAX - 1, .needs = NEED_TRAINING },
+	{ "state", PWORKER_TEXT, PWORKER_MEMBER(state), .needs = NEED_TRAINING },
+	{ "worker", PWORKER_VALUE, .apply = parse_rank },
 	{ 0 }
 };
 

@@ -135,31 +135,31 @@ parse_optimizer(struct pworker *p, const char *option, char *text)
 		front_wrong("%s: '%.64s' is none of sgd, nesterov, adam, adamw, rmsprop, lars and muon", option, text);
 }
 
-#define LEARN(m) WORKER_MEMBER(learn.m)
+#define LEARN(m) PWORKER_MEMBER(learn.m)
 
 static const struct pworker_option learn_options[] = {
-	{ "beta2", WORKER_REAL, LEARN(beta2), 0, 1, .needs = NEED_TRAINING },
-	{ "clip", WORKER_REAL, LEARN(clip), 0, 1e30, .needs = NEED_TRAINING },
-	{ "clip-norm", WORKER_REAL, LEARN(clip_norm), 0, 1e30, .needs = NEED_TRAINING },
-	{ "ema", WORKER_VALUE, .apply = parse_ema, .needs = NEED_TRAINING },
-	{ "epsilon", WORKER_REAL, LEARN(eps), 0, 1e30, .needs = NEED_TRAINING },
-	{ "help-learn", WORKER_ACTION, .apply = print_learn_help },
-	{ "l1", WORKER_REAL, LEARN(l1), 0, 1e30, .needs = NEED_TRAINING },
-	{ "lookahead", WORKER_VALUE, .apply = parse_lookahead, .needs = NEED_TRAINING },
-	{ "class-weights", WORKER_TEXT, WORKER_MEMBER(class_weights), .needs = NEED_TRAINING },
-	{ "lr", WORKER_VALUE, .apply = parse_rate, .needs = NEED_TRAINING },
-	{ "lr-find", WORKER_FLAG, WORKER_MEMBER(lr_find), .needs = NEED_TRAINING },
-	{ "lr-mult", WORKER_VALUE, .apply = add_group_rule, .needs = NEED_TRAINING },
-	{ "lr-scale", WORKER_VALUE, .apply = parse_rate_scale, .needs = NEED_TRAINING },
-	{ "momentum", WORKER_REAL, LEARN(momentum), 0, 1, .needs = NEED_TRAINING },
-	{ "on-nan", WORKER_VALUE, .apply = parse_on_nan, .needs = NEED_TRAINING },
-	{ "optimizer", WORKER_VALUE, .apply = parse_optimizer, .needs = NEED_TRAINING },
-	{ "swa", WORKER_VALUE, .apply = parse_swa, .needs = NEED_TRAINING },
-	{ "trust", WORKER_REAL, LEARN(trust), 0, 1e30, .needs = NEED_TRAINING },
-	{ "turns", WORKER_WHOLE, LEARN(turns), 1, OPT_TURNS, .needs = NEED_TRAINING },
-	{ "unit", WORKER_FLAG, LEARN(unit), .needs = NEED_TRAINING },
-	{ "wd", WORKER_REAL, LEARN(wd), 0, 1e30, .needs = NEED_TRAINING },
-	{ "wd-mult", WORKER_VALUE, .apply = add_group_rule, .needs = NEED_TRAINING },
+	{ "beta2", PWORKER_REAL, LEARN(beta2), 0, 1, .needs = NEED_TRAINING },
+	{ "clip", PWORKER_REAL, LEARN(clip), 0, 1e30, .needs = NEED_TRAINING },
+	{ "clip-norm", PWORKER_REAL, LEARN(clip_norm), 0, 1e30, .needs = NEED_TRAINING },
+	{ "ema", PWORKER_VALUE, .apply = parse_ema, .needs = NEED_TRAINING },
+	{ "epsilon", PWORKER_REAL, LEARN(eps), 0, 1e30, .needs = NEED_TRAINING },
+	{ "help-learn", PWORKER_ACTION, .apply = print_learn_help },
+	{ "l1", PWORKER_REAL, LEARN(l1), 0, 1e30, .needs = NEED_TRAINING },
+	{ "lookahead", PWORKER_VALUE, .apply = parse_lookahead, .needs = NEED_TRAINING },
+	{ "class-weights", PWORKER_TEXT, PWORKER_MEMBER(class_weights), .needs = NEED_TRAINING },
+	{ "lr", PWORKER_VALUE, .apply = parse_rate, .needs = NEED_TRAINING },
+	{ "lr-find", PWORKER_FLAG, PWORKER_MEMBER(lr_find), .needs = NEED_TRAINING },
+	{ "lr-mult", PWORKER_VALUE, .apply = add_group_rule, .needs = NEED_TRAINING },
+	{ "lr-scale", PWORKER_VALUE, .apply = parse_rate_scale, .needs = NEED_TRAINING },
+	{ "momentum", PWORKER_REAL, LEARN(momentum), 0, 1, .needs = NEED_TRAINING },
+	{ "on-nan", PWORKER_VALUE, .apply = parse_on_nan, .needs = NEED_TRAINING },
+	{ "optimizer", PWORKER_VALUE, .apply = parse_optimizer, .needs = NEED_TRAINING },
+	{ "swa", PWORKER_VALUE, .apply = parse_swa, .needs = NEED_TRAINING },
+	{ "trust", PWORKER_REAL, LEARN(trust), 0, 1e30, .needs = NEED_TRAINING },
+	{ "turns", PWORKER_WHOLE, LEARN(turns), 1, OPT_TURNS, .needs = NEED_TRAINING },
+	{ "unit", PWORKER_FLAG, LEARN(unit), .needs = NEED_TRAINING },
+	{ "wd", PWORKER_REAL, LEARN(wd), 0, 1e30, .needs = NEED_TRAINING },
+	{ "wd-mult", PWORKER_VALUE, .apply = add_group_rule, .needs = NEED_TRAINING },
 	{ 0 }
 };
 
@@ -198,7 +198,7 @@ check_rule(const struct pworker *p)
 	struct buf b = { 0 };
 
 	for (size_t i = 0; i < sizeof(used) / sizeof(*used); i++)
-		if (pworker_given(p, used[i].option) == WORKER_GIVEN && (used[i].rules & (1u << p->learn.rule)) == 0) {
+		if (pworker_given(p, used[i].option) == PWORKER_GIVEN && (used[i].rules & (1u << p->learn.rule)) == 0) {
 			list_rule_names(used[i].rules, &b);
 			front_wrong("--%s: needs --optimizer %s, not %s", used[i].option, (char *)b.p,
 			    opt_name(p->learn.rule));
@@ -225,10 +225,10 @@ check_epochs(const struct pworker *p)
 	const struct sched *s = &t->sched;
 	double epochs = (double)t->epochs;
 
-	if (pworker_given(p, "swa") == WORKER_GIVEN && t->swa >= t->epochs)
+	if (pworker_given(p, "swa") == PWORKER_GIVEN && t->swa >= t->epochs)
 		front_wrong("--swa: epoch %" PRIu64 ", counted from 0, is not reached with --epochs %" PRIu64, t->swa,
 		    t->epochs);
-	if (pworker_given(p, "lr") != WORKER_GIVEN || t->ps.rank != 0 || p->mode != WORKER_TRAIN)
+	if (pworker_given(p, "lr") != PWORKER_GIVEN || t->ps.rank != 0 || p->mode != PWORKER_TRAIN)
 		return;
 	if (s->warmup > epochs)
 		front_say("--lr: a warm-up of %g epochs does not end with --epochs %" PRIu64, s->warmup, t->epochs);
@@ -267,7 +267,7 @@ settle_rate_search(struct pworker *p)
 	struct train_opt *t = &p->train;
 
 	for (size_t i = 0; i < sizeof(without) / sizeof(*without); i++)
-		if (pworker_given(p, without[i]) == WORKER_GIVEN)
+		if (pworker_given(p, without[i]) == PWORKER_GIVEN)
 			front_wrong("--lr-find: does not go with --%s", without[i]);
 	if (t->steps == 0)
 		t->steps = LR_FIND_STEPS;
@@ -292,7 +292,7 @@ settle_learn_options(struct pworker *p)
 	if (p->lr_find)
 		settle_rate_search(p);
 	opt_usual(l->rule, h);
-	if (pworker_given(p, "lr") == WORKER_ABSENT)
+	if (pworker_given(p, "lr") == PWORKER_ABSENT)
 		p->train.sched.base = default_rate(l->rule);
 	set_if_given(&h->momentum, l->momentum);
 	set_if_given(&h->beta2, l->beta2);
@@ -310,7 +310,7 @@ settle_learn_options(struct pworker *p)
 	check_rule(p);
 	check_means(l, h);
 	check_epochs(p);
-	if (pworker_given(p, "wd-mult") == WORKER_GIVEN && l->wd == 0)
+	if (pworker_given(p, "wd-mult") == PWORKER_GIVEN && l->wd == 0)
 		front_wrong("--wd-mult: has no effect with --wd 0");
 	if (hello_check(h, p->train.ps.slack) < 0)
 		front_wrong("%s: %s", l->average.kind == AVERAGE_SWA ? "--swa" : l->rule == OPT_LARS ? "--optimizer" :

@@ -59,20 +59,20 @@ parse_trace(struct pworker *p, const char *option, char *text)
 }
 
 static const struct pworker_option log_options[] = {
-	{ "frequent", WORKER_WHOLE, WORKER_MEMBER(frequent), 1, 0x1p63, .needs = NEED_TRAINING },
-	{ "help-log", WORKER_ACTION, .apply = print_log_help },
-	{ "log", WORKER_TEXT, WORKER_MEMBER(log), .needs = NEED_TRAINING },
-	{ "log-style", WORKER_VALUE, .apply = parse_style, .needs = NEED_TRAINING },
-	{ "profile", WORKER_WHOLE, WORKER_MEMBER(profile), 1, 1e6, .needs = NEED_TRAINING },
-	{ "trace", WORKER_VALUE, .apply = parse_trace, .needs = NEED_TRAINING },
+	{ "frequent", PWORKER_WHOLE, PWORKER_MEMBER(frequent), 1, 0x1p63, .needs = NEED_TRAINING },
+	{ "help-log", PWORKER_ACTION, .apply = print_log_help },
+	{ "log", PWORKER_TEXT, PWORKER_MEMBER(log), .needs = NEED_TRAINING },
+	{ "log-style", PWORKER_VALUE, .apply = parse_style, .needs = NEED_TRAINING },
+	{ "profile", PWORKER_WHOLE, PWORKER_MEMBER(profile), 1, 1e6, .needs = NEED_TRAINING },
+	{ "trace", PWORKER_VALUE, .apply = parse_trace, .needs = NEED_TRAINING },
 	{ 0 }
 };
 
 static void
 settle_log_options(struct pworker *p)
 {
-	if (pworker_given(p, "log-style") == WORKER_ABSENT)
-		p->style = isatty(STDOUT_FILENO) ? WORKER_CONSOLE : WORKER_MXNET;
+	if (pworker_given(p, "log-style") == PWORKER_ABSENT)
+		p->style = isatty(STDOUT_FILENO) ? PWORKER_CONSOLE : PWORKER_MXNET;
 }
 
 const struct pworker_theme pworker_log_theme = { log_options, settle_log_options };

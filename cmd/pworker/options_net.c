@@ -44,12 +44,12 @@ parse_shape(struct pworker *p, const char *option, char *text)
 }
 
 static const struct pworker_option net_options[] = {
-	{ "classes", WORKER_WHOLE, WORKER_MEMBER(classes), 1, 1 << 24, .needs = NEED_NET },
-	{ "freeze", WORKER_VALUE, .apply = add_freeze, .needs = NEED_TRAINING },
-	{ "loss", WORKER_VALUE, .apply = add_loss, .needs = NEED_NET },
-	{ "net", WORKER_TEXT, WORKER_MEMBER(net) },
-	{ "net-opt", WORKER_VALUE, .apply = add_net_option, .needs = NEED_NET },
-	{ "shape", WORKER_VALUE, .apply = parse_shape, .needs = NEED_NET },
+	{ "classes", PWORKER_WHOLE, PWORKER_MEMBER(classes), 1, 1 << 24, .needs = NEED_NET },
+	{ "freeze", PWORKER_VALUE, .apply = add_freeze, .needs = NEED_TRAINING },
+	{ "loss", PWORKER_VALUE, .apply = add_loss, .needs = NEED_NET },
+	{ "net", PWORKER_TEXT, PWORKER_MEMBER(net) },
+	{ "net-opt", PWORKER_VALUE, .apply = add_net_option, .needs = NEED_NET },
+	{ "shape", PWORKER_VALUE, .apply = parse_shape, .needs = NEED_NET },
 	{ 0 }
 };
 
@@ -146,9 +146,9 @@ use_defaults(struct pworker *p, const struct graph *g)
 {
 	const struct graph_defaults *d = &g->defaults;
 
-	if (d->init[0] != 0 && pworker_given(p, "init") == WORKER_ABSENT)
+	if (d->init[0] != 0 && pworker_given(p, "init") == PWORKER_ABSENT)
 		p->train.init = d->init;
-	if (pworker_given(p, "lr") != WORKER_ABSENT || (p->learn.rule != OPT_SGD && p->learn.rule != OPT_NESTEROV))
+	if (pworker_given(p, "lr") != PWORKER_ABSENT || (p->learn.rule != OPT_SGD && p->learn.rule != OPT_NESTEROV))
 		return;
 	if (d->rate > 0)
 		p->train.sched.base = d->rate;

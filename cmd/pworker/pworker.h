@@ -18,8 +18,8 @@
 
 #include <stddef.h>
 
-#define WORKER_SERVERS	1024	/* most servers */
-#define WORKER_OPTIONS	160	/* most options */
+#define PWORKER_SERVERS	1024	/* most servers */
+#define PWORKER_OPTIONS	160	/* most options */
 
 struct recs;
 struct rendezvous;
@@ -34,8 +34,8 @@ struct pworker_learn {
 	struct buf	 mults;		/* text of ps/shard_plan.h */
 };
 
-enum pworker_mode { WORKER_TRAIN, WORKER_EVAL, WORKER_PREDICT, WORKER_STATISTICS };
-enum pworker_given { WORKER_ABSENT, WORKER_BY_RECIPE, WORKER_GIVEN };
+enum pworker_mode { PWORKER_TRAIN, PWORKER_EVAL, PWORKER_PREDICT, PWORKER_STATISTICS };
+enum pworker_given { PWORKER_ABSENT, PWORKER_BY_RECIPE, PWORKER_GIVEN };
 
 /* The names of classes: classes.c. */
 struct pworker_classes {
@@ -64,7 +64,7 @@ struct pworker {
 	const char	*key, *data_key;	/* files */
 	const char	*state;		/* file of what outlives this process, or NULL */
 	struct buf	 data;		/* the values of --data with commas between them */
-	char		*server[WORKER_SERVERS];
+	char		*server[PWORKER_SERVERS];
 	char		*list;		/* of servers, from a tracker's scheduler; owned */
 	struct script_opt option[SCRIPT_OPTS];	/* of the net */
 	uint32_t	 noption;
@@ -85,20 +85,20 @@ struct pworker {
 	const char	*cut_dir;	/* DIR, or NULL */
 	char		*cuts;		/* the prefix of cuts; owned */
 	char		*found;		/* the checkpoint that --resume-last found, or NULL; owned */
-	uint8_t		 given[WORKER_OPTIONS];	/* enum pworker_given of each row of all tables */
+	uint8_t		 given[PWORKER_OPTIONS];	/* enum pworker_given of each row of all tables */
 };
 
 /* How the value of an option is read. */
 enum pworker_option_kind {
-	WORKER_FLAG,		/* no value; the bool becomes true */
-	WORKER_TEXT,		/* char pointer */
-	WORKER_WHOLE,		/* unsigned integer of any size, lo to hi */
-	WORKER_REAL,		/* float or double, lo to hi */
-	WORKER_RANGE,		/* struct aug_range: LO,HI, or one number for both */
-	WORKER_SYMMETRIC,	/* struct aug_range: V for -V to V */
-	WORKER_CHANNELS,	/* float[3]: R,G,B, or one number for all */
-	WORKER_VALUE,		/* apply() reads the value */
-	WORKER_ACTION		/* apply() without a value */
+	PWORKER_FLAG,		/* no value; the bool becomes true */
+	PWORKER_TEXT,		/* char pointer */
+	PWORKER_WHOLE,		/* unsigned integer of any size, lo to hi */
+	PWORKER_REAL,		/* float or double, lo to hi */
+	PWORKER_RANGE,		/* struct aug_range: LO,HI, or one number for both */
+	PWORKER_SYMMETRIC,	/* struct aug_range: V for -V to V */
+	PWORKER_CHANNELS,	/* float[3]: R,G,B, or one number for all */
+	PWORKER_VALUE,		/* apply() reads the value */
+	PWORKER_ACTION		/* apply() without a value */
 };
 
 /* Conditions without which an option has no effect; options.c has the message of each. */
@@ -128,7 +128,7 @@ struct pworker_option {
 	void		(*apply)(struct pworker *p, const char *option, char *text);	/* option: with its hyphens */
 	unsigned	 needs;
 };
-#define WORKER_MEMBER(m) .at = offsetof(struct pworker, m), .size = sizeof(((struct pworker *)NULL)->m)
+#define PWORKER_MEMBER(m) .at = offsetof(struct pworker, m), .size = sizeof(((struct pworker *)NULL)->m)
 
 struct pworker_theme {
 	const struct pworker_option *options;	/* the last has no name */
@@ -187,9 +187,9 @@ struct recs *pworker_open_records(const char *path, const uint8_t *key);
  * check_data.c: compares records with the net before the first step.  A look reads a few headers; a pipe is not looked
  * at.
  */
-#define WORKER_LOOKS	16
+#define PWORKER_LOOKS	16
 struct pworker_look {
-	uint32_t n, h[WORKER_LOOKS], w[WORKER_LOOKS];	/* sizes of images */
+	uint32_t n, h[PWORKER_LOOKS], w[PWORKER_LOOKS];	/* sizes of images */
 	uint32_t labels;	/* of the last of these records */
 };
 /* Looks at the records, and sets the number of outputs without --classes and the shape of samples without --shape. */

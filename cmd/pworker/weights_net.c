@@ -104,7 +104,7 @@ pworker_take_net(struct pworker *p)
 	char *options;
 	int e;
 
-	if (p->mode != WORKER_TRAIN || path == NULL || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+	if (p->mode != PWORKER_TRAIN || path == NULL || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return;
 	if ((e = tensors_open(&t, path)) < 0)
 		front_die(NULL, e);

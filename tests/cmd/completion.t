@@ -6,8 +6,8 @@ cd "$T" || exit 1
 # The options of the tables in a tool's sources; + follows those with an argument.
 table() { # TOOL
 	tool_sources "$1" |
-		sed -nE 's/^	\{ "([a-z0-9-]*)", (no_argument|WORKER_FLAG|WORKER_ACTION),.*/--\1/p
-			s/^	\{ "([a-z0-9-]*)", (required_argument|WORKER_[A-Z]*),.*/--\1 +/p' | sort -u
+		sed -nE 's/^	\{ "([a-z0-9-]*)", (no_argument|PWORKER_FLAG|PWORKER_ACTION),.*/--\1/p
+			s/^	\{ "([a-z0-9-]*)", (required_argument|PWORKER_[A-Z]*),.*/--\1 +/p' | sort -u
 }
 words() {
 	sh "$TOP/share/completion/words" "$@"

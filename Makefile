@@ -85,7 +85,7 @@ MODULE     := $(CUDA_WORKS:1=$(BUILD)/tally-cuda.so)
 CUDA_PURE  := $(patsubst lib/engine/cuda/%.c,%,$(wildcard lib/engine/cuda/*.c)) device/nccl memplan
 CUDA_SIDE  := device/blas.o device/choose.o device/device.o device/dnn.o device/dnn_desc.o device/dnn_race.o kernel/kernel_run.cu.o
 # The rest of it, with stand-ins for CUDA's libraries, and for cuDNN and the kernels with loops.
-EMU_HEADERS = -isystem $(if $(CUDA_WORKS),$(CUDA_HOME)/include -isystem $(CUDNN_HOME)/include,tests/emu/include)
+EMU_HEADERS = -isystem $(if $(CUDA_WORKS),$(CUDNN_HOME)/include -isystem $(CUDA_HOME)/include,tests/emu/include)
 EMU_SIDE   := $(patsubst %,$(BUILD)/tests/emu/device/%.o,choose device blas dnn_race) $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/emu/*.c))
 GPU_TESTS  := $(if $(MODULE),$(patsubst %.c,$(BUILD)/%,$(wildcard tests/gpu/*_test.c)))
 STUBS      := $(BUILD)/tests/stub/libnccl.so.2 $(BUILD)/tests/stub/libnvidia-ml.so.1
@@ -137,7 +137,7 @@ $(BUILD)/lib/batch/aug_%.o $(BUILD)/lib/batch/mean_make.o $(BUILD)/lib/batch/pla
 $(BUILD)/lib/engine/engine.o: CPPFLAGS += $(foreach e,$(engines),-DENGINE_$e)
 
 $(BUILD)/lib/engine/cuda/%.o $(BUILD)/tests/emu/%.o: KERNEL := $(if $(SAN),-O1,-O2) -fPIC -fvisibility=hidden -fopenmp
-$(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%): CPPFLAGS += -isystem $(CUDA_HOME)/include -isystem $(CUDNN_HOME)/include
+$(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%): CPPFLAGS += -isystem $(CUDNN_HOME)/include -isystem $(CUDA_HOME)/include
 $(BUILD)/tests/emu/%.o: CPPFLAGS += -Itests $(EMU_HEADERS)
 $(BUILD)/tests/emu/device/%.o: lib/engine/cuda/device/%.c | $(FOUND)
 	@mkdir -p $(@D)
@@ -148,7 +148,7 @@ $(BUILD)/lib/engine/cuda/memplan.o: lib/engine/memplan.c | $(FOUND)
 	$(call say,cc  ,$<)$(CC) $(CPPFLAGS) $(CFLAGS) $(DIALECT) $(KERNEL) -MMD -MP -c -o $@ $<
 $(BUILD)/lib/engine/cuda/%.cu.o: lib/engine/cuda/%.cu | $(FOUND)
 	@mkdir -p $(@D)
-	$(call say,nvcc,$<)$(CUDA_HOME)/bin/nvcc -std=c++17 -O3 -fmad=false -Ilib -isystem $(CUDNN_HOME)/include \
+	$(call say,nvcc,$<)$(CUDA_HOME)/bin/nvcc -std=c++17 -O3 -fmad=false -Ilib -I$(CUDNN_HOME)/include \
 		$(foreach a,$(CUDA_CODE),-gencode arch=compute_$a,code=sm_$a) $(foreach a,$(CUDA_PTX),-gencode arch=compute_$a,code=compute_$a) \
 		-Xcompiler -fPIC,-fvisibility=hidden,-fno-threadsafe-statics,-Wall -MMD -MP -c -o $@ $<
 
@@ -176,7 +176,7 @@ $(foreach t,$(TOOLS),$(eval $(BUILD)/$t: $(patsubst %.c,$(BUILD)/%.o,$(wildcard 
 # Parts of the module by themselves, with its libraries.
 $(GPU_TESTS): $(BUILD)/%: $(BUILD)/%.o $(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%) $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(CUDA_LIBS) $(CUDA_PATHS) $(LDLIBS)
-$(GPU_TESTS:%=%.o): CPPFLAGS += -Itests -isystem $(CUDA_HOME)/include -isystem $(CUDNN_HOME)/include
+$(GPU_TESTS:%=%.o): CPPFLAGS += -Itests -isystem $(CUDNN_HOME)/include -isystem $(CUDA_HOME)/include
 
 $(TESTS) $(PEERS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS)
@@ -284,12 +284,13 @@ install: all $(PAGES)	## install tools, pages, completions and share/ under PREF
 	@BUILD=$(BUILD) TOOLS="$(TOOLS)" MODULE=$(MODULE) share/installed >$(BUILD)/installed
 	@while read -r mode from at; do install -D -m $$mode $$from "$(DESTDIR)$(PREFIX)/$$at" || exit; done <$(BUILD)/installed
 
-# Folders go too where they are tally's own, and under DESTDIR where they are empty.
+# Empty folders go too: tally's own, and under DESTDIR those above the files.
 uninstall:	## remove what install put under PREFIX (DESTDIR=)
-	@list=$$(BUILD=$(BUILD) TOOLS="$(TOOLS)" MODULE=$(BUILD)/tally-cuda.so share/installed) && \
-	echo "$$list" | while read -r mode from at; do rm -f "$(DESTDIR)$(PREFIX)/$$at" || exit; done
-	@for d in "$(DESTDIR)$(PREFIX)/share/tally" "$(DESTDIR)$(PREFIX)/lib/tally" $(if $(DESTDIR),"$(DESTDIR)"); do \
-		[ ! -d "$$d" ] || find "$$d" -depth -type d -empty -exec rmdir {} \; ; done
+	@list=$$(BUILD=$(BUILD) TOOLS="$(TOOLS)" MODULE=$(BUILD)/tally-cuda.so share/installed) && cd "$(DESTDIR)/" && \
+	echo "$$list" | while read -r mode from at; do rm -f "./$(PREFIX)/$$at" || exit; done && \
+	$(if $(filter-out /,$(DESTDIR)),echo "$$list" | while read -r mode from at; do at=$(PREFIX:/%=%)/$$at; \
+		[ ! -d "$${at%/*}" ] || rmdir -p --ignore-fail-on-non-empty "$${at%/*}"; done &&) \
+	for d in share/tally lib/tally; do [ ! -d "./$(PREFIX)/$$d" ] || find "./$(PREFIX)/$$d" -depth -type d -empty -exec rmdir {} \;; done
 
 dist:	## make a source release of what is committed, build/tally-VERSION.tar.gz
 	@share/dist $(VERSION) $(BUILD)

@@ -167,8 +167,9 @@ check_scans(struct jpeg_decompress_struct *d, const uint8_t *p, size_t n, uint32
 	for (; (p = memmem(p, (size_t)(end - p), "\xff\xda", 2)) != NULL; p += 2)
 		scans++;
 	if (scans > SCANS || scans * area > (uint64_t)SHARE * (pixels > IMG_PIXELS ? pixels : IMG_PIXELS))
-		return err_fail(ERR_LIMIT, "JPEG: %llu scans of %ux%u are too many", (unsigned long long)scans,
-		    d->image_width, d->image_height);
+		return err_fail(ERR_LIMIT, "JPEG: %llu scans of %ux%u are too many; at most %u, "
+		    "with %u times the pixels of --max-pixels together", (unsigned long long)scans,
+		    d->image_width, d->image_height, SCANS, SHARE);
 	return 0;
 }
 

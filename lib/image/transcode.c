@@ -162,7 +162,8 @@ convert_by_rows(struct transcode *k, const struct target *target, const struct i
 /*
  * Whether to convert a JPEG by its planes.  An image that keeps its size would lose detail if its chroma is dense, or
  * if a flip splits chroma's pairs of pixels because the number of pixels is odd.  One that is resized at the best
- * quality would lose the detail that smaller blocks and half of the chroma cost.
+ * quality would lose the detail that smaller blocks and half of the chroma cost.  A filter that copies pixels or
+ * averages whole ones gives other results for smaller blocks.
  */
 static bool
 planes_suffice(const struct transcode_opt *opt, const struct target *target, const struct img_head *head)
@@ -171,7 +172,8 @@ planes_suffice(const struct transcode_opt *opt, const struct target *target, con
 
 	if (target->format != IMG_JPEG || head->sub_h == 0)
 		return false;
-	if (!s->same && (opt->quality == QUALITY_MOST || !transcode_planes_are_small(s, head)))
+	if (!s->same && (opt->quality == QUALITY_MOST || opt->inter == RESIZE_NEAREST || opt->inter == RESIZE_AREA ||
+	    opt->inter == RESIZE_AUTO || !transcode_planes_are_small(s, head)))
 		return false;
 	return !s->same || head->c == 1 || target->c == 1 || (head->sub_h == 2 && head->sub_w == 2 &&
 	    (head->h % 2 == 0 || !orient_flips_rows(s->orientation)) &&

@@ -206,7 +206,8 @@ parse_class_label(struct state *s, const char *text, float *label)
 		*label = (float)at;
 		return 0;
 	}
-	return err_fail(ERR_ITEM, "its label '%.40s' is not a class number", text);
+	return err_fail(ERR_ITEM, "its label '%.40s' is not a class, 0 to %u; KEY.json takes other numbers", text,
+	    SOURCE_CLASSES - 1);
 }
 
 static int
@@ -243,7 +244,8 @@ add_json_label(struct state *s, const json_t *v)
 	if (json_is_number(v) && fabs(json_number_value(v)) <= LABEL_MOST)
 		p[s->listed] = (float)json_number_value(v);
 	else if (!json_is_string(v) || label_parse(json_string_value(v), &p[s->listed]) < 0)
-		return err_fail(ERR_ITEM, "%s: label %zu is not a number", io_base_name(s->name), s->listed);
+		return err_fail(ERR_ITEM, "%s: its label number %zu is not a float of 32 bits, \"nan\" or \"inf\"",
+		    io_base_name(s->name), s->listed + 1);
 	s->listed++;
 	return 0;
 }

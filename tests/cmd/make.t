@@ -17,7 +17,7 @@ cat >"$cuda/bin/nvcc" <<'END'
 #!/bin/sh
 case $* in
 --version) echo "Cuda compilation tools, release 12.4, V12.4.131"; exit ;;
---list-gpu-code) [ -n "$KNOWN" ] || exit 1; printf 'sm_%s\n' $KNOWN; exit ;;
+--list-gpu-code) [ -n "$KNOWN" ] || exit 1; printf 'sm_%s\n' ${LISTED:-$KNOWN}; exit ;;
 esac
 for a in "$@"; do
 	case $a in arch=compute_*) a=${a#arch=compute_} a=${a%%,*} ;; *) continue ;; esac
@@ -49,6 +49,15 @@ is "$(found_line CUDA ENGINES=ref,cuda)" "yes 12.4              the cuda engine,
 	"one line lists the devices"
 KNOWN="75 80 86 87 88 89 90 100 103 110 120 121"
 is "$(codes)" "sm_75 sm_80 sm_90 sm_100 sm_120 compute_100" "a current nvcc compiles for all devices"
+left_out() { # REASON CLAIM: the module is left out, in one line, and the rest is made
+	is "$(found_line CUDA ENGINES=ref,cuda) $(make -n BUILD="$T/build" CUDA_HOME="$cuda" all | grep -c 'shared.*tally-cuda\.so')" \
+		"no  12.4              no module of the cuda engine: $1 0" "$2"
+}
+export LISTED
+LISTED="75 100" KNOWN="75 80"
+left_out "its nvcc cannot compile: Unsupported gpu architecture compute_100" \
+	"an nvcc that refuses a device that it lists leaves the module out"
+unset LISTED
 KNOWN=
 is "$(found_line CUDA ENGINES=ref,cuda)" \
 	"no  12.4              no module of the cuda engine: its nvcc knows none of the devices 75 80 90 100 120" \
@@ -56,10 +65,6 @@ is "$(found_line CUDA ENGINES=ref,cuda)" \
 is "$(make -n BUILD="$T/build" CUDA_HOME="$cuda" all | grep -c 'shared.*tally-cuda\.so')" 0 \
 	"a build without the module makes the rest"
 KNOWN="75 80"
-left_out() { # REASON CLAIM: the module is left out, in one line, and the rest is made
-	is "$(found_line CUDA ENGINES=ref,cuda) $(make -n BUILD="$T/build" CUDA_HOME="$cuda" all | grep -c 'shared.*tally-cuda\.so')" \
-		"no  12.4              no module of the cuda engine: $1 0" "$2"
-}
 export REFUSED="host_config.h:143:2: error: #error -- unsupported GNU version! gcc versions later than 13 are not supported! The nvcc flag"
 left_out "its nvcc cannot compile: unsupported GNU version! gcc versions later than 13 are not supported!" \
 	"an nvcc that refuses the compiler leaves the module out, in one line"
@@ -151,8 +156,10 @@ status 0 "make uninstall exits with 0" in_build uninstall
 is "$(cd "$to" && find . -type f | sort | paste -sd' ')" "./bin/mine ./share/tally/nets/mine.lua" \
 	"make uninstall keeps other files"
 rm "$to/bin/mine" "$to/share/tally/nets/mine.lua"
+mkdir -p "$T/dest/mnt" "$T/dest/usr/src"
 in_build install && in_build uninstall
-is "$(find "$T/dest" 2>&1 | grep -v 'No such file')" "" "make uninstall removes its directories"
+is "$(cd "$T/dest" && find . | sort | paste -sd' ')" ". ./mnt ./usr ./usr/src" "make uninstall removes its empty directories and no others"
+status 0 "make uninstall exits with 0 where nothing is installed" in_build uninstall
 like CHANGELOG.md "^## \[$version\]" "CHANGELOG.md has an entry for VERSION"
 
 # A source release has the files of the newest commit, is reproducible, and builds without git.

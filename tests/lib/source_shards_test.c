@@ -1,6 +1,9 @@
 /* source_shards_test - webdataset shards give images with the labels next to them. */
 #include "told.h"
 
+#define NO_CLASS	"is not a class, 0 to 16777215; KEY.json takes other numbers"
+#define NO_FLOAT	"is not a float of 32 bits, \"nan\" or \"inf\""
+
 static struct source_opt opt;
 
 /* Writes a file of a sample; the text of a label's file is the label. */
@@ -26,7 +29,7 @@ test_samples(void)
 	    "3.jpg", "4.cls", "4.png", "5.json", "6.cls", "6.jpg", "7.cls", "7.cls2", "7.jpeg", NULL });
 	is_str(told_of(&opt, "s.tar"), "0 7 s.tar: 1.jpg = 1.jpg\n1 0 s.tar: 2.jpg = 2.jpg\n"
 	    "2 ! s.tar: 3.jpg ! has no label (.cls or .json) next to it\n"
-	    "3 ! s.tar: 4.png ! its label 'cat' is not a class number\n4 ! s.tar: 6.jpg ! its label '-1' is not a class number\n"
+	    "3 ! s.tar: 4.png ! its label 'cat' " NO_CLASS "\n4 ! s.tar: 6.jpg ! its label '-1' " NO_CLASS "\n"
 	    "5 2 5 s.tar: 7.jpeg = 7.jpeg\n0,1,2,3,4,5,6,7,",
 	    "a shard gives complete samples, and incomplete ones are bad");
 	opt.path = told_pipe("s.tar");
@@ -39,7 +42,7 @@ test_samples(void)
 	is_str(told_of(&opt, "s.tar"),
 	    "0 ! s.tar: 1.jpg ! its label 7 is not one of the 3 given classes\n1 0 s.tar: 2.jpg = 2.jpg\n"
 	    "2 ! s.tar: 3.jpg ! has no label (.cls or .json) next to it\n3 2 s.tar: 4.png = 4.png\n"
-	    "4 ! s.tar: 6.jpg ! its label '-1' is not a class number\n5 2 s.tar: 7.jpeg = 7.jpeg\ndog,bird,cat,",
+	    "4 ! s.tar: 6.jpg ! its label '-1' " NO_CLASS "\n5 2 s.tar: 7.jpeg = 7.jpeg\ndog,bird,cat,",
 	    "given class names may be labels, and label_width 1 keeps one of two");
 	opt = (struct source_opt){ .parts = 2, .part = 1 };
 	ok(strncmp(told_of(&opt, "s.tar"), "1 0 s.tar: 2.jpg = 2.jpg\n3 ! s.tar: 4.png", 40) == 0,
@@ -72,7 +75,7 @@ test_lists(void)
 	static const struct { const char *text, *told, *found; } alone[] = {
 		{ "3", "0 3 n.tar: a.jpg = a.jpg\n", NULL }, { " -0.5\n", "0 -0.5 n.tar: a.jpg = a.jpg\n", NULL },
 		{ "{\"labels\": \"inf\"}", "0 inf n.tar: a.jpg = a.jpg\n", NULL },
-		{ "{\"labels\": \"cat\"}", "0 ! n.tar: a.jpg ! a.json: label 0 is not a number\n", NULL },
+		{ "{\"labels\": \"cat\"}", "0 ! n.tar: a.jpg ! a.json: its label number 1 " NO_FLOAT "\n", NULL },
 		{ "NaN", NOWHERE, "'NaN'" }, { "1e400", NOWHERE, "'1e400'" }, { "[1,]", NOWHERE, "']'" },
 		{ "cat", NOWHERE, "'cat'" }, { "", NOWHERE, "end of file" },
 		{ "[1, 2]", NOWHERE, "is neither a number nor an object with labels" },
@@ -89,7 +92,7 @@ test_lists(void)
 	    "c.json",
 	    "d.jpg", "d.json", "7.cls", "7.json", "7.jpg", NULL });
 	is_str(told_of(&opt, "j.tar"),
-	    "0 0.5 -2 300 j.tar: a.jpg = a.jpg\n1 ! j.tar: b.jpg ! b.json: label 1 is not a number\n"
+	    "0 0.5 -2 300 j.tar: a.jpg = a.jpg\n1 ! j.tar: b.jpg ! b.json: its label number 2 " NO_FLOAT "\n"
 	    "2 ! j.tar: c.jpg ! c.json: has no member \"labels\"; " FORMS "\n"
 	    "3 ! j.tar: d.jpg ! d.json: is neither a number nor an object with labels; " FORMS "\n"
 	    "4 2 j.tar: 7.jpg = 7.jpg\n0,1,2,", "JSON gives labels, and .cls takes precedence");

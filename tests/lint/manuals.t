@@ -2,6 +2,7 @@
 . "$TOP/tests/tap.sh"
 cd "$TOP" || exit 1
 [ -d man ] || { echo "1..0 # SKIP no pages"; exit 0; }
+command -v mandoc >/dev/null || { echo "1..0 # SKIP no mandoc: share/setup test installs it"; exit 0; }
 
 # The rendered text of a section, with blanks squeezed.
 section() { # PAGE NAME

@@ -263,6 +263,8 @@ read_label_list(struct state *s)
 		if ((e = add_json_label(s, v)) < 0)
 			break;
 	json_decref(list);
+	if (e == 0 && s->listed == 0)
+		e = err_fail(ERR_ITEM, "%s: its list of labels is empty", io_base_name(s->name));
 	if (e != ERR_ITEM)
 		return e;
 	s->listed = 0;

@@ -23,6 +23,16 @@ isnt "$(im2rec --resize 20 --inter-method nearest images | cksum)" "$(im2rec --r
 	"--inter-method nearest differs from the default"
 ok "a lower --quality takes fewer bytes" test "$(im2rec --resize 48 --encoding jpg --quality 30 images | wc -c)" -lt \
 	"$(im2rec --resize 48 --encoding jpg --quality 95 images | wc -c)"
+# Columns FROM to TO - 1 of four rows of seven grey pixels.
+columns() { # FROM TO
+	mkdir -p "columns$1$2/c" && perl -e 'my ($from, $to) = @ARGV; binmode STDOUT; printf "P5 %d 4 255\n", $to - $from;
+		for my $y (0 .. 3) { print chr(10 * $y + 20 * $_) for $from .. $to - 1 }' "$1" "$2" >"columns$1$2/c/1.pgm"
+	echo "columns$1$2"
+}
+odd=$(columns 0 7)
+is "$(im2rec --center-crop "$odd" | cksum)" "$(im2rec "$(columns 1 5)" | cksum)" "--center-crop rounds an odd margin down"
+is "$(im2rec --center-crop --crop-rounding even "$odd" | cksum)" "$(im2rec "$(columns 2 6)" | cksum)" \
+	"--crop-rounding even rounds half of an odd margin to an even number"
 is "$(im2rec --num-thread 3 images | cksum)" "$(im2rec -j 1 images | cksum)" "--num-thread means -j"
 is "$(im2rec --pass-through images | cksum)" "$(im2rec images | cksum)" "--pass-through is the default"
 status 1 "--max-pixels leaves out larger images" im2rec -o none.rec --max-pixels 1000 images

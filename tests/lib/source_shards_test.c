@@ -76,6 +76,7 @@ test_lists(void)
 		{ "3", "0 3 n.tar: a.jpg = a.jpg\n", NULL }, { " -0.5\n", "0 -0.5 n.tar: a.jpg = a.jpg\n", NULL },
 		{ "{\"labels\": \"inf\"}", "0 inf n.tar: a.jpg = a.jpg\n", NULL },
 		{ "{\"labels\": \"cat\"}", "0 ! n.tar: a.jpg ! a.json: its label number 1 " NO_FLOAT "\n", NULL },
+		{ "{\"labels\": []}", "0 ! n.tar: a.jpg ! a.json: its list of labels is empty\n", NULL },
 		{ "NaN", NOWHERE, "'NaN'" }, { "1e400", NOWHERE, "'1e400'" }, { "[1,]", NOWHERE, "']'" },
 		{ "cat", NOWHERE, "'cat'" }, { "", NOWHERE, "end of file" },
 		{ "[1, 2]", NOWHERE, "is neither a number nor an object with labels" },

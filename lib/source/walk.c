@@ -23,7 +23,7 @@ struct walk {
 	bool		 sorted;
 	struct buf	 path;		/* of the current file or directory */
 	unsigned	 deep;		/* levels in use; unused ones keep their memory */
-	struct level	 level[WALK_DEEPEST];
+	struct level	 level[1 + WALK_DEEPEST];
 };
 
 static const char *
@@ -91,7 +91,7 @@ enter_directory(struct walk *w, unsigned links)
 	DIR *dir;
 	int e;
 
-	if (w->deep == WALK_DEEPEST)
+	if (w->deep > WALK_DEEPEST)
 		return err_fail(ERR_ITEM, "%.64s...: folders are nested more than %u deep", current_path(w),
 		    WALK_DEEPEST);
 	if ((dir = opendir(current_path(w))) == NULL || fstat(dirfd(dir), &st) < 0) {
@@ -133,7 +133,7 @@ walk_close(struct walk *w)
 {
 	if (w == NULL)
 		return;
-	for (unsigned i = 0; i < WALK_DEEPEST; i++) {
+	for (unsigned i = 0; i <= WALK_DEEPEST; i++) {
 		buf_free(&w->level[i].names);
 		free(w->level[i].at);
 	}

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#define WALK_DEEPEST	64u	/* most nested directories */
+#define WALK_DEEPEST	64u	/* most nested directories below the first */
 #define WALK_LINKS	8u	/* most links to directories on a path, because paths multiply with them */
 
 struct walk;

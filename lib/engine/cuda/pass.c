@@ -309,13 +309,15 @@ send_images(struct engine_plan *p, const struct samples *s)
 		return e;
 	if (mean) {
 		memcpy(p->pinned_up + p->up_mean, s->norm.mean, values * sizeof(float));
-		p->batch_uploading[p->slot] = true;
 		e = device_upload(d, DEVICE_UPLOAD, p->kept_base + p->kept.mean, p->pinned_up + p->up_mean,
 		    values * sizeof(float));
 	}
 	if (e == 0 && s->cached == NULL && !uploaded)
 		e = upload_images(p, p->slot, s->x != NULL ? (const void *)s->x : s->pixel, bytes, TIMELINE_BATCH);
-	return e < 0 || (uploaded && !mean) ? e : device_event_record(d, p->batch_uploaded[p->slot], DEVICE_UPLOAD);
+	if (e < 0 || (uploaded && !mean))
+		return e;
+	p->batch_uploading[p->slot] = true;
+	return device_event_record(d, p->batch_uploaded[p->slot], DEVICE_UPLOAD);
 }
 
 /* Before the host waits for the check of a backward pass: uploads images to the place that it does not use. */

@@ -33,19 +33,20 @@ finish_handshake(struct conn *c)
 	return true;
 }
 
-/* Accepts the worker's connection; NULL if it ends before the handshake is complete. */
+/* Accepts the worker's connection, and none of other programs of this machine; NULL if none comes for a minute. */
 static struct conn *
 accept_worker(int listening)
 {
 	struct pollfd p = { .fd = listening, .events = POLLIN };
-	struct conn *c = NULL;
+	struct conn *c;
 
-	poll(&p, 1, -1);
-	if (conn_take(accept4(listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), key, &c) < 0)
-		return NULL;
-	if (finish_handshake(c))
-		return c;
-	conn_close(c);
+	while (poll(&p, 1, 60000) == 1) {
+		if (conn_take(accept4(listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), key, &c) < 0)
+			continue;
+		if (finish_handshake(c))
+			return c;
+		conn_close(c);
+	}
 	return NULL;
 }
 

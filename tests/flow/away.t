@@ -154,19 +154,25 @@ at=() hosts=1
 must "a job that prints much starts" start 30000 --spool 1
 kill -STOP "$launcher"
 tell more 0
-# Worker 0 waits in seq(1), within write(2).
-full() {
+# turns PID: the number of times that it has waited.
+turns() { sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' "/proc/$1/status"; }
+agent=$(parent "$(parent "$(head -n 1 "$STAND/pids")")")
+# The bytes that worker 0 has written by seq(1), if that waits within write(2).
+waiting() {
 	local worker seq=
 	while read -r worker; do
 		seq=$(cat "/proc/$worker/task/$worker/children")
-		grep -qs pipe_write "/proc/${seq% }/wchan" && return
+		grep -qs pipe_write "/proc/${seq% }/wchan" && sed -n 's/^wchar: //p' "/proc/${seq% }/io" && return
 	done <"$STAND/pids"
 	return 1
 }
+# A pipe is full for moments, too.  An agent with room reads it each time that it polls, so one that has polled and read
+# nothing has none.
 fills() {
-	local until=$((SECONDS + 30))
-	until full; do
+	local until=$((SECONDS + 30)) bytes from=
+	until [ -n "$from" ] && [ $(($(turns "$agent") - from)) -gt 3 ] && [ "$(waiting)" = "$bytes" ]; do
 		[ $SECONDS -lt $until ] || return 1
+		[ -n "$from" ] && [ "$(waiting)" = "$bytes" ] || { bytes=$(waiting) && from=$(turns "$agent") || from=; }
 		read -rt 0.05 <> <(:) || :
 	done
 }
@@ -192,8 +198,6 @@ exec "$@"
 EOF
 chmod +x "$T/many"
 echo here >"$T/one"
-# turns PID: the number of times that it has waited.
-turns() { sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' "/proc/$1/status"; }
 # knocked AGENT: waits until a connection is pending and the agent has polled since.
 knocked() {
 	local until=$((SECONDS + 30)) id from

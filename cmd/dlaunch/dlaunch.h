@@ -41,6 +41,8 @@ struct dlaunch {
 
 /* restart.c: true if the job ended in a way that another attempt may change. */
 bool	 dlaunch_may_restart(const struct roster *r);
+/* Whether the job's workers write lines for people in place of rows: pworker, with a terminal as standard output. */
+bool	 dlaunch_on_console(const struct dlaunch *c);
 /*
  * Fills an empty list with the command of attempt `attempts` (from 0), and env with its variables.
  * With `resume`, the job also ran before.
@@ -103,9 +105,14 @@ int	 dlaunch_agent_keep(const char *name);
 /* Relays to a running agent. */
 int	 dlaunch_agent_resume(const char *name);
 
-/* progress.c: draws a line of progress for each worker, for launch_run; has no functions without a terminal. */
-struct launch_watch dlaunch_watch(const struct hosts *h, const struct roster *r);
+/*
+ * progress.c: draws a line of progress for each worker on a terminal, for launch_run.  With `console` the rows of
+ * logs are left out of the output.
+ */
+struct launch_watch dlaunch_watch(const struct hosts *h, const struct roster *r, bool console);
 void	 dlaunch_watch_end(struct launch_watch *w);
+/* Whether a line is a row, the head or a comment of a log (log(5)). */
+bool	 dlaunch_is_row(const char *line, size_t n);
 
 /* show.c: prints what would run where; rsh NULL: the agent is a child of this process. */
 void	 dlaunch_show_plan(const struct dlaunch *c, const struct roster *r, const struct hosts *h,

@@ -49,6 +49,8 @@ struct shown {
 	const char *name;	/* of our own stream, for messages */
 	int	 from, to;
 	uint64_t at;
+	bool	 rowless;	/* without the rows of logs, */
+	struct buf line;	/* and the line that is not complete yet */
 };
 
 int
@@ -69,11 +71,39 @@ dlaunch_copy(int from, int to, uint64_t *at, uint64_t end)
 	return e;
 }
 
+/* The same as dlaunch_copy() without the rows of logs. */
+static int
+copy_without_rows(struct shown *o, uint64_t end)
+{
+	char text[65536];
+	size_t got = 1;
+	int e = 0;
+
+	while (o->at < end && got > 0 && e == 0) {
+		size_t n = end - o->at < sizeof(text) ? (size_t)(end - o->at) : sizeof(text);
+
+		if (io_read(o->from, text, n, &got) < 0)
+			return 0;
+		o->at += got;
+		for (char *p = text, *next; p < text + got && e == 0; p = next) {
+			char *nl = memchr(p, '\n', (size_t)(text + got - p));
+
+			next = nl != NULL ? nl + 1 : text + got;
+			if ((e = buf_put(&o->line, p, (size_t)(next - p))) < 0 || nl == NULL)
+				continue;
+			if (!dlaunch_is_row((char *)o->line.p, o->line.n))
+				e = io_write(o->to, o->line.p, o->line.n);
+			o->line.n = 0;
+		}
+	}
+	return e;
+}
+
 /* Copies what is new up to byte `end` of the file to our own stream. */
 static void
 copy_output(struct shown *o, uint64_t end)
 {
-	int e = dlaunch_copy(o->from, o->to, &o->at, end);
+	int e = o->rowless ? copy_without_rows(o, end) : dlaunch_copy(o->from, o->to, &o->at, end);
 
 	if (e < 0)
 		front_die(o->name, e);
@@ -132,7 +162,7 @@ open_output(const struct jobdir *d, struct shown *o)
 static int
 follow_job(const char *name, bool output, bool wait)
 {
-	struct shown out = { .name = "standard output", .to = STDOUT_FILENO };
+	struct shown out = { .name = "standard output", .to = STDOUT_FILENO, .rowless = isatty(STDOUT_FILENO) };
 	struct shown err = { .name = "standard error", .to = STDERR_FILENO };
 	uint64_t out_end = UINT64_MAX, err_end = UINT64_MAX;
 	struct jobdir_state s;
@@ -155,6 +185,7 @@ follow_job(const char *name, bool output, bool wait)
 		copy_output(&out, out_end);
 		copy_output(&err, err_end);
 	} while (wait && s.running && poll(NULL, 0, DLAUNCH_TICK_MS) == 0);
+	buf_free(&out.line);
 	if (!wait)
 		return 0;
 	if (s.status >= 0)

@@ -96,6 +96,30 @@ handle_lines(void *arg, const struct member *m, const char *text, size_t n)
 		}
 }
 
+bool
+dlaunch_is_row(const char *line, size_t n)
+{
+	static const char head[] = "time_s\t";
+	struct tsv_row r;
+	char text[LINE];
+
+	if (n > 1 && memcmp(line, "# ", 2) == 0)
+		return true;
+	if (n >= sizeof(text))
+		return false;
+	memcpy(text, line, n);
+	text[n] = 0;
+	text[strcspn(text, "\n")] = 0;
+	return strncmp(text, head, sizeof(head) - 1) == 0 || tsv_parse(text, &r) > 0;
+}
+
+static bool
+shows_line(void *arg, const char *line, size_t n)
+{
+	(void)arg;
+	return !dlaunch_is_row(line, n);
+}
+
 static void
 add_worker_state(struct progress_line *l, const struct state *s)
 {
@@ -192,20 +216,21 @@ hide_workers(void *arg, bool err)
 }
 
 struct launch_watch
-dlaunch_watch(const struct hosts *h, const struct roster *r)
+dlaunch_watch(const struct hosts *h, const struct roster *r, bool console)
 {
+	bool (*shows)(void *, const char *, size_t) = console ? shows_line : NULL;
 	struct dlaunch_watch *w;
 
 	progress_start(PROGRESS_SILENT);
 	if (!progress_draws())
-		return (struct launch_watch){ .arg = NULL };
+		return (struct launch_watch){ .shows = shows };
 	w = calloc(1, sizeof(*w));
 	if (w == NULL || (w->state = calloc(r->n, sizeof(*w->state))) == NULL)
 		front_die(NULL, err_nomem());
 	w->hosts = h;
 	w->roster = r;
 	w->same = isatty(STDOUT_FILENO);
-	return (struct launch_watch){ w, handle_lines, hide_workers, draw_workers };
+	return (struct launch_watch){ w, handle_lines, shows, hide_workers, draw_workers };
 }
 
 void

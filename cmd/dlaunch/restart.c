@@ -3,6 +3,7 @@
 #include "front.h"
 
 #include <poll.h>
+#include <unistd.h>
 
 #define AGAIN		254	/* by which a program asks dmlc-core's trackers for a restart (tracker/local.py) */
 #define LAST_SIGNAL	64
@@ -16,6 +17,12 @@ dlaunch_may_restart(const struct roster *r)
 	return r->code == FRONT_AGAIN || r->code == AGAIN || (r->code > 128 && r->code <= 128 + LAST_SIGNAL);
 }
 
+bool
+dlaunch_on_console(const struct dlaunch *c)
+{
+	return !c->dmlc && !c->detach && c->output == NULL && isatty(STDOUT_FILENO);
+}
+
 void
 dlaunch_build_attempt(const struct dlaunch *c, uint32_t attempts, bool resume, struct words *argv, struct words *env)
 {
@@ -23,6 +30,8 @@ dlaunch_build_attempt(const struct dlaunch *c, uint32_t attempts, bool resume, s
 
 	if ((e = words_add_all(argv, c->argv)) == 0 && !c->dmlc && (attempts > 0 || resume))
 		e = words_add(argv, "--resume-last");
+	if (e == 0 && dlaunch_on_console(c))
+		e = words_add(env, "TALLY_LOG_STYLE=console");
 	if (e == 0 && c->env.v != NULL)
 		e = words_add_all(env, c->env.v);
 	if (e == 0 && (e = words_add(env, "DMLC_NUM_ATTEMPT=%u", attempts)) == 0)

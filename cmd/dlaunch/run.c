@@ -279,7 +279,7 @@ run_attempt(const struct dlaunch *c, struct start *s, struct roster *roster, uin
 
 	if (!c->dmlc && c->servers > 0)
 		make_key(key);
-	watch = dlaunch_watch(&s->hosts, roster);
+	watch = dlaunch_watch(&s->hosts, roster, dlaunch_on_console(c));
 	status = launch_run(&(struct launch_opt){ .hosts = &s->hosts, .rsh = s->remote ? &s->rsh : NULL,
 	    .agent = s->agent, .version = TALLY_VERSION, .tool = "dlaunch",
 	    .job = { .dmlc = c->dmlc, .input = c->input, .workers = c->workers, .servers = c->servers, .key = key,

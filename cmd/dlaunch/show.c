@@ -6,6 +6,7 @@
 #include "run/role.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Prints words as a shell command. */
 static void
@@ -70,13 +71,18 @@ void
 dlaunch_show_exits(const struct roster *r, const struct hosts *h)
 {
 	bool any = false;
+	int wide = 4;
 
-	for (uint32_t i = 0; i < r->n; i++)
+	for (uint32_t i = 0; i < r->n; i++) {
+		int n = (int)strlen(h->host[r->m[i].host].login);
+
 		any |= r->m[i].pid != 0 || r->m[i].state == ROSTER_ENDED;
+		wide = n > wide ? n : wide;
+	}
 	if (!any)
 		return;
-	fprintf(stderr, "%-10s %5s  %-20s %8s %10s %9s  %s\n", "role", "rank", "host", "pid", "seconds", "peak MB",
-	    "end");
+	fprintf(stderr, "%-9s %4s  %-*s %8s %8s %8s  %s\n", "role", "rank", wide, "host", "pid", "seconds",
+	    "peak MB", "end");
 	for (uint32_t i = 0; i < r->n; i++) {
 		const struct member *m = &r->m[i];
 		char how[64] = "not started", pid[16] = "-";
@@ -87,7 +93,7 @@ dlaunch_show_exits(const struct roster *r, const struct hosts *h)
 			snprintf(how, sizeof(how), "lost with its host");
 		if (m->pid != 0)
 			snprintf(pid, sizeof(pid), "%u", m->pid);
-		fprintf(stderr, "%-10s %5u  %-20s %8s %10.1f %9.1f  %s\n", job_role(m->child.role), m->child.rank,
+		fprintf(stderr, "%-9s %4u  %-*s %8s %8.1f %8.1f  %s\n", job_role(m->child.role), m->child.rank, wide,
 		    h->host[m->host].login, pid, m->seconds, m->peak_kib * 1024e-6, how);
 	}
 }

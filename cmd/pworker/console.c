@@ -63,7 +63,9 @@ pworker_log_console(struct pworker_log *l, const struct train_event *ev)
 void
 pworker_log_stopped(const struct pworker_log *l)
 {
-	if (l->rank != 0 || !isatty(STDERR_FILENO) || !isatty(STDOUT_FILENO))
+	bool terminal = isatty(STDERR_FILENO) && isatty(STDOUT_FILENO);
+
+	if (l->rank != 0 || (l->style != PWORKER_CONSOLE && !terminal))
 		return;
 	if (l->saved[0] == 0)
 		front_say("stopped; nothing is saved%s", l->train->save == NULL ? " without --save" : "");

@@ -3,6 +3,7 @@
 #include "front.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -71,7 +72,11 @@ static const struct pworker_option log_options[] = {
 static void
 settle_log_options(struct pworker *p)
 {
-	if (pworker_given(p, "log-style") == PWORKER_ABSENT)
+	const char *style = getenv("TALLY_LOG_STYLE");
+
+	if (pworker_given(p, "log-style") != PWORKER_ABSENT)
+		return;
+	if (style == NULL || !pworker_log_style(style, &p->style))
 		p->style = isatty(STDOUT_FILENO) ? PWORKER_CONSOLE : PWORKER_MXNET;
 }
 

@@ -91,6 +91,22 @@ $screen 90 <bytes >shown
 like shown '^worker 0: Epoch\[2\] Train-accuracy=' "dlaunch prints output above its progress"
 is "$(grep -c '^worker [01] on' shown)" 0 "dlaunch erases its progress"
 is "$(awk -F'\t' '$5 == "step"' rows | wc -l)" 114 "dlaunch's output is complete"
+$pty 90 24 dlaunch -n 2 -s 1 $train --epochs 3 --save job >bytes
+$screen 90 <bytes >shown
+like shown '^worker 0: epoch 3 of 3: loss [0-9.]+, accuracy' "dlaunch on a terminal has pworker's lines for people"
+like shown '^worker 0: saved job-0003.safetensors$' "dlaunch on a terminal names each checkpoint"
+is "$(grep -c "$(printf '\t')\|^#" shown)" 0 "dlaunch on a terminal leaves out the rows of logs"
+$pty 90 24 dlaunch -n 1 -s 0 pworker --eval job-0003.safetensors --data train.rec >bytes
+$screen 90 <bytes >shown
+like shown '^samples.*accuracy' "dlaunch on a terminal writes other tables"
+export TALLY_JOBS=$T/jobs XDG_STATE_HOME=$T/state
+status 0 "a job is detached" dlaunch -n 1 -s 1 --detach --job kept $train
+status 0 "its end is awaited" dlaunch wait kept
+$pty 90 24 dlaunch attach kept >bytes
+$screen 90 <bytes >shown
+like shown '^worker 0: Epoch\[1\] Train-accuracy=' "dlaunch attach shows lines for people on a terminal"
+is "$(grep -c "$(printf '\t')\|^#" shown)" 0 "dlaunch attach leaves out the rows of logs on a terminal"
+is "$(dlaunch logs kept 2>/dev/null | awk -F'\t' '$3 == "worker" && $5 == "step"' | wc -l)" 76 "dlaunch logs has all rows elsewhere"
 : >bytes
 on "dlaunch -n 3 -s 0 -- sh -c 'echo Epoch[4] Batch [7] Speed: 12.5 samples/sec
 	until grep -q \"worker 1 .*12.5 samples/s\" bytes; do sleep 0.05; done; exit \$DMLC_WORKER_ID'"

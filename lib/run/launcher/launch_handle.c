@@ -125,6 +125,23 @@ handle_exit(struct launch *l, struct remote *r, struct member *m, int status, do
 }
 
 static int
+queue_shown_lines(struct launch *l, const char *text, size_t n)
+{
+	const struct launch_watch *w = &l->opt->watch;
+	const char *end = text + n;
+	int e = 0;
+
+	if (w->shows == NULL)
+		return outq_put(&l->out, text, n);
+	for (const char *next; text < end && e == 0; text = next) {
+		next = (const char *)memchr(text, '\n', (size_t)(end - text)) + 1;
+		if (w->shows(w->arg, text, (size_t)(next - text)))
+			e = outq_put(&l->out, text, (size_t)(next - text));
+	}
+	return e;
+}
+
+static int
 handle_lines(struct launch *l, struct remote *r, const struct member *m, const struct frame *f)
 {
 	const char *text = (const char *)f->p + 8;
@@ -140,7 +157,7 @@ handle_lines(struct launch *l, struct remote *r, const struct member *m, const s
 	if (l->opt->watch.lines != NULL)
 		l->opt->watch.lines(l->opt->watch.arg, m, text, n);
 	if (l->opt->dir == NULL)
-		return out ? outq_put(&l->out, text, n) : outq_put_lines(&l->err, name, text, n);
+		return out ? queue_shown_lines(l, text, n) : outq_put_lines(&l->err, name, text, n);
 	if (outfile_put(l->opt->dir, &m->child, out, text, n) < 0)
 		launch_lose_output(l, "");
 	return 0;

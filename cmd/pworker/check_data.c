@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define COLOUR_LOOKS	4u	/* images that are decoded to know whether they have colours */
 #define SCANNED		16384u	/* most records whose labels are read */
 #define SCANNED_NAMED	1024u	/* the same if the classes have names, which rarely lack one */
 
@@ -199,8 +200,45 @@ pworker_choose_sample(struct pworker *p, struct pworker_look *l)
 	choose_shape(p, l);
 }
 
-void
-pworker_choose_size(struct pworker *p, const struct graph *g, const struct pworker_look *l)
+/* Whether one of the first images that are looked at has colours. */
+static bool
+has_colours(const struct recs *r)
+{
+	struct recimg *reader;
+	struct imrec rec;
+	struct img image;
+	bool found = false;
+	int e;
+
+	if (r == NULL)
+		return false;
+	if ((e = recimg_new(&reader, r, 3)) < 0)
+		front_die(NULL, e);
+	for (uint64_t i = 0; i < r->count && i < COLOUR_LOOKS && !found; i++)
+		if (recimg_get(reader, i * (r->count / COLOUR_LOOKS), &rec, &image) == 0)
+			for (size_t at = 0, n = (size_t)image.h * image.w * 3; at < n && !found; at += 3)
+				found = image.p[at] != image.p[at + 1] || image.p[at] != image.p[at + 2];
+	recimg_free(reader);
+	return found;
+}
+
+/* Says what of the images is lost because no option asks for another shape than the net's. */
+static void
+report_losses(const struct pworker *p, const struct graph_node *x, const struct pworker_look *l)
+{
+	if (p->train.ps.rank > 0 || pworker_given(p, "shape") != PWORKER_ABSENT)
+		return;
+	if (x->c == 1 && has_colours(p->train.data.recs))
+		front_say("%s: images have colours, and samples are gray; --shape 3x%ux%u keeps them",
+		    p->train.data.path, x->h, x->w);
+	if (p->train.data.aug.resize == 0 && !p->train.data.aug.rand_crop && !sizes_given(p) && are_alike(l) &&
+	    (l->h[0] > x->h || l->w[0] > x->w))
+		front_say("%s: of images of %ux%u the middle %ux%u is used; --resize %u, --rand-crop or --shape change "
+		    "that", p->train.data.path, l->h[0], l->w[0], x->h, x->w, x->h > x->w ? x->h : x->w);
+}
+
+static void
+choose_resize(struct pworker *p, const struct graph *g, const struct pworker_look *l)
 {
 	const struct graph_node *x = &g->node[0];
 	uint32_t side = x->h > x->w ? x->h : x->w;
@@ -221,6 +259,13 @@ pworker_choose_size(struct pworker *p, const struct graph *g, const struct pwork
 	if (p->train.ps.rank == 0)
 		front_say("%s: images of %ux%u are resized to %u, the side of the samples; --shape or --resize change "
 		    "that", p->train.data.path, l->h[decides], l->w[decides], side);
+}
+
+void
+pworker_choose_size(struct pworker *p, const struct graph *g, const struct pworker_look *l)
+{
+	choose_resize(p, g, l);
+	report_losses(p, &g->node[0], l);
 }
 
 /* Refuses images none of which is large enough. */

@@ -146,6 +146,12 @@ has_batch_norm(const struct graph *g)
 	return false;
 }
 
+static bool
+gives_mean(const struct pworker *p, enum pworker_given how)
+{
+	return pworker_given(p, "mean") == how || pworker_given(p, "mean-rgb") == how;
+}
+
 /* Normalizes pixels as the net's script proposes, unless an option does. */
 static void
 use_net_defaults(struct pworker *p, const struct graph *g)
@@ -158,8 +164,17 @@ use_net_defaults(struct pworker *p, const struct graph *g)
 			return;
 	memcpy(a->mean_of, g->defaults.mean, sizeof(a->mean_of));
 	memcpy(a->std_of, g->defaults.std, sizeof(a->std_of));
-	if (a->std_of[0] == 0 && !has_batch_norm(g) && p->train.ps.rank == 0)
-		front_say("%s: pixels are 0 to 255, and the net has no batch norm to scale them; see --scale", p->net);
+}
+
+/* Warns of pixels that no option and no default scales.  Recipes know what they do. */
+static void
+warn_raw_pixels(const struct pworker *p, const struct graph *g)
+{
+	if (p->train.data.aug.std_of[0] == 0 && pworker_given(p, "std-rgb") == PWORKER_ABSENT &&
+	    pworker_given(p, "scale") == PWORKER_ABSENT && !gives_mean(p, PWORKER_BY_RECIPE) && !has_batch_norm(g) &&
+	    p->train.ps.rank == 0)
+		front_say("%s: pixels span 255%s, and the net has no batch norm to scale them; add --std-rgb 58 or "
+		    "--scale 0.00390625", p->net, gives_mean(p, PWORKER_GIVEN) ? " after the mean is subtracted" : "");
 }
 
 float *
@@ -197,5 +212,7 @@ pworker_open_preprocess(struct pworker *p, const char *weights, const struct gra
 		mean = take_mean_image(weights, &file, x);
 	}
 	preprocess_free(&file);
+	if (known == 0 && p->mode == PWORKER_TRAIN && !old)
+		warn_raw_pixels(p, g);
 	return mean;
 }

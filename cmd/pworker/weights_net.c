@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* A script of one's own has a path, which checkpoints do not store. */
 static bool
@@ -104,7 +105,10 @@ pworker_take_net(struct pworker *p)
 	char *options;
 	int e;
 
-	if (p->mode != PWORKER_TRAIN || path == NULL || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+	if (p->mode != PWORKER_TRAIN || path == NULL || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
+		return;
+	/* Another worker's host may lack the file; with --net it is not needed yet. */
+	if (p->net != NULL && access(path, F_OK) < 0)
 		return;
 	if ((e = tensors_open(&t, path)) < 0)
 		front_die(NULL, e);

@@ -47,7 +47,7 @@ function parts.widths(name, default)
 end
 
 -- Which of the nets was asked for by --layers, of a list of { layers, what it has }: what it has, and the layers.  what: of
--- which pictures or variant they are.
+-- which images or variant they are.
 function parts.depth(nets, default, what)
 	local layers, depths = tonumber(opt.layers or default), {}
 	for i, net in ipairs(nets) do

@@ -17,7 +17,7 @@ local parts = require "parts"
 local stages4 = { { 18, { 2, 2, 2, 2 } }, { 34, { 3, 4, 6, 3 } }, { 50, { 3, 4, 6, 3 } }, { 101, { 3, 4, 23, 3 } },
 	{ 152, { 3, 8, 36, 3 } }, { 200, { 3, 24, 36, 3 } }, { 269, { 3, 30, 48, 8 } } }
 
--- The side of the pictures where none is asked for: 28 for depths that nets of 3 stages alone have.
+-- The side of the images where none is asked for: 28 for depths that nets of 3 stages alone have.
 local function side(variant)
 	for _, net in ipairs(stages4) do
 		if variant == "post" or variant == "preact" and net[1] == tonumber(opt.layers) then
@@ -30,7 +30,7 @@ end
 -- Units of each stage and channels, the stem's first; and whether units are bottlenecks.
 local function plan(height)
 	if height > 28 then
-		local units, layers = parts.depth(stages4, 50, "for pictures over 28 high")
+		local units, layers = parts.depth(stages4, 50, "for images over 28 high")
 		if layers < 50 then
 			return units, { 64, 64, 128, 256, 512 }, false
 		end
@@ -38,7 +38,8 @@ local function plan(height)
 	end
 	local layers = parts.whole("layers", 20, 8)
 	local n = math.tointeger(layers < 164 and (layers - 2) / 6 or (layers - 2) / 9) or
-		error("--layers: " .. layers .. " is not 6n+2 below 164, nor 9n+2 from there, the nets for pictures up to 28 high", 0)
+		error("--layers: " .. layers .. " is not 6n+2 below 164 (20, 32, 110), nor 9n+2 from there; " ..
+			"images over 28 high have other nets (18, 34, 50)", 0)
 	if layers < 164 then
 		return { n, n, n }, { 16, 16, 32, 64 }, false
 	end

@@ -7,7 +7,7 @@ export OMP_NUM_THREADS=1
 # Two classes whose brightness overlaps, one with a tenth of the images.
 perl -e 'srand 1; for $i (0..219) { $c = $i % 11 == 0; print chr($c), chr(120 + 20 * $c + int rand 60) x 3072 }' >data_batch_1.bin
 im2rec -q data_batch_1.bin -o a.rec && printf 'often\nseldom\n' >a.labels || exit 1
-train="pworker --net mlp --widths 8 --classes 2 --data a.rec --batch 22 --lr 0.05"
+train="pworker --net mlp --shape 1x28x28 --widths 8 --classes 2 --data a.rec --batch 22 --lr 0.05"
 # recall WEIGHTS-FILE CLASS
 recall() { pworker --eval "$1" --data a.rec --confusion | awk -F'\t' -v c="$2" '$1 == c { print $5; exit }'; }
 

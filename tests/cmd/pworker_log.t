@@ -8,7 +8,7 @@ pty="perl $TOP/tests/cmd/pty.pl 200 24"
 mkdir c
 perl -e 'srand 1; for $i (0..59) { print chr($i % 10), join "", map { chr(int($i % 10 * 25 + rand 6)) } 1..3072 }' >c/data_batch_1.bin
 im2rec -q c/data_batch_1.bin -o "a b.rec" && cp "a b.rec" train.rec || exit 1
-train="pworker --net mlp --data train.rec --batch 16"
+train="pworker --net mlp --shape 1x28x28 --data train.rec --batch 16"
 
 status 0 "pworker trains" pworker --net mlp --widths 8,8 --data "a b.rec" --batch 20 --epochs 1 --seed 7
 head -n 1 out >head

@@ -6,7 +6,7 @@ export OMP_NUM_THREADS=1
 
 perl -e 'srand 1; for $i (0..299) { print chr($i % 10), join "", map { chr(int($i % 10 * 25 + rand 6)) } 1..3072 }' >data_batch_1.bin
 im2rec -q data_batch_1.bin -o train.rec || exit 1
-train="pworker --net mlp --data train.rec --batch 50"
+train="pworker --net mlp --shape 1x28x28 --data train.rec --batch 50"
 
 status 0 "pworker --lr-find ends with status 0" $train --lr-find
 cp out rows.tsv
@@ -30,7 +30,7 @@ status 2 "--lr-find refuses --save" $train --lr-find --save w
 status 2 "--lr-find refuses --eval" pworker --eval w --data train.rec --lr-find
 status 2 "--lr-find refuses several workers" $train --lr-find --worker 0/2 --servers 127.0.0.1:1 --plain
 is "$(cat err)" "pworker: --lr-find: runs in one worker, not in 2" "the error has their number"
-printf 'pworker --net mlp --batch 50 --lr 0.5,x0.1@3 --epochs 2 --save w --val train.rec --best --ema 0.9\n' >recipe
+printf 'pworker --net mlp --shape 1x28x28 --batch 50 --lr 0.5,x0.1@3 --epochs 2 --save w --val train.rec --best --ema 0.9\n' >recipe
 status 0 "a recipe's rate, checkpoints and validation give way" pworker @./recipe --data train.rec --lr-find --steps 20
 is "$(ls w* 2>/dev/null)$(cut -f 5 out | grep -cxE 'validation|save')" 0 "nothing is saved"
 

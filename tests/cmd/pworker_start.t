@@ -42,6 +42,17 @@ status 2 "a pattern of --init that matches nothing is refused" pworker --net len
 like err "^pworker: --init: 'fx\*' is the name of no array of the net$" "the line names the pattern"
 status 0 "--classes takes precedence" pworker --net lenet --classes 30 --data small.rec --batch 10 --steps 1
 is "$(grep classes err)" "" "and nothing is said about classes"
+like err '^pworker: small\.rec: images have colours, and samples are gray; --shape 3x28x28 keeps them$' \
+	"pworker says that a net drops colours"
+like err '^pworker: small\.rec: of images of 32x32 the middle 28x28 is used; --resize 28, --rand-crop or --shape' \
+	"pworker says that images are cropped"
+status 0 "--shape decides on both" pworker --net lenet --shape 1x28x28 --data small.rec --batch 10 --steps 1
+is "$(cat err)" "" "nothing is said about colours and size with --shape"
+status 0 "a mean alone does not scale pixels" pworker --net mlp --shape 1x28x28 --data small.rec --batch 10 --steps 1 --mean-rgb 99
+is "$(cat err)" "pworker: mlp: pixels span 255 after the mean is subtracted, and the net has no batch norm to scale them; add --std-rgb 58 or --scale 0.00390625" \
+	"pworker warns about it"
+status 1 "--resume without --net refuses a missing file" pworker --data small.rec --resume nosuch.safetensors
+is "$(cat err)" "pworker: nosuch.safetensors: open: No such file or directory" "the error names the file, not the net"
 status 0 "a net that does not accept 32x32" pworker --net alexnet --data small.rec --batch 10 --steps 1
 like err 'so samples are 3x64x64; --shape 3x227x227 is|so samples are 3x64x64; --shape 3x224x224 is' \
 	"gets samples of twice the size"
@@ -100,7 +111,7 @@ is "$(cat out)" "" "before the first step"
 
 echo 'return softmax{fc{relu{fc{flatten(data(3, 32, 32)), 8}}, 10}}' >own.lua
 status 0 "a net of your own" pworker --net ./own.lua --data small.rec --batch 20 --steps 1 --lr 1e-5
-is "$(cat err)" "pworker: ./own.lua: pixels are 0 to 255, and the net has no batch norm to scale them; see --scale" \
+is "$(cat err)" "pworker: ./own.lua: pixels span 255, and the net has no batch norm to scale them; add --std-rgb 58 or --scale 0.00390625" \
 	"pworker warns about raw pixels"
 mkdir other && mkdir other/a other/b && cp big/0/1.pgm other/a && cp big/9/1.pgm other/b && im2rec -q other -o other.rec
 mv big.names big.labels

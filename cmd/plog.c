@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define LINE	65536	/* bytes of the longest line */
 

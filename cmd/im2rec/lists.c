@@ -1,7 +1,6 @@
 /* lists - im2rec --make-list: writes a list of a directory's images. */
 #include "im2rec/im2rec.h"
 
-#include "base/err.h"
 #include "front.h"
 
 #include <stdio.h>

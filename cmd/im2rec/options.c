@@ -1,7 +1,6 @@
 /* options - parses the command line of im2rec. */
 #include "im2rec/im2rec.h"
 
-#include "base/num.h"
 #include "front.h"
 #include "front_option.h"
 

@@ -8,7 +8,6 @@
 #include "wire/conn.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <string.h>
 
 struct record_service {

@@ -1,6 +1,5 @@
 /* export_onnx - writes merged weights and their net as an ONNX model. */
 #include "pmerge/export_onnx.h"
-#include "front.h"
 
 #include "base/err.h"
 #include "net/onnx/onnx.h"

@@ -2,7 +2,6 @@
 #include "pworker/pworker.h"
 #include "front.h"
 
-#include "base/err.h"
 #include "net/weights.h"
 #include "record/recimg.h"
 #include "record/recs.h"

@@ -8,8 +8,6 @@
 #include "train/cut.h"
 #include "train/kept.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char help[] =

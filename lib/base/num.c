@@ -2,7 +2,6 @@
 #include "base/num.h"
 #include "base/err.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

@@ -5,7 +5,6 @@
 #include "batch/batch_in.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

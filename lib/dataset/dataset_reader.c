@@ -2,7 +2,6 @@
 #include "dataset/dataset_reader.h"
 #include "base/err.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <sys/queue.h>
 

@@ -1,7 +1,6 @@
 /* logline - parses the measurements in one line of a training log. */
 #include "log/logline.h"
 
-#include "base/err.h"
 #include "log/tsv.h"
 
 #include <math.h>

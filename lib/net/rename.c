@@ -3,7 +3,6 @@
 #include "base/err.h"
 #include "net/alias.h"
 
-#include <ctype.h>
 #include <regex.h>
 #include <stdbool.h>
 #include <stdlib.h>

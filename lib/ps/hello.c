@@ -5,7 +5,6 @@
 #include "ps/stale.h"
 #include "ps/shard_plan.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

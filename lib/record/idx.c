@@ -3,7 +3,6 @@
 #include "base/err.h"
 #include "base/grow.h"
 #include "base/io.h"
-#include "base/num.h"
 #include "record/rec.h"
 
 #include <inttypes.h>

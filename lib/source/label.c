@@ -1,6 +1,5 @@
 /* label - a label's text, in lists and in the JSON of webdatasets, from which the same bits are read. */
 #include "source/label.h"
-#include "base/err.h"
 #include "base/num.h"
 
 #include <inttypes.h>

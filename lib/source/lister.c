@@ -8,7 +8,6 @@
 #include "source/suffix.h"
 #include "source/walk.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,7 +1,6 @@
 /* train_cut - when a synchronous run makes cuts, and what is in them: serves train. */
 #include "train/train_in.h"
 #include "base/clk.h"
-#include "base/err.h"
 #include "base/hash.h"
 #include "record/recs.h"
 #include "train/cut.h"

@@ -1,7 +1,6 @@
 /* mark - copies a training log and adds the traffic of each epoch. */
 #include "watch/mark.h"
 
-#include "base/err.h"
 #include "log/logline.h"
 #include "log/tsv.h"
 

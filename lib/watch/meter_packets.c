@@ -13,11 +13,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/bpf.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,5 +1,4 @@
 /* traffic_text - traffic as log rows, JSON and the summary of a run. */
-#include "base/err.h"
 #include "log/amount.h"
 #include "watch/traffic.h"
 

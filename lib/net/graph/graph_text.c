@@ -5,7 +5,6 @@
 #include "net/graph/graph.h"
 #include "net/graph/op.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #define HEAD	"tally-net 1"

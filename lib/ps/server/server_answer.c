@@ -1,6 +1,5 @@
 /* server_answer - what a server answers to workers about its slices: serves server_state. */
 #include "ps/server/server_state_in.h"
-#include "base/err.h"
 
 /* `due`: SLICE_ bits.  A worker that begins has nothing that an update could be added to. */
 static void

@@ -7,7 +7,6 @@
 #include "ps/hello.h"
 #include "wire/conn.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -123,8 +123,7 @@ extract_one(void *ctx, uint64_t number, const struct imrec *rec)
 	char class[NAME], name[2 * NAME];
 	int e, fd;
 
-	if ((e = im2rec_can_pack_again(rec)) < 0)
-		return e;
+	ERR_TRY(im2rec_can_pack_again(rec));
 	name_class(&x->classes, imrec_label(rec, 0), class);
 	if ((fd = create_extracted_file(x, class, rec, number, name)) < 0)
 		return fd;

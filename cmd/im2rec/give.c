@@ -45,8 +45,7 @@ im2rec_each(const char *path, struct im2rec_watch *watch, im2rec_give *fn, void 
 	uint64_t number = 0;
 	int e;
 
-	if ((e = recwalk_open(&w, path, 0)) < 0)
-		return e;
+	ERR_TRY(recwalk_open(&w, path, 0));
 	while ((e = recwalk_next(w, &r)) > 0 || e == ERR_ITEM) {
 		if (e > 0)
 			e = give_record(path, number++, &r, fn, ctx);
@@ -116,8 +115,7 @@ write_image(struct recwalk *w, struct recwalk_rec *r)
 	struct imrec rec;
 	int e;
 
-	if ((e = recwalk_load(w, r)) < 0)
-		return e;
+	ERR_TRY(recwalk_load(w, r));
 	if ((e = imrec_decode(&rec, r->data, r->n)) < 0)
 		return err_within("%s: record at %" PRIu64, recwalk_path(w), r->at), ERR_ITEM;
 	fwrite(rec.image, 1, rec.n, stdout);
@@ -220,8 +218,7 @@ tar_one(void *ctx, uint64_t number, const struct imrec *rec)
 
 	if (suffix == NULL)
 		return err_fail(ERR_ITEM, "its image has an unknown format");
-	if ((e = im2rec_can_pack_again(rec)) < 0)
-		return e;
+	ERR_TRY(im2rec_can_pack_again(rec));
 	if (t->any && rec->id == t->last)
 		snprintf(key, sizeof(key), "%08" PRIu64 "-%" PRIu64, rec->id, number);
 	else

@@ -150,9 +150,9 @@ put_index_lines(const char *path, struct newtext *idx, struct newtext *sum, cons
 		err_within("%s: record at %" PRIu64, path, r->at);
 		return ERR_ITEM;
 	}
-	if ((e = idx_put(&idx->wait, rec.id, r->at)) < 0 ||
-	    (e = sum_put(&sum->wait, &(struct sum_line){ r->at, r->bytes, r->sum })) < 0 || (e = newtext_step(idx)) < 0)
-		return e;
+	ERR_TRY(idx_put(&idx->wait, rec.id, r->at));
+	ERR_TRY(sum_put(&sum->wait, &(struct sum_line){ r->at, r->bytes, r->sum }));
+	ERR_TRY(newtext_step(idx));
 	return newtext_step(sum);
 }
 

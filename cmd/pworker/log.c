@@ -214,8 +214,7 @@ put_value(struct buf *b, const char *key, const char *value)
 
 	if (value == NULL || *value == 0)
 		return 0;
-	if ((e = buf_put_fmt(b, " %s=", key)) < 0)
-		return e;
+	ERR_TRY(buf_put_fmt(b, " %s=", key));
 	at = b->n;
 	e = buf_put(b, value, strlen(value));
 	for (; at < b->n; at++)

@@ -30,12 +30,9 @@ buf_room(struct buf *b, size_t more)
 int
 buf_put(struct buf *b, const void *p, size_t n)
 {
-	int e;
-
 	if (n == 0)
 		return 0;
-	if ((e = buf_room(b, n)) < 0)
-		return e;
+	ERR_TRY(buf_room(b, n));
 	memcpy(b->p + b->n, p, n);
 	b->n += n;
 	return 0;
@@ -45,15 +42,14 @@ int
 buf_put_fmt(struct buf *b, const char *fmt, ...)
 {
 	va_list ap;
-	int e, n;
+	int n;
 
 	va_start(ap, fmt);
 	n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
 	if (n < 0)
 		return err_nomem();	/* the text has 2 GB or more */
-	if ((e = buf_room(b, (size_t)n + 1)) < 0)
-		return e;
+	ERR_TRY(buf_room(b, (size_t)n + 1));
 	va_start(ap, fmt);
 	vsnprintf((char *)b->p + b->n, (size_t)n + 1, fmt, ap);
 	va_end(ap);

@@ -43,6 +43,15 @@ enum err { ERR_LIST(ERR_ENUM) ERR_LAST_ = ERR_PIXELS };
 #define err_sys(...)		(err_note(errno, __VA_ARGS__), ERR_SYS)
 #define err_nomem()		(err_note(0, "out of memory"), ERR_NOMEM)
 
+/* Returns from the calling function with the error of a call, if it has one. */
+#define ERR_TRY(call) \
+	do { \
+		int err_try_ = (call); \
+		\
+		if (err_try_ < 0) \
+			return err_try_; \
+	} while (0)
+
 /* Records this thread's line, followed by the text of errnum if that is not 0.  Keeps errno. */
 void err_note(int errnum, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

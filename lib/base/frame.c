@@ -8,11 +8,9 @@ int
 frame_put(struct buf *b, uint32_t type, const void *p, size_t n)
 {
 	uint8_t head[FRAME_HEAD];
-	int e;
 
 	assert(n <= UINT32_MAX - FRAME_HEAD);
-	if ((e = buf_room(b, sizeof(head) + n)) < 0)
-		return e;
+	ERR_TRY(buf_room(b, sizeof(head) + n));
 	le_put32(head, (uint32_t)n);
 	le_put32(head + 4, type);
 	buf_put(b, head, sizeof(head));

@@ -1,5 +1,6 @@
 /* aug_geometry - the pixels of a sample: warp, border, crop. */
 #include "batch/aug_in.h"
+#include "base/err.h"
 
 #include <math.h>
 
@@ -41,11 +42,9 @@ aug_warp(const struct aug *a, const struct aug_plan *plan, struct aug_room *room
 {
 	const float *m = plan->warp;
 	uint8_t *out;
-	int e;
 
 	room->warped.n = 0;
-	if ((e = buf_room(&room->warped, (size_t)plan->warp_h * plan->warp_w * pic->c)) < 0)
-		return e;
+	ERR_TRY(buf_room(&room->warped, (size_t)plan->warp_h * plan->warp_w * pic->c));
 	out = room->warped.p;
 	for (uint32_t y = 0; y < plan->warp_h; y++)
 		for (uint32_t x = 0; x < plan->warp_w; x++, out += pic->c)
@@ -78,11 +77,9 @@ static int
 copy_part(const struct aug *a, const struct aug_plan *plan, struct buf *room, const struct img *pic, struct img *part)
 {
 	size_t row = (size_t)plan->w * pic->c;
-	int e;
 
 	room->n = 0;
-	if ((e = buf_room(room, row * plan->h)) < 0)
-		return e;
+	ERR_TRY(buf_room(room, row * plan->h));
 	for (uint32_t y = 0; y < plan->h; y++)
 		copy_row(pic, (int64_t)plan->y + y, plan->x, plan->w, a->fill, room->p + y * row);
 	*part = (struct img){ room->p, pic->c, plan->h, plan->w };

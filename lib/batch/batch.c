@@ -228,10 +228,8 @@ static int
 make_ring(struct batch_reader *r)
 {
 	size_t bytes;
-	int e;
 
-	if ((e = num_mul(r->sample, r->opt.batch, &bytes)) < 0)
-		return e;
+	ERR_TRY(num_mul(r->sample, r->opt.batch, &bytes));
 	r->ahead = count_ring_slots(&r->opt, bytes);
 	for (uint32_t i = 0; i < r->ahead; i++) {
 		struct batch_micro *p = &r->ring[i];
@@ -279,10 +277,9 @@ static int
 open_records(struct batch_reader *r)
 {
 	const struct batch_opt *o = &r->opt;
-	int e;
 
-	if (o->recs == NULL && (e = recs_open(&r->own, o->path)) < 0)
-		return e;
+	if (o->recs == NULL)
+		ERR_TRY(recs_open(&r->own, o->path));
 	r->recs = o->recs != NULL ? o->recs : r->own;
 	r->records = r->recs->count;
 	if (o->limit > 0 && o->limit < r->records)
@@ -293,8 +290,8 @@ open_records(struct batch_reader *r)
 		return err_fail(ERR_LIMIT, "%s: more than %u records", r->recs->path, UINT32_MAX);
 	r->whole = batch_cut_whole(o);
 	r->steps = (r->records + r->whole - 1) / r->whole;
-	if (o->cache > 0 && (e = batch_cache_new(&r->cache, r->recs->count, r->labels, o->cache)) < 0)
-		return e;
+	if (o->cache > 0)
+		ERR_TRY(batch_cache_new(&r->cache, r->recs->count, r->labels, o->cache));
 	return batch_order_new(&r->order, r->records, o->shuffle, o->window);
 }
 
@@ -336,22 +333,17 @@ open_reader(struct batch_reader *r)
 	int e;
 
 	o->threads = o->threads > 0 ? o->threads : (threads_count() + 1) / 2;
-	if ((e = batch_cut_check(o)) < 0)
-		return e;
-	e = o->stream != NULL || (o->recs == NULL && recs_stream_is(o->path)) ? open_stream(r) : open_records(r);
-	if (e < 0)
-		return e;
+	ERR_TRY(batch_cut_check(o));
+	ERR_TRY(o->stream != NULL || (o->recs == NULL && recs_stream_is(o->path)) ? open_stream(r) : open_records(r));
 	if ((r->lane = calloc(o->threads, sizeof(*r->lane))) == NULL)
 		return err_nomem();
 	for (unsigned i = 0; i < o->threads; i++)
 		if ((e = recimg_new(&r->lane[i].decoder, r->recs, o->aug.c)) < 0 ||
 		    (e = aug_room_new(&r->lane[i].room)) < 0 || (e = alloc_labels(r, &r->lane[i])) < 0)
 			return e;
-	if ((e = check_label(r)) < 0)
-		return e;
+	ERR_TRY(check_label(r));
 	r->step = r->steps;	/* nothing to read before batch_start() */
-	if ((e = make_ring(r)) < 0)
-		return e;
+	ERR_TRY(make_ring(r));
 	return threads_new(&r->pool, o->threads, r->ahead, batch_sample_part, r);
 }
 

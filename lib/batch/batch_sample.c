@@ -153,9 +153,8 @@ decode_sample(const struct batch_reader *r, struct batch_lane *l, const struct i
 	if (r->pixels && aug_part_is_all(&r->opt.aug, plan))
 		return recimg_part(l->decoder, rec, pic, &part, to);
 	l->part.n = 0;
-	if ((e = buf_room(&l->part, (size_t)part.h * part.w * pic->c)) < 0 ||
-	    (e = recimg_part(l->decoder, rec, pic, &part, l->part.p)) < 0)
-		return e;
+	ERR_TRY(buf_room(&l->part, (size_t)part.h * part.w * pic->c));
+	ERR_TRY(recimg_part(l->decoder, rec, pic, &part, l->part.p));
 	*pic = (struct img){ l->part.p, pic->c, part.h, part.w };
 	plan->y = plan->x = 0;
 	return finish_sample(r, l, plan, pic, to);
@@ -180,11 +179,8 @@ static int
 sample_of(const struct batch_reader *r, struct batch_lane *l, const struct imrec *rec, struct batch_item *item,
     struct made *m)
 {
-	int e;
-
-	if ((e = take_labels(r, item, m)) < 0 ||
-	    (e = aug_choose(&r->opt.aug, r->epoch, item->id, &item->pic, &m->plan)) < 0)
-		return e;
+	ERR_TRY(take_labels(r, item, m));
+	ERR_TRY(aug_choose(&r->opt.aug, r->epoch, item->id, &item->pic, &m->plan));
 	return item->pic.p != NULL ? finish_sample(r, l, &m->plan, &item->pic, m->to) :
 	    decode_sample(r, l, rec, &m->plan, &item->pic, m->to);
 }
@@ -221,8 +217,8 @@ make_sample(struct batch_reader *r, struct batch_lane *l, const struct batch_mic
 			e = take_labels(r, &item, m);
 		rec.id = item.id;
 	} else if (r->cache == NULL || !batch_cache_get(r->cache, p->record[i], &item)) {
-		if (r->stream == NULL && (e = recimg_head(l->decoder, p->record[i], &rec, &pic)) < 0)
-			return e;
+		if (r->stream == NULL)
+			ERR_TRY(recimg_head(l->decoder, p->record[i], &rec, &pic));
 		if ((r->stream == NULL || (e = recimg_head_of(l->decoder, t->room.p, t->room.n, &rec, &pic)) == 0) &&
 		    (e = fill_batch_item(r, l, &rec, &pic, &item)) == 0 && r->cache != NULL)
 			e = cache_sample(r, l, &rec, p->record[i], &item);
@@ -285,11 +281,8 @@ mix_sample(const struct batch_reader *r, struct batch_micro *p, uint32_t i, cons
 static int
 make_other(struct batch_reader *r, struct batch_lane *l, const struct batch_micro *p, uint32_t i, struct made *m)
 {
-	int e;
-
 	l->other.n = 0;
-	if ((e = buf_room(&l->other, r->sample)) < 0)
-		return e;
+	ERR_TRY(buf_room(&l->other, r->sample));
 	m->to = l->other.p;
 	return make_sample(r, l, p, i, m);
 }

@@ -43,8 +43,7 @@ mean_load(const char *path, float *mean, uint32_t c, uint32_t h, uint32_t w)
 	struct tensors t;
 	int e;
 
-	if ((e = tensors_open(&t, path)) < 0)
-		return e;
+	ERR_TRY(tensors_open(&t, path));
 	if ((e = read_mean_tensor(&t, mean, c, h, w)) < 0)
 		err_within("%s", path);
 	tensors_close(&t);

@@ -88,14 +88,11 @@ add_record(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
 static int
 open_lane(const struct making *m, struct lane *l)
 {
-	int e;
-
 	l->sum = calloc(m->size, sizeof(*l->sum));
 	l->total = calloc(m->size, sizeof(*l->total));
 	if (l->sum == NULL || l->total == NULL)
 		return err_nomem();
-	if ((e = aug_room_new(&l->room)) < 0)
-		return e;
+	ERR_TRY(aug_room_new(&l->room));
 	return recimg_new(&l->decoder, m->recs, m->aug.c);
 }
 

@@ -103,10 +103,8 @@ static int
 handle_holds(struct dataset_client *c, const struct msg *m)
 {
 	uint64_t count, id;
-	int e;
 
-	if ((e = dataset_msg_holds(m, &count, &id)) < 0)
-		return e;
+	ERR_TRY(dataset_msg_holds(m, &count, &id));
 	if (c->described && (count != c->recs.count || id != c->recs.id))
 		return err_fail(ERR_FORMAT, "has other records than before");
 	c->recs.count = count;
@@ -188,12 +186,12 @@ run_server_conn(struct dataset_client *c)
 {
 	double silent, most = c->o.timeout_s / SILENT;
 	unsigned n;
-	int e;
 
-	if (c->conn == NULL && (e = dial_server(c)) < 0)
-		return e;
-	if ((e = send_requests(c)) < 0 || (e = conn_run(c->conn)) < 0 || (e = receive_records(c, &n)) < 0)
-		return e;
+	if (c->conn == NULL)
+		ERR_TRY(dial_server(c));
+	ERR_TRY(send_requests(c));
+	ERR_TRY(conn_run(c->conn));
+	ERR_TRY(receive_records(c, &n));
 	if (n > 0) {
 		c->retry_ms = RETRY_MS;
 		return 0;
@@ -345,8 +343,7 @@ start_client(struct dataset_client *c)
 		return err_sys("eventfd");
 	if ((c->reader = dataset_reader_new(c->o.memory)) == NULL)
 		return err_nomem();
-	if ((e = threads_start(&c->thread, run_client_thread, c)) < 0)
-		return e;
+	ERR_TRY(threads_start(&c->thread, run_client_thread, c));
 	c->running = true;
 	pthread_mutex_lock(&c->lock);
 	while (!c->described && c->err == 0)

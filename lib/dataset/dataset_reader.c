@@ -255,12 +255,11 @@ static int
 handle_failed_record(struct dataset_reader *a, struct dataset_reader_item *it, const struct msg *m)
 {
 	char why[ERR_LINE];
-	int e;
 
 	msg_reason(m, why);
 	it->bytes.n = 0;
-	if ((e = buf_put(&it->bytes, why, strlen(why))) < 0 || (e = buf_terminate(&it->bytes)) < 0)
-		return e;
+	ERR_TRY(buf_put(&it->bytes, why, strlen(why)));
+	ERR_TRY(buf_terminate(&it->bytes));
 	it->failed = true;
 	complete_item(a, it);
 	return 0;
@@ -270,7 +269,6 @@ int
 dataset_reader_receive(struct dataset_reader *a, const struct msg *m, bool *claimed)
 {
 	struct dataset_reader_item *it = TAILQ_FIRST(&a->asked);
-	int e;
 
 	*claimed = false;
 	if (it == NULL || m->step != it->number)
@@ -278,13 +276,12 @@ dataset_reader_receive(struct dataset_reader *a, const struct msg *m, bool *clai
 	*claimed = it->claimed;
 	if ((m->flags & MSG_EMPTY) != 0)
 		return handle_failed_record(a, it, m);
-	if ((e = dataset_msg_part(m)) < 0)
-		return e;
+	ERR_TRY(dataset_msg_part(m));
 	if (m->slice != it->got)
 		return err_fail(ERR_FORMAT, "record %llu: a part at %u after %u bytes", (unsigned long long)m->step,
 		    m->slice, it->got);
-	if (!it->stale && (e = buf_put(&it->bytes, m->payload, m->len)) < 0)
-		return e;
+	if (!it->stale)
+		ERR_TRY(buf_put(&it->bytes, m->payload, m->len));
 	it->got += m->len;
 	if (it->got < m->samples) {
 		*claimed = false;

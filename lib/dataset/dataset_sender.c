@@ -57,12 +57,10 @@ static int
 queue_request(struct dataset_sender *s, const struct msg *m)
 {
 	uint32_t n;
-	int e;
 
 	if (!s->opened)
 		return err_fail(ERR_FORMAT, "ASK before OPEN");
-	if ((e = dataset_msg_ask(m, s->recs->count, &n)) < 0)
-		return e;
+	ERR_TRY(dataset_msg_ask(m, s->recs->count, &n));
 	if (n > DATASET_MSG_ASKED - s->n)
 		return err_fail(ERR_LIMIT, "more than %u requests without an answer", DATASET_MSG_ASKED);
 	if (s->asked == NULL && (s->asked = calloc(DATASET_MSG_ASKED, sizeof(*s->asked))) == NULL)

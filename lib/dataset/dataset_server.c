@@ -175,18 +175,14 @@ run_reader_conn(struct dataset_server *s, struct peer *g)
 {
 	short events;
 	struct msg m;
-	int e;
 
-	if ((e = conn_run(g->conn)) < 0)
-		return e;
+	ERR_TRY(conn_run(g->conn));
 	while (conn_next(g->conn, &m))
-		if ((e = handle_reader_msg(s, g, &m)) < 0)
-			return e;
-	if ((e = send_records(s, g)) < 0)
-		return e;
+		ERR_TRY(handle_reader_msg(s, g, &m));
+	ERR_TRY(send_records(s, g));
 	events = conn_events(g->conn);
-	if (events != g->events && (e = set_poll_events(s, EPOLL_CTL_MOD, conn_fd(g->conn), g->events = events, g)) < 0)
-		return e;
+	if (events != g->events)
+		ERR_TRY(set_poll_events(s, EPOLL_CTL_MOD, conn_fd(g->conn), g->events = events, g));
 	return 0;
 }
 
@@ -337,17 +333,15 @@ static int
 open_dataset_server(struct dataset_server *s)
 {
 	char where[ADDR_TEXT];
-	int e;
 
-	if ((e = addr_listen(s->o->listen, &s->fd, where)) < 0 || (e = recid_of(s->o->recs, &s->id)) < 0)
-		return e;
+	ERR_TRY(addr_listen(s->o->listen, &s->fd, where));
+	ERR_TRY(recid_of(s->o->recs, &s->id));
 	if ((s->poll = epoll_create1(EPOLL_CLOEXEC)) < 0)
 		return err_sys("epoll");
-	if ((e = dataset_read_pool_new(&s->pool, READ_THREADS)) < 0 ||
-	    (e = set_poll_events(s, EPOLL_CTL_ADD, dataset_read_pool_fd(s->pool), POLLIN, s->pool)) < 0 ||
-	    (e = set_poll_events(s, EPOLL_CTL_ADD, s->fd, POLLIN, &s->fd)) < 0 ||
-	    (e = set_poll_events(s, EPOLL_CTL_ADD, s->o->stop_fd, POLLIN, s)) < 0)
-		return e;
+	ERR_TRY(dataset_read_pool_new(&s->pool, READ_THREADS));
+	ERR_TRY(set_poll_events(s, EPOLL_CTL_ADD, dataset_read_pool_fd(s->pool), POLLIN, s->pool));
+	ERR_TRY(set_poll_events(s, EPOLL_CTL_ADD, s->fd, POLLIN, &s->fd));
+	ERR_TRY(set_poll_events(s, EPOLL_CTL_ADD, s->o->stop_fd, POLLIN, s));
 	s->o->listening(s->o->arg, where);
 	return 0;
 }

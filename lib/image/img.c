@@ -215,13 +215,11 @@ img_decode_region(struct img_codec *k, const uint8_t *data, size_t n, uint32_t h
 {
 	size_t row = (size_t)region->w * c;
 	struct img all;
-	int e;
 
 	assert(region->y + region->h <= h && region->x + region->w <= w);
 	if (detect_format(data, n) == IMG_JPEG && img_jpeg_decode_region(k->jpeg, data, n, h, w, region, c, p))
 		return 0;
-	if ((e = img_decode(k, data, n, c, &all)) < 0)
-		return e;
+	ERR_TRY(img_decode(k, data, n, c, &all));
 	if (all.h != h || all.w != w)
 		return err_fail(ERR_FORMAT, "the header says %ux%u pixels, the image has %ux%u", w, h, all.w, all.h);
 	for (uint32_t y = 0; y < region->h; y++)

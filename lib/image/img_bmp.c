@@ -220,9 +220,7 @@ img_bmp_decode(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struc
 		e = err_fail(ERR_FORMAT, "BMP: ends early");
 	if (e < 0 || (e = buf_room(room, (size_t)b.h * b.w * 3)) < 0)
 		return e;
-	e = b.compression == RUNS_8 || b.compression == RUNS_4 ? read_runs(&b, room->p) : read_rows(&b, room->p);
-	if (e < 0)
-		return e;
+	ERR_TRY(b.compression == RUNS_8 || b.compression == RUNS_4 ? read_runs(&b, room->p) : read_rows(&b, room->p));
 	*out = (struct img){ .p = room->p, .c = c == 1 ? 1 : 3, .h = b.h, .w = b.w };
 	if (c == 1)
 		img_convert_channels(room->p, 3, (size_t)b.h * b.w, 1, room->p);

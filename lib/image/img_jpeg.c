@@ -98,13 +98,9 @@ static int
 decode_to_format(struct img_jpeg *j, const uint8_t *data, size_t n, int format, const struct img *size,
     struct buf *room)
 {
-	int e;
-
 	room->n = 0;
-	if ((e = buf_room(room, (size_t)size->h * size->w * (size_t)tjPixelSize[format])) < 0)
-		return e;
-	if ((e = renew_handle(&j->in, tjInitDecompress)) < 0)
-		return e;
+	ERR_TRY(buf_room(room, (size_t)size->h * size->w * (size_t)tjPixelSize[format]));
+	ERR_TRY(renew_handle(&j->in, tjInitDecompress));
 	if (tjDecompress2(j->in, data, (unsigned long)n, room->p, (int)size->w, 0, (int)size->h, format,
 	    TJFLAG_LIMITSCANS) < 0)
 		return check_warning(j, &j->in, data, n);
@@ -133,23 +129,19 @@ img_jpeg_decode(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t c, u
     struct buf *room, struct img *out)
 {
 	struct img_jpeg_head head;
-	int e;
 
-	if ((e = img_jpeg_scan_head(j->scan, data, n, pixels, &head)) < 0)
-		return e;
+	ERR_TRY(img_jpeg_scan_head(j->scan, data, n, pixels, &head));
 	if (c == 0)
 		c = head.c == 1 ? 1 : 3;
 	*out = (struct img){ .c = c, .h = head.h, .w = head.w };
 	room->n = 0;
-	if ((e = buf_room(room, (size_t)head.h * head.w * c)) < 0)
-		return e;
+	ERR_TRY(buf_room(room, (size_t)head.h * head.w * c));
 	if (img_jpeg_fast_region(j->fast, data, n, head.h, head.w, &(struct img_region){ 0, 0, head.h, head.w }, c,
 	    room->p)) {
 		out->p = room->p;
 		return 0;
 	}
-	if ((e = decode_to_format(j, data, n, head.c == 4 ? TJPF_CMYK : c == 1 ? TJPF_GRAY : TJPF_RGB, out, room)) < 0)
-		return e;
+	ERR_TRY(decode_to_format(j, data, n, head.c == 4 ? TJPF_CMYK : c == 1 ? TJPF_GRAY : TJPF_RGB, out, room));
 	if (head.c == 4)
 		convert_cmyk(room->p, (size_t)head.w * head.h, head.inverted, c);
 	out->p = room->p;
@@ -181,13 +173,10 @@ img_jpeg_decode_rows(struct img_jpeg *j, const uint8_t *data, size_t n, uint32_t
 {
 	struct img_jpeg_head head;
 	struct cmyk_rows rows = { .c = c, .fn = fn, .ctx = ctx };
-	int e;
 
-	if ((e = img_jpeg_scan_head(j->scan, data, n, pixels, &head)) < 0)
-		return e;
+	ERR_TRY(img_jpeg_scan_head(j->scan, data, n, pixels, &head));
 	room->n = 0;
-	if ((e = buf_room(room, (size_t)head.w * (head.c == 4 ? 4 : c))) < 0)
-		return e;
+	ERR_TRY(buf_room(room, (size_t)head.w * (head.c == 4 ? 4 : c)));
 	rows.row = room->p;
 	rows.w = head.w;
 	rows.inverted = head.inverted;
@@ -217,13 +206,12 @@ prepare_encoder(struct img_jpeg *j, uint32_t h, uint32_t w, int sampling, struct
 int
 img_jpeg_encode(struct img_jpeg *j, const struct img *in, int quality, bool dense, struct buf *out)
 {
-	int sampling = in->c == 1 ? TJSAMP_GRAY : dense ? TJSAMP_444 : TJSAMP_420, e;
+	int sampling = in->c == 1 ? TJSAMP_GRAY : dense ? TJSAMP_444 : TJSAMP_420;
 	unsigned long n;
 	unsigned char *p;
 
 	assert(in->c == 1 || in->c == 3);
-	if ((e = prepare_encoder(j, in->h, in->w, sampling, out, &n)) < 0)
-		return e;
+	ERR_TRY(prepare_encoder(j, in->h, in->w, sampling, out, &n));
 	p = out->p + out->n;
 	if (tjCompress2(j->out, in->p, (int)in->w, 0, (int)in->h, in->c == 1 ? TJPF_GRAY : TJPF_RGB, &p, &n,
 	    sampling, quality, TJFLAG_NOREALLOC) < 0)
@@ -247,7 +235,6 @@ layout_planes(struct buf *room, const struct img_jpeg_head *head, const unsigned
     struct resize_plane plane[3])
 {
 	size_t at[3], bytes = RESIZE_ALIGN;
-	int e;
 
 	for (uint32_t i = 0; i < head->c; i++) {
 		plane[i] = (struct resize_plane){ .h = ceil_div(head->h, shrink[i] * (i == 0 ? 1 : head->sub_h)),
@@ -257,8 +244,7 @@ layout_planes(struct buf *room, const struct img_jpeg_head *head, const unsigned
 		bytes += (plane[i].h + 1) * plane[i].stride;
 	}
 	room->n = 0;
-	if ((e = buf_room(room, bytes)) < 0)
-		return e;
+	ERR_TRY(buf_room(room, bytes));
 	for (uint32_t i = 0; i < head->c; i++)
 		plane[i].p = room->p + at[i] - (uintptr_t)room->p % RESIZE_ALIGN;
 	return 0;
@@ -269,22 +255,19 @@ img_jpeg_planes(struct img_jpeg *j, const uint8_t *data, size_t n, const struct 
     unsigned shrink[3], struct buf *room, struct resize_plane plane[3])
 {
 	unsigned char *p[3] = { NULL };
-	int stride[3] = { 0 }, e;
+	int stride[3] = { 0 };
 
 	assert(head->ycc);
-	if ((e = layout_planes(room, head, shrink, plane)) < 0)
-		return e;
+	ERR_TRY(layout_planes(room, head, shrink, plane));
 	if (img_jpeg_fast_planes(j->fast, data, n, head, shrink, plane))
 		return 0;
 	shrink[1] = shrink[2] = shrink[0];
-	if ((e = layout_planes(room, head, shrink, plane)) < 0)
-		return e;
+	ERR_TRY(layout_planes(room, head, shrink, plane));
 	for (uint32_t i = 0; i < head->c; i++) {
 		p[i] = plane[i].p;
 		stride[i] = (int)plane[i].stride;
 	}
-	if ((e = renew_handle(&j->in, tjInitDecompress)) < 0)
-		return e;
+	ERR_TRY(renew_handle(&j->in, tjInitDecompress));
 	if (tjDecompressToYUVPlanes(j->in, data, (unsigned long)n, p, (int)plane[0].w, stride, (int)plane[0].h,
 	    TJFLAG_LIMITSCANS) < 0)
 		return check_warning(j, &j->in, data, n);
@@ -308,13 +291,12 @@ img_jpeg_encode_planes(struct img_jpeg *j, const struct resize_plane *plane, uin
     struct buf *out)
 {
 	const unsigned char *p[3] = { NULL };
-	int sampling = planes == 1 ? TJSAMP_GRAY : TJSAMP_420, stride[3] = { 0 }, e;
+	int sampling = planes == 1 ? TJSAMP_GRAY : TJSAMP_420, stride[3] = { 0 };
 	unsigned char *to;
 	unsigned long n;
 
 	assert(planes == 1 || planes == 3);
-	if ((e = prepare_encoder(j, plane->h, plane->w, sampling, out, &n)) < 0)
-		return e;
+	ERR_TRY(prepare_encoder(j, plane->h, plane->w, sampling, out, &n));
 	if (planes == 3)
 		extend_luma(plane);
 	for (uint32_t i = 0; i < planes; i++) {
@@ -340,15 +322,13 @@ img_jpeg_orient(struct img_jpeg *j, const uint8_t *data, size_t n, const struct 
 	struct img_jpeg_head upright;
 	unsigned char *p = NULL;
 	unsigned long got = 0;
-	int e;
+	int e = 0;
 
 	if (!head->ycc || (orient_flips_rows(head->exif.orientation) && head->h % mcu_h != 0) ||
 	    (orient_flips_columns(head->exif.orientation) && head->w % mcu_w != 0))
 		return 0;
-	if ((e = img_jpeg_scan_check(j->scan, data, n)) < 0)
-		return e;
-	if ((e = renew_handle(&j->transform, tjInitTransform)) < 0)
-		return e;
+	ERR_TRY(img_jpeg_scan_check(j->scan, data, n));
+	ERR_TRY(renew_handle(&j->transform, tjInitTransform));
 	if (tjTransform(j->transform, data, (unsigned long)n, 1, &p, &got, &t, TJFLAG_LIMITSCANS) < 0 &&
 	    tjGetErrorCode(j->transform) != TJERR_WARNING)
 		destroy_handle(&j->transform);

@@ -132,8 +132,7 @@ decode_any(spng_ctx *s, const struct output *to, struct buf *room, struct img *o
 	size_t n, area = (size_t)to->ihdr.width * to->ihdr.height;
 	int e;
 
-	if ((e = prepare_room(room, area, to->from, to->c)) < 0)
-		return e;
+	ERR_TRY(prepare_room(room, area, to->from, to->c));
 	if ((e = spng_decoded_image_size(s, to->format, &n)) != 0)
 		return fail_png(e);
 	assert(n <= area * to->from);
@@ -165,8 +164,7 @@ decode_rows(spng_ctx *s, const struct output *to, struct buf *room, img_row *fn,
 	size_t w = to->ihdr.width;
 	int e;
 
-	if ((e = prepare_room(room, w, to->from, to->c)) < 0)
-		return e;
+	ERR_TRY(prepare_room(room, w, to->from, to->c));
 	if ((e = spng_decode_image(s, NULL, 0, to->format, SPNG_DECODE_PROGRESSIVE)) != 0)
 		return fail_png(e);
 	for (uint32_t y = 0; y < to->ihdr.height; y++) {
@@ -174,8 +172,7 @@ decode_rows(spng_ctx *s, const struct output *to, struct buf *room, img_row *fn,
 		    e != SPNG_EOI)
 			return fail_png(e);
 		convert_pixels(room, w, to->from, to->c);
-		if ((e = fn(ctx, room->p)) < 0)
-			return e;
+		ERR_TRY(fn(ctx, room->p));
 	}
 	return (e = spng_decode_chunks(s)) != 0 ? fail_png(e) : 0;
 }
@@ -232,8 +229,7 @@ img_png_decode(struct img_png *g, const uint8_t *data, size_t n, uint32_t c, uin
 	if (c == 0)
 		c = from < 3 ? 1 : 3;
 	area = (size_t)h.h * h.w;
-	if ((e = prepare_room(room, area, from, c)) < 0)
-		return e;
+	ERR_TRY(prepare_room(room, area, from, c));
 	img_png_plain_unfilter(&h, rows, decode_address(room, area, from, c));
 	convert_pixels(room, area, from, c);
 	*out = (struct img){ .p = room->p, .c = c, .h = h.h, .w = h.w };

@@ -1,5 +1,6 @@
 /* img_png_plain - decodes common PNGs fast, with libdeflate.  For img_png. */
 #include "image/img_png_plain.h"
+#include "base/err.h"
 
 #include <stdlib.h>
 
@@ -84,14 +85,12 @@ img_png_plain(struct libdeflate_decompressor *d, const uint8_t *p, size_t n, uin
 {
 	const uint8_t *z = NULL;
 	size_t zn, all;
-	int e;
 
 	if (!img_png_chunk_ihdr(p, n, h) || !header_is_plain(h, n, pixels))
 		return 0;
 	all = h->h * (row_bytes(h) + 1);
 	room->n = 0;
-	if ((e = buf_room(room, all + (n > row_bytes(h) ? n : row_bytes(h)))) < 0)
-		return e;
+	ERR_TRY(buf_room(room, all + (n > row_bytes(h) ? n : row_bytes(h))));
 	*rows = room->p;
 	return gather_idat(p, n, room->p + all, &z, &zn) &&
 	    libdeflate_zlib_decompress(d, z, zn, *rows, all, NULL) == LIBDEFLATE_SUCCESS &&

@@ -56,10 +56,8 @@ encode_png(struct libdeflate_compressor *z, const struct img *in, uint8_t number
 	static const uint8_t signature[] = { 0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n' };
 	size_t all = in->h * ((size_t)in->w * in->c + 1), bound = libdeflate_zlib_compress_bound(z, all), n;
 	uint8_t *p, *rows;
-	int e;
 
-	if ((e = buf_room(out, sizeof(signature) + 3 * FRAME + 13 + bound + all)) < 0)
-		return e;
+	ERR_TRY(buf_room(out, sizeof(signature) + 3 * FRAME + 13 + bound + all));
 	p = out->p + out->n;
 	memcpy(p, signature, sizeof(signature));
 	p += sizeof(signature);

@@ -110,14 +110,11 @@ img_webp_decode(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, stru
 	struct frame frame;
 	VP8StatusCode status;
 	size_t area, from;
-	int e;
 
-	if ((e = read_head_and_frame(data, n, pixels, &head, &frame)) < 0)
-		return e;
+	ERR_TRY(read_head_and_frame(data, n, pixels, &head, &frame));
 	area = (size_t)head.h * head.w;
 	room->n = 0;
-	if ((e = buf_room(room, area * 3)) < 0)
-		return e;
+	ERR_TRY(buf_room(room, area * 3));
 	if (!WebPInitDecoderConfig(&config))
 		return err_fail(ERR_NOTSUP, "WebP: libwebp has another version than the build");
 	if (frame.h < head.h || frame.w < head.w)

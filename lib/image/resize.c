@@ -93,9 +93,9 @@ find_axes(struct resize *r, enum resize_inter inter, uint32_t fh, uint32_t fw, c
 	struct resize_region region = wanted != NULL ? *wanted : (struct resize_region){ .h = fh, .w = fw };
 	struct resize_axis_key y = { choose_filter(inter, &region, h, w), fh, h, region.y, region.h };
 	struct resize_axis_key x = { y.inter, fw, w, region.x, region.w };
-	int e = find_axis(r, &y, ay);
 
-	return e < 0 ? e : find_axis(r, &x, ax);
+	ERR_TRY(find_axis(r, &y, ay));
+	return find_axis(r, &x, ax);
 }
 
 /* As in Pillow and PyTorch, rows are made narrower or wider first, and rounded to pixels. */
@@ -106,16 +106,13 @@ resize_with_axes(struct resize *r, const struct resize_view *from, const struct 
 	uint32_t first = ay->first[0], n = ay->first[ay->key.out - 1] + ay->taps - first;
 	struct resize_view in = { from->p + first * from->stride, from->stride, from->c };
 	struct resize_view across = { NULL, (size_t)ax->key.out * from->c, from->c };
-	int e;
 
 	buf_trim(&r->scratch, KEEP);
 	buf_trim(&r->across, KEEP);
 	r->across.n = 0;
-	if ((e = buf_room(&r->across, n * across.stride)) < 0)
-		return e;
+	ERR_TRY(buf_room(&r->across, n * across.stride));
 	across.p = r->across.p;
-	if ((e = resize_pass_across(&in, n, ax, &across, &r->scratch)) < 0)
-		return e;
+	ERR_TRY(resize_pass_across(&in, n, ax, &across, &r->scratch));
 	resize_pass_down(&across, first, across.stride, ay, 0, ay->key.out, to);
 	return 0;
 }
@@ -126,9 +123,9 @@ resize_plane(struct resize *r, enum resize_inter inter, const struct resize_plan
 {
 	struct resize_view in = { from->p, from->stride, 1 }, out = { to->p, to->stride, 1 };
 	const struct resize_axis *ay, *ax;
-	int e = find_axes(r, inter, from->h, from->w, region, to->h, to->w, &ay, &ax);
 
-	return e < 0 ? e : resize_with_axes(r, &in, ay, ax, &out);
+	ERR_TRY(find_axes(r, inter, from->h, from->w, region, to->h, to->w, &ay, &ax));
+	return resize_with_axes(r, &in, ay, ax, &out);
 }
 
 int
@@ -148,14 +145,11 @@ static int
 start_image(struct resize *r, enum resize_inter inter, const struct img *from, const struct resize_region *region,
     uint32_t h, uint32_t w, struct img *out)
 {
-	int e;
-
 	assert(from->h > 0 && from->w > 0 && h > 0 && w > 0);
 	r->rows = (struct rows){ .row = (size_t)from->w * from->c, .out_row = (size_t)w * from->c };
 	buf_trim(&r->out, KEEP);
-	if ((e = find_axes(r, inter, from->h, from->w, region, h, w, &r->rows.ay, &r->rows.ax)) < 0 ||
-	    (e = buf_room(&r->out, (size_t)h * w * from->c)) < 0)
-		return e;
+	ERR_TRY(find_axes(r, inter, from->h, from->w, region, h, w, &r->rows.ay, &r->rows.ax));
+	ERR_TRY(buf_room(&r->out, (size_t)h * w * from->c));
 	r->rows.to = (struct resize_view){ r->out.p, r->rows.out_row, from->c };
 	*out = (struct img){ .p = r->out.p, .c = from->c, .h = h, .w = w };
 	return 0;
@@ -166,19 +160,16 @@ resize_img(struct resize *r, enum resize_inter inter, const struct img *from, co
     uint32_t h, uint32_t w, struct img *out)
 {
 	struct resize_view in = { (uint8_t *)from->p, (size_t)from->w * from->c, from->c };
-	int e = start_image(r, inter, from, region, h, w, out);
 
-	return e < 0 ? e : resize_with_axes(r, &in, r->rows.ay, r->rows.ax, &r->rows.to);
+	ERR_TRY(start_image(r, inter, from, region, h, w, out));
+	return resize_with_axes(r, &in, r->rows.ay, r->rows.ax, &r->rows.to);
 }
 
 int
 resize_rows_start(struct resize *r, enum resize_inter inter, const struct img *from,
     const struct resize_region *region, uint32_t h, uint32_t w, struct img *out)
 {
-	int e = start_image(r, inter, from, region, h, w, out);
-
-	if (e < 0)
-		return e;
+	ERR_TRY(start_image(r, inter, from, region, h, w, out));
 	r->rows.base = r->rows.ay->first[0];
 	buf_trim(&r->across, KEEP);
 	buf_trim(&r->waiting, KEEP);
@@ -193,13 +184,10 @@ widen_waiting(struct resize *r)
 	struct rows *s = &r->rows;
 	struct resize_view from = { r->waiting.p, s->row, s->to.c }, to = { NULL, s->out_row, s->to.c };
 	uint32_t n = (uint32_t)(r->waiting.n / s->row);
-	int e;
 
-	if ((e = buf_room(&r->across, n * s->out_row)) < 0)
-		return e;
+	ERR_TRY(buf_room(&r->across, n * s->out_row));
 	to.p = r->across.p + r->across.n;
-	if ((e = resize_pass_across(&from, n, s->ax, &to, &r->scratch)) < 0)
-		return e;
+	ERR_TRY(resize_pass_across(&from, n, s->ax, &to, &r->scratch));
 	r->across.n += n * s->out_row;
 	r->waiting.n = 0;
 	s->n += n;
@@ -232,16 +220,13 @@ resize_rows_put(struct resize *r, const uint8_t *row)
 	struct rows *s = &r->rows;
 	const struct resize_axis *ay = s->ay;
 	uint32_t at = s->given++, end = ay->first[ay->key.out - 1] + ay->taps;
-	int e;
 
 	if (at < ay->first[0] || at >= end)
 		return 0;
-	if ((e = buf_put(&r->waiting, row, s->row)) < 0)
-		return e;
+	ERR_TRY(buf_put(&r->waiting, row, s->row));
 	if (at + 1 < end && r->waiting.n < RESIZE_PASS_ROWS * s->row)
 		return 0;
-	if ((e = widen_waiting(r)) < 0)
-		return e;
+	ERR_TRY(widen_waiting(r));
 	make_rows_below(r);
 	return 0;
 }

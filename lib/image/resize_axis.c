@@ -1,5 +1,6 @@
 /* resize_axis - computes the weights that resize one axis.  For resize. */
 #include "image/resize_axis.h"
+#include "base/err.h"
 
 #include <math.h>
 
@@ -130,12 +131,10 @@ resize_axis_make(struct resize_axis *a, const struct resize_axis_key *k)
 	uint32_t most = bound_taps(k), *n;
 	size_t sums = k->out, weights = sums * most;
 	double *w;
-	int e;
 
 	a->key = (struct resize_axis_key){ 0 };
 	a->room.n = 0;
-	if ((e = buf_room(&a->room, most * sizeof(*w) + sums * 2 * sizeof(*n) + weights * sizeof(*a->weight))) < 0)
-		return e;
+	ERR_TRY(buf_room(&a->room, most * sizeof(*w) + sums * 2 * sizeof(*n) + weights * sizeof(*a->weight)));
 	a->key = *k;
 	w = (double *)(void *)a->room.p;
 	a->first = (uint32_t *)(void *)(w + most);

@@ -1,5 +1,6 @@
 /* resize_pass - resizes rows of pixels along one axis.  For resize. */
 #include "image/resize_pass.h"
+#include "base/err.h"
 #include "base/isa.h"
 
 #define LANES	RESIZE_PASS_ROWS	/* numbers in a line, summed side by side; also the side of a tile */
@@ -175,12 +176,10 @@ resize_pass_across(const struct resize_view *from, uint32_t n, const struct resi
 {
 	struct block b = { .a = x, .c = from->c };
 	size_t at = (size_t)x->first[0] * from->c;
-	int e;
 
 	b.pixels = x->first[x->key.out - 1] + x->taps - x->first[0];
 	room->n = 0;
-	if ((e = buf_room(room, window_pixels(&b) * b.c * LANES * sizeof(*b.line))) < 0)
-		return e;
+	ERR_TRY(buf_room(room, window_pixels(&b) * b.c * LANES * sizeof(*b.line)));
 	b.line = (int32_t *)(void *)room->p;
 	for (uint32_t y = 0; y < n; y += LANES) {
 		b.n = n - y < LANES ? n - y : LANES;

@@ -46,8 +46,7 @@ transcode_new(struct transcode **out, const struct transcode_opt *opt)
 	int e;
 
 	*out = NULL;
-	if ((e = check_transcode_options(opt)) < 0)
-		return e;
+	ERR_TRY(check_transcode_options(opt));
 	if ((k = calloc(1, sizeof(*k))) == NULL)
 		return err_nomem();
 	k->opt = *opt;
@@ -109,12 +108,10 @@ encode_resized(struct transcode *k, const struct target *target, const struct im
 {
 	const struct transcode_shape *s = &target->shape;
 	struct img image = *in;
-	int e;
 
 	if (s->orientation > 1) {
 		buf_trim(&k->oriented, KEEP);
-		if ((e = buf_room(&k->oriented, (size_t)in->h * in->w * in->c)) < 0)
-			return e;
+		ERR_TRY(buf_room(&k->oriented, (size_t)in->h * in->w * in->c));
 		if (orient_swaps(s->orientation))
 			image = (struct img){ .c = in->c, .h = in->w, .w = in->h };
 		image.p = k->oriented.p;
@@ -132,9 +129,9 @@ encode_pixels(struct transcode *k, const struct target *target, const struct img
 	const struct transcode_shape *s = &target->shape;
 	struct resize_region part = transcode_shape_region(s, head, 1, 1, 1, 1);
 	struct img image = *in;
-	int e = s->same ? 0 : resize_img(k->resize, k->opt.inter, in, &part, s->cut.h, s->cut.w, &image);
 
-	return e < 0 ? e : encode_resized(k, target, head, &image);
+	ERR_TRY(s->same ? 0 : resize_img(k->resize, k->opt.inter, in, &part, s->cut.h, s->cut.w, &image));
+	return encode_resized(k, target, head, &image);
 }
 
 static int
@@ -151,11 +148,9 @@ convert_by_rows(struct transcode *k, const struct target *target, const struct i
 	const struct transcode_shape *s = &target->shape;
 	struct resize_region part = transcode_shape_region(s, head, 1, 1, 1, 1);
 	struct img in = { .c = target->c, .h = head->h, .w = head->w }, image;
-	int e;
 
-	if ((e = resize_rows_start(k->resize, k->opt.inter, &in, &part, s->cut.h, s->cut.w, &image)) < 0 ||
-	    (e = img_decode_rows(k->codec, data, n, target->c, resize_row, k->resize)) < 0)
-		return e;
+	ERR_TRY(resize_rows_start(k->resize, k->opt.inter, &in, &part, s->cut.h, s->cut.w, &image));
+	ERR_TRY(img_decode_rows(k->codec, data, n, target->c, resize_row, k->resize));
 	return encode_resized(k, target, head, &image);
 }
 
@@ -195,8 +190,7 @@ convert_image(struct transcode *k, const struct target *target, const struct img
 		return transcode_planes_run(k->planes, &k->opt, &target->shape, target->c, data, n, &k->out);
 	if (head->by_rows && !target->shape.same && (uint64_t)head->h * head->w >= IMG_LARGE)
 		return convert_by_rows(k, target, head, data, n);
-	if ((e = img_decode(k->codec, data, n, target->c, &image)) < 0)
-		return e;
+	ERR_TRY(img_decode(k->codec, data, n, target->c, &image));
 	return encode_pixels(k, target, head, &image);
 }
 
@@ -205,11 +199,10 @@ transcode_encoded(struct transcode *k, const uint8_t *data, size_t n, const uint
 {
 	struct img_head head;
 	struct target target;
-	int e;
 
 	buf_trim(&k->out, KEEP);
-	if ((e = img_head(k->codec, data, n, &head)) < 0 || (e = plan_target(&k->opt, &head, &target)) < 0)
-		return e;
+	ERR_TRY(img_head(k->codec, data, n, &head));
+	ERR_TRY(plan_target(&k->opt, &head, &target));
 	if (k->opt.pass || (target.format == head.format && target.c == head.c && target.shape.same &&
 	    head.orientation == 1 &&
 	    !head.odd)) {
@@ -217,8 +210,7 @@ transcode_encoded(struct transcode *k, const uint8_t *data, size_t n, const uint
 		*m = n;
 		return img_check(k->codec, data, n);
 	}
-	if ((e = convert_image(k, &target, &head, data, n)) < 0)
-		return e;
+	ERR_TRY(convert_image(k, &target, &head, data, n));
 	*out = k->out.p;
 	*m = k->out.n;
 	return 0;
@@ -232,21 +224,17 @@ transcode_raw(struct transcode *k, const struct img *in, const uint8_t **out, si
 	size_t area = (size_t)in->h * in->w;
 	struct img image = *in;
 	struct target target;
-	int e;
 
 	buf_trim(&k->out, KEEP);
 	buf_trim(&k->oriented, KEEP);
-	if ((e = plan_target(&k->opt, &head, &target)) < 0)
-		return e;
+	ERR_TRY(plan_target(&k->opt, &head, &target));
 	if (target.c != in->c) {
-		if ((e = buf_room(&k->oriented, area * target.c)) < 0)
-			return e;
+		ERR_TRY(buf_room(&k->oriented, area * target.c));
 		img_convert_channels(in->p, in->c, area, target.c, k->oriented.p);
 		image.p = k->oriented.p;
 		image.c = target.c;
 	}
-	if ((e = encode_pixels(k, &target, &head, &image)) < 0)
-		return e;
+	ERR_TRY(encode_pixels(k, &target, &head, &image));
 	*out = k->out.p;
 	*m = k->out.n;
 	return 0;

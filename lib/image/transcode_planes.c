@@ -111,14 +111,12 @@ resize_to_shape(struct transcode_planes *p, const struct transcode_opt *opt, con
 	uint32_t h = (s->cut.h + step - 1) / step, w = (s->cut.w + step - 1) / step;
 	struct img_head size = { .h = head->h, .w = head->w };
 	struct resize_region region = transcode_shape_region(s, &size, shrink, sub_h, sub_w, step);
-	int e;
 
 	if (from->h == h && from->w == w && region.y == 0 && region.x == 0 && region.h == h && region.w == w) {
 		*to = *from;
 		return 0;
 	}
-	if ((e = allocate_plane(&p->resized[i], h, w, to)) < 0)
-		return e;
+	ERR_TRY(allocate_plane(&p->resized[i], h, w, to));
 	return resize_plane(p->resize, opt->inter, from, &region, to);
 }
 
@@ -154,13 +152,11 @@ transcode_planes_run(struct transcode_planes *p, const struct transcode_opt *opt
 	unsigned shrink[3];
 	int e;
 
-	if ((e = img_jpeg_head(p->jpeg, data, n, opt->pixels, &head)) < 0)
-		return e;
+	ERR_TRY(img_jpeg_head(p->jpeg, data, n, opt->pixels, &head));
 	assert(head.ycc && (c == 1 || c == 3));
 	for (unsigned i = 0; i < 3; i++)
 		shrink[i] = choose_plane_shrink(s, &head, i);
-	if ((e = img_jpeg_planes(p->jpeg, data, n, &head, shrink, &p->in, from)) < 0)
-		return e;
+	ERR_TRY(img_jpeg_planes(p->jpeg, data, n, &head, shrink, &p->in, from));
 	for (unsigned i = 0; i < c; i++) {
 		if (i >= head.c)
 			e = make_neutral_chroma(p, &plane[0], i, &plane[i]);
@@ -184,7 +180,7 @@ transcode_planes_orient(struct transcode_planes *p, const struct transcode_opt *
     struct buf *out)
 {
 	struct img_jpeg_head head;
-	int e = img_jpeg_head(p->jpeg, data, n, opt->pixels, &head);
 
-	return e < 0 ? e : img_jpeg_orient(p->jpeg, data, n, &head, out);
+	ERR_TRY(img_jpeg_head(p->jpeg, data, n, opt->pixels, &head));
+	return img_jpeg_orient(p->jpeg, data, n, &head, out);
 }

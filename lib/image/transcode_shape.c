@@ -38,10 +38,8 @@ transcode_shape(const struct transcode_opt *opt, const struct img_head *head, st
 	bool swaps = orient_swaps(head->orientation);
 	uint32_t h = swaps ? head->w : head->h, w = swaps ? head->h : head->w, side;
 	struct orient_rect cut;
-	int e;
 
-	if ((e = resize_sides(opt, &h, &w)) < 0)
-		return e;
+	ERR_TRY(resize_sides(opt, &h, &w));
 	cut = (struct orient_rect){ .h = h, .w = w };
 	if (opt->crop) {
 		side = h < w ? h : w;

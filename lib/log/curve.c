@@ -155,8 +155,7 @@ curve_add_line(struct curve *c, const char *line)
 		memset(c->headed, 0, sizeof(c->headed));
 		memset(c->first, 0, sizeof(c->first));
 	}
-	if ((e = set_label(c, label)) < 0)
-		return e;
+	ERR_TRY(set_label(c, label));
 	c->fresh = false;
 	if (l.at != LOGLINE_WHOLE) {
 		c->by_step = l.by_step;

@@ -158,7 +158,6 @@ machine_add_line(struct machine_list *l, const char *line)
 {
 	struct machine m = { .processes = 0 };
 	const char *end;
-	int e;
 
 	if (strncmp(line, "# tally ", 8) == 0)
 		return parse_head(l, line);
@@ -169,8 +168,7 @@ machine_add_line(struct machine_list *l, const char *line)
 		return 0;
 	}
 	l->in_table = false;
-	if ((e = add_load_row(l, line)) < 0)
-		return e;
+	ERR_TRY(add_load_row(l, line));
 	if (strncmp(line, "* **Infra", 9) == 0 && (end = strstr(line + 4, "**:")) != NULL) {
 		copy_trimmed(m.name, sizeof(m.name), line + 4, (size_t)(end - line - 4));
 		for (char *p; (p = strstr(m.name, "\\*")) != NULL;)	/* a star escaped in Markdown */

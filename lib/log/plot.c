@@ -108,20 +108,20 @@ put_figure(struct plot_figure *f, const struct layout *a, unsigned k, const char
 	/* Lines of text, or of names in a picture, between the axes of a figure. */
 	const size_t most = a->kind == PLOT_TEXT ? NAME_TEXT : NAME_COLUMNS;
 	const double inside = a->kind == PLOT_TEXT ? a->panel - 5.0 : (a->panel - 90.0) / 15;
-	int e = plot_figure_place_names(f, 1 / inside);
 
-	e = e < 0 ? e : buf_put_fmt(out, "k = %u\nxlabel = '%s'\nylabel = '%s'\ndots = %d\nrows = %u\nwhole = %d\n"
-	    "log_positions = %d\n", k, f->xlabel, f->ylabel, f->dots, f->rows, f->whole, f->log_positions);
-	e = e < 0 ? e : buf_put_fmt(out, "logarithmic = %d\nfrom = %.9g\nto = %.9g\nlow = %.9g\nmost = %.9g\n", f->log,
-	    f->from, f->to, f->low, f->high);
-	e = e < 0 ? e : buf_put_fmt(out, "first = '%s'\nsecond = '%s'\nlongest = %zu\n",
-	    f->first != NULL ? f->first : "", f->second != NULL ? f->second : "",
-	    a->names > 0 && !f->dots ? a->names : longest_name(f, most));
-	e = e < 0 ? e : put_lines(f, most, out);
-	e = e < 0 ? e : put_points(f, out);
-	e = e < 0 ? e : buf_put_fmt(out, "load ");
-	e = e < 0 ? e : put_string(out, script, PATH_MAX);
-	return e < 0 ? e : buf_put(out, "\n", 1);
+	ERR_TRY(plot_figure_place_names(f, 1 / inside));
+	ERR_TRY(buf_put_fmt(out,
+	    "k = %u\nxlabel = '%s'\nylabel = '%s'\ndots = %d\nrows = %u\nwhole = %d\n" "log_positions = %d\n", k,
+	    f->xlabel, f->ylabel, f->dots, f->rows, f->whole, f->log_positions));
+	ERR_TRY(buf_put_fmt(out, "logarithmic = %d\nfrom = %.9g\nto = %.9g\nlow = %.9g\nmost = %.9g\n", f->log, f->from,
+	    f->to, f->low, f->high));
+	ERR_TRY(buf_put_fmt(out, "first = '%s'\nsecond = '%s'\nlongest = %zu\n", f->first != NULL ? f->first : "",
+	    f->second != NULL ? f->second : "", a->names > 0 && !f->dots ? a->names : longest_name(f, most)));
+	ERR_TRY(put_lines(f, most, out));
+	ERR_TRY(put_points(f, out));
+	ERR_TRY(buf_put_fmt(out, "load "));
+	ERR_TRY(put_string(out, script, PATH_MAX));
+	return buf_put(out, "\n", 1);
 }
 
 /* The least height of a figure, in lines of text or pixels. */
@@ -229,12 +229,11 @@ static int
 append_file(int fd, struct buf *out)
 {
 	off_t n = lseek(fd, 0, SEEK_END);
-	int e;
 
 	if (n < 0)
 		return err_sys("a temporary file");
-	if ((e = buf_room(out, (size_t)n)) < 0 || (e = io_pread(fd, out->p + out->n, (size_t)n, 0)) < 0)
-		return e;
+	ERR_TRY(buf_room(out, (size_t)n));
+	ERR_TRY(io_pread(fd, out->p + out->n, (size_t)n, 0));
 	out->n += (size_t)n;
 	return 0;
 }

@@ -43,14 +43,13 @@ static int
 put_tfrecord(struct buf *out, const struct buf *data)
 {
 	uint8_t head[12], tail[4];
-	int e;
 
 	le_put64(head, data->n);
 	le_put32(head + 8, mask_crc(head, 8));
 	le_put32(tail, mask_crc(data->p, data->n));
-	e = buf_put(out, head, sizeof(head));
-	e = e < 0 ? e : buf_put(out, data->p, data->n);
-	return e < 0 ? e : buf_put(out, tail, sizeof(tail));
+	ERR_TRY(buf_put(out, head, sizeof(head)));
+	ERR_TRY(buf_put(out, data->p, data->n));
+	return buf_put(out, tail, sizeof(tail));
 }
 
 /* Puts the event of a row, unless the row has no measure with a tag.  A value has tag = 1 and simple_value = 2. */

@@ -89,7 +89,6 @@ find_rule(const char *text, const char *name, const struct rule **rule, double *
 	char part[2 * GRAPH_NAME], *pattern, *one;
 	const struct rule *r;
 	double v;
-	int e;
 
 	for (const char *at = text, *end; at != NULL; at = *end != 0 ? end + 1 : NULL) {
 		end = at + strcspn(at, ",");
@@ -102,8 +101,7 @@ find_rule(const char *text, const char *name, const struct rule **rule, double *
 			*one++ = 0;
 		if ((at == text) != (pattern == NULL))
 			return err_fail(ERR_FORMAT, "'%.64s': only the first rule has no PATTERN=", at);
-		if ((e = parse_rule(pattern != NULL ? one : part, &r, &v)) < 0)
-			return e;
+		ERR_TRY(parse_rule(pattern != NULL ? one : part, &r, &v));
 		if (pattern == NULL || (name != NULL && fnmatch(pattern, name, 0) == 0)) {
 			*rule = r;
 			*x = v;
@@ -167,8 +165,7 @@ init_weights(const struct graph *g, const char *rule, uint64_t seed, float *w, f
 	for (uint32_t i = 0; i < g->nw; i++) {
 		const struct graph_array *a = &g->w[i];
 
-		if ((e = find_rule(rule, a->name, &r, &x)) < 0)
-			return e;
+		ERR_TRY(find_rule(rule, a->name, &r, &x));
 		if (a->role == GRAPH_WEIGHT)
 			draw_weights(a, r, x, rng_start(seed, STREAM, i), w + a->first);
 		else

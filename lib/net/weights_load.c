@@ -168,17 +168,14 @@ static int
 load_weights(const struct tensors *t, const struct graph *want, struct weights *out)
 {
 	const struct graph *g;
-	int e;
 
-	if ((e = take_metas(t, out)) < 0)
-		return e;
+	ERR_TRY(take_metas(t, out));
 	if ((g = want != NULL ? want : out->graph) == NULL)
 		return err_fail(ERR_FORMAT, "holds no graph of its net; name the net with --net");
-	if ((e = read_arrays(t, g->w, g->nw, "", g->P, &out->w)) < 0 ||
-	    (e = read_arrays(t, g->aux, g->naux, "", g->A, &out->aux)) < 0)
-		return e;
-	if (has_tail(t, g, opt_tail(out->rule, 0)) && (e = read_state(t, g, out)) < 0)
-		return e;
+	ERR_TRY(read_arrays(t, g->w, g->nw, "", g->P, &out->w));
+	ERR_TRY(read_arrays(t, g->aux, g->naux, "", g->A, &out->aux));
+	if (has_tail(t, g, opt_tail(out->rule, 0)))
+		ERR_TRY(read_state(t, g, out));
 	return has_tail(t, g, AVERAGE_TAIL) ? read_average(t, g, out) : 0;
 }
 
@@ -189,8 +186,7 @@ weights_load(const char *path, const struct graph *want, struct weights *out)
 	int e;
 
 	*out = (struct weights){ 0 };
-	if ((e = tensors_open(&t, path)) < 0)
-		return e;
+	ERR_TRY(tensors_open(&t, path));
 	if ((e = load_weights(&t, want, out)) < 0) {
 		err_within("%s", path);
 		weights_free(out);

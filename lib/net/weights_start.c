@@ -108,8 +108,7 @@ weights_start(const char *path, const struct rename_rules *rules, const struct g
 	int e;
 
 	*r = (struct weights_taken){ 0 };
-	if ((e = tensors_open(&t, path)) < 0)
-		return e;
+	ERR_TRY(tensors_open(&t, path));
 	e = rename_tensors(&t, rules, &named);
 	for (uint32_t i = 0; e == 0 && i < g->nw; i++)
 		e = start_array(&t, &named, &g->w[i], w, r);

@@ -71,14 +71,11 @@ int
 hello_text(const struct hello *j, const struct graph *g, struct buf *out)
 {
 	char v[KEYS][VALUE];
-	int e;
 
 	format_values(j, v);
 	for (unsigned k = 0; k < KEYS; k++)
-		if ((e = buf_put_fmt(out, "%s %s\n", name[k], v[k])) < 0)
-			return e;
-	if ((e = buf_put(out, "graph\n", 6)) < 0)
-		return e;
+		ERR_TRY(buf_put_fmt(out, "%s %s\n", name[k], v[k]));
+	ERR_TRY(buf_put(out, "graph\n", 6));
 	return graph_text(g, out);
 }
 
@@ -178,8 +175,7 @@ hello_parse(const char *text, size_t n, struct hello *j, struct graph **g)
 	if (g != NULL)
 		*g = NULL;
 	for (unsigned k = 0; k < KEYS; k++) {
-		if ((e = cut_hello_line(&text, &n, name[k], v)) < 0)
-			return e;
+		ERR_TRY(cut_hello_line(&text, &n, name[k], v));
 		if ((e = parse_value(k, v, j)) < 0) {
 			err_within("job: %s", name[k]);
 			return e;
@@ -191,8 +187,7 @@ hello_parse(const char *text, size_t n, struct hello *j, struct graph **g)
 		return err_fail(ERR_FORMAT, "job: line 'graph' is missing");
 	if (g == NULL)
 		return 0;
-	if ((e = graph_parse(text + 6, n - 6, g)) < 0)
-		return e;
+	ERR_TRY(graph_parse(text + 6, n - 6, g));
 	if (graph_hash(*g) == j->hash)
 		return 0;
 	graph_free(*g);

@@ -165,15 +165,12 @@ run_check(struct checking *c)
 static int
 start_checkers(struct checking *c)
 {
-	int e;
-
 	c->codec = calloc(c->threads, sizeof(struct img_codec *));
 	c->group = calloc(c->groups, sizeof(*c->group));
 	if (c->codec == NULL || c->group == NULL)
 		return err_nomem();
 	for (unsigned i = 0; i < c->threads; i++)
-		if ((e = img_codec_new(&c->codec[i], c->pixels)) < 0)
-			return e;
+		ERR_TRY(img_codec_new(&c->codec[i], c->pixels));
 	return threads_new(&c->pool, c->threads, c->groups, decode_check_group, c);
 }
 

@@ -112,8 +112,6 @@ struct window {
 static int
 read_record_head(struct window *w, uint64_t at, uint64_t jump, const uint8_t **p)
 {
-	int e;
-
 	if (w->size - at < REC_HEAD)
 		return err_fail(ERR_SHORT, "record at %" PRIu64 ": the file ends inside its head", at);
 	if (at < w->at || at - w->at + REC_HEAD > w->n) {
@@ -121,8 +119,7 @@ read_record_head(struct window *w, uint64_t at, uint64_t jump, const uint8_t **p
 		w->n = jump > JUMP ? FAR : NEAR;
 		if (w->n > w->size - at)
 			w->n = (size_t)(w->size - at);
-		if ((e = io_pread(w->fd, w->p, w->n, at)) < 0)
-			return e;
+		ERR_TRY(io_pread(w->fd, w->p, w->n, at));
 	}
 	*p = w->p + (at - w->at);
 	return 0;

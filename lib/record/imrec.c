@@ -39,13 +39,11 @@ imrec_encode(struct buf *out, uint64_t id, const float *label, uint32_t labels, 
 {
 	uint32_t flag = labels > 1 ? labels : 0;
 	uint8_t *p;
-	int e;
 
 	assert(labels >= 1);
 	if (labels > IMREC_LABELS)
 		return err_fail(ERR_LIMIT, "%u labels are too many for an image record", labels);
-	if ((e = buf_room(out, IMREC_HEAD + (size_t)flag * 4)) < 0)
-		return e;
+	ERR_TRY(buf_room(out, IMREC_HEAD + (size_t)flag * 4));
 	p = out->p + out->n;
 	le_put32(p, flag);
 	le_putf32(p + 4, flag > 0 ? 0 : label[0]);

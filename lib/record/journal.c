@@ -29,25 +29,21 @@ journal_put(struct buf *text, const struct journal_item *it)
 	static const char *const blank = "";
 	char line[96];	/* four numbers, formatted at once: tens of thousands of lines are written per second */
 	size_t from;
-	int e;
 
 	if (it->packed)
 		return buf_put(text, line, (size_t)snprintf(line, sizeof(line),
 		    "r\t%016" PRIx64 "\t%" PRIu64 "\t%" PRIu64
 		    "\t%016" PRIx64 "\n", it->place, it->id, it->bytes, it->sum));
-	if ((e = buf_put_fmt(text, "x\t%016" PRIx64 "\t", it->place)) < 0)
-		return e;
+	ERR_TRY(buf_put_fmt(text, "x\t%016" PRIx64 "\t", it->place));
 	for (int i = 0; i < 2; i++) {
 		const char *word = i == 0 ? it->name : it->reason;
 
 		from = text->n;
-		if ((e = buf_put_fmt(text, "%s", word != NULL ? word : blank)) < 0)
-			return e;
+		ERR_TRY(buf_put_fmt(text, "%s", word != NULL ? word : blank));
 		for (; from < text->n; from++)
 			if (text->p[from] < ' ')
 				text->p[from] = '?';
-		if ((e = buf_put(text, i == 0 ? "\t" : "\n", 1)) < 0)
-			return e;
+		ERR_TRY(buf_put(text, i == 0 ? "\t" : "\n", 1));
 	}
 	return 0;
 }

@@ -195,15 +195,12 @@ write_pack_group(void *ctx, uint32_t slot)
 static int
 start_packers(struct packing *p)
 {
-	int e;
-
 	p->conv = calloc(p->threads, sizeof(*p->conv));
 	p->group = calloc(p->groups, sizeof(*p->group));
 	if (p->conv == NULL || p->group == NULL)
 		return err_nomem();
 	for (unsigned i = 0; i < p->threads; i++)
-		if ((e = transcode_new(&p->conv[i], &p->opt->conv)) < 0)
-			return e;
+		ERR_TRY(transcode_new(&p->conv[i], &p->opt->conv));
 	return threads_new(&p->pool, p->threads, p->groups, make_record, p);
 }
 

@@ -72,14 +72,11 @@ open_and_lock(struct partial *p)
 static int
 confirm_record(struct partial *p, const struct journal_item *it, uint64_t size, struct buf *room)
 {
-	int e;
-
 	if (it->bytes > size - p->bytes || it->bytes > LONGEST)
 		return 0;
 	room->n = 0;
-	if ((e = buf_room(room, (size_t)it->bytes)) < 0 ||
-	    (e = io_pread(p->fd, room->p, (size_t)it->bytes, p->bytes)) < 0)
-		return e;
+	ERR_TRY(buf_room(room, (size_t)it->bytes));
+	ERR_TRY(io_pread(p->fd, room->p, (size_t)it->bytes, p->bytes));
 	return sum_of(room->p, (size_t)it->bytes) == it->sum;
 }
 
@@ -138,8 +135,8 @@ begin_partial(struct partial *p, uint64_t command, bool resume)
 {
 	int e;
 
-	if ((e = refuse_special_file(p->path)) < 0 || (e = open_and_lock(p)) < 0)
-		return e;
+	ERR_TRY(refuse_special_file(p->path));
+	ERR_TRY(open_and_lock(p));
 	if ((e = resume ? resume_run(p, command) : 0) < 0)
 		return e;
 	if ((p->journal_fd = open(p->journal, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (e > 0 ? 0 : O_TRUNC),
@@ -223,16 +220,13 @@ int
 partial_put(struct partial *p, const struct journal_item *from, const uint8_t *framed)
 {
 	struct journal_item it = *from;
-	int e;
 
 	if (it.packed)
 		it.sum = sum_of(framed, (size_t)it.bytes);
-	if ((e = journal_put(&p->lines, &it)) < 0)
-		return e;
+	ERR_TRY(journal_put(&p->lines, &it));
 	p->items++;
 	if (it.packed) {
-		if ((e = buf_put(&p->wait, framed, (size_t)it.bytes)) < 0)
-			return e;
+		ERR_TRY(buf_put(&p->wait, framed, (size_t)it.bytes));
 		p->records++;
 		p->bytes += it.bytes;
 	}

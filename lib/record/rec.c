@@ -145,13 +145,11 @@ fill_window(struct rec_reader *r)
 static int
 read_stream(struct rec_reader *r, uint8_t *p, size_t n, size_t *got)
 {
-	int e;
-
 	for (*got = 0; *got < n;) {
 		size_t k;
 
-		if (r->next == r->end && (e = fill_window(r)) < 0)
-			return e;
+		if (r->next == r->end)
+			ERR_TRY(fill_window(r));
 		if ((k = r->end - r->next) == 0)
 			break;
 		k = k < n - *got ? k : n - *got;
@@ -169,7 +167,6 @@ read_part(struct rec_reader *r, uint32_t n)
 {
 	uint64_t left = rec_extent(n) - REC_HEAD;
 	size_t whole = r->data.n + n, got;
-	int e;
 
 	if (n > r->max || r->data.n > r->max - n)
 		return err_fail(ERR_LIMIT, "record at %llu: longer than %zu bytes",
@@ -177,8 +174,8 @@ read_part(struct rec_reader *r, uint32_t n)
 	for (; left > 0; left -= got) {
 		size_t step = left < STEP ? (size_t)left : STEP;
 
-		if ((e = buf_room(&r->data, step)) < 0 || (e = read_stream(r, r->data.p + r->data.n, step, &got)) < 0)
-			return e;
+		ERR_TRY(buf_room(&r->data, step));
+		ERR_TRY(read_stream(r, r->data.p + r->data.n, step, &got));
 		if (got < step)
 			return ends_inside(r->at);
 		r->data.n += got;
@@ -202,18 +199,16 @@ rec_next(struct rec_reader *r, const uint8_t **data, size_t *n)
 	if ((e = buf_room(&r->data, 1)) < 0)	/* so that *data is not NULL for an empty record */
 		return e;
 	for (;;) {
-		if ((e = read_stream(r, head, sizeof(head), &got)) < 0)
-			return e;
+		ERR_TRY(read_stream(r, head, sizeof(head), &got));
 		if (got == 0 && !inside)
 			return 0;
 		if (got < sizeof(head))
 			return ends_inside(r->at);
-		if ((e = rec_head(head, r->at, inside, &part, &more)) < 0 || (e = read_part(r, more)) < 0)
-			return e;
+		ERR_TRY(rec_head(head, r->at, inside, &part, &more));
+		ERR_TRY(read_part(r, more));
 		if (part == REC_WHOLE || part == REC_LAST)
 			break;
-		if ((e = buf_room(&r->data, 4)) < 0)
-			return e;
+		ERR_TRY(buf_room(&r->data, 4));
 		le_put32(r->data.p + r->data.n, REC_MAGIC);
 		r->data.n += 4;
 		inside = true;
@@ -228,12 +223,11 @@ put_part(struct buf *out, enum rec_part part, const uint8_t *p, size_t n)
 {
 	static const uint8_t zeros[4];
 	uint8_t head[REC_HEAD];
-	int e;
 
 	le_put32(head, REC_MAGIC);
 	le_put32(head + 4, (uint32_t)part << 29 | (uint32_t)n);
-	if ((e = buf_put(out, head, sizeof(head))) < 0 || (e = buf_put(out, p, n)) < 0)
-		return e;
+	ERR_TRY(buf_put(out, head, sizeof(head)));
+	ERR_TRY(buf_put(out, p, n));
 	return buf_put(out, zeros, (size_t)(rec_extent((uint32_t)n) - REC_HEAD - n));
 }
 
@@ -242,17 +236,14 @@ rec_frame(struct buf *out, const void *data, size_t n)
 {
 	const uint8_t *p = data;
 	size_t begin = 0;
-	int e;
 
 	if (n > REC_LONGEST)
 		return err_fail(ERR_LIMIT, "%zu bytes are too many for a record", n);
-	if ((e = buf_room(out, (size_t)rec_extent((uint32_t)n))) < 0)
-		return e;
+	ERR_TRY(buf_room(out, (size_t)rec_extent((uint32_t)n)));
 	for (size_t i = 0; i + 4 <= n; i += 4) {
 		if (le_get32(p + i) != REC_MAGIC)
 			continue;
-		if ((e = put_part(out, begin == 0 ? REC_FIRST : REC_MIDDLE, p + begin, i - begin)) < 0)
-			return e;
+		ERR_TRY(put_part(out, begin == 0 ? REC_FIRST : REC_MIDDLE, p + begin, i - begin));
 		begin = i + 4;
 	}
 	return put_part(out, begin == 0 ? REC_WHOLE : REC_LAST, n > 0 ? p + begin : p, n - begin);

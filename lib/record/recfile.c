@@ -134,8 +134,7 @@ read_record(const struct recs *r, uint64_t i, struct buf *room, const uint8_t **
 		return err_fail(ERR_LIMIT, "%s: record at %llu: longer than %u bytes", f->path,
 		    (unsigned long long)at, RECFILE_LONGEST);
 	room->n = 0;
-	if ((e = buf_room(room, (size_t)bytes)) < 0)
-		return e;
+	ERR_TRY(buf_room(room, (size_t)bytes));
 	if ((e = io_pread(f->fd, room->p, (size_t)bytes, at)) == 0 &&
 	    (e = rec_join(room->p, (size_t)bytes, at, data, n, &used)) == 0 && used < bytes)
 		e = err_fail(ERR_FORMAT, "record at %llu: the .idx omits the record after it, so it belongs to "

@@ -99,17 +99,14 @@ recimg_head(struct recimg *r, uint64_t i, struct imrec *rec, struct img *size)
 {
 	const uint8_t *data;
 	size_t n;
-	int e;
 
-	if ((e = r->recs->read(r->recs, i, &r->room, &data, &n)) < 0)
-		return e;
+	ERR_TRY(r->recs->read(r->recs, i, &r->room, &data, &n));
 	return name_record(r, i, rec, recimg_head_of(r, data, n, rec, size));
 }
 
 int
 recimg_get(struct recimg *r, uint64_t i, struct imrec *rec, struct img *image)
 {
-	int e = recimg_head(r, i, rec, image);
-
-	return e < 0 ? e : name_record(r, i, rec, recimg_pixels(r, rec, image));
+	ERR_TRY(recimg_head(r, i, rec, image));
+	return name_record(r, i, rec, recimg_pixels(r, rec, image));
 }

@@ -178,8 +178,8 @@ pack_image(struct recmaker *p, const char *name, const float *label, uint32_t la
 		return e == ERR_NOMEM ? e : ERR_ITEM;
 	}
 	room->n = 0;
-	if ((e = note_name(p, name, &id)) < 0 || (e = imrec_encode(room, id, label, labels, image, n)) < 0)
-		return e;
+	ERR_TRY(note_name(p, name, &id));
+	ERR_TRY(imrec_encode(room, id, label, labels, image, n));
 	return 1;
 }
 

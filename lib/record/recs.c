@@ -106,13 +106,11 @@ add_file(struct joined *j, const char *path)
 {
 	struct part *p = grow_by_one(j->part, j->n, &j->cap, sizeof(*p));
 	struct recs *r;
-	int e;
 
 	if (p == NULL)
 		return ERR_NOMEM;
 	j->part = p;
-	if ((e = recfile_open(&r, path)) < 0)
-		return e;
+	ERR_TRY(recfile_open(&r, path));
 	j->recs.count += r->count;
 	p[j->n++] = (struct part){ r, j->recs.count };
 	return 0;

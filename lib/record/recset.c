@@ -83,10 +83,8 @@ int
 recset_pass(struct recset *s, const struct pack_item *item, const char **reason)
 {
 	struct journal_item it;
-	int e = partial_pass(s->partial, item->name, journal_place(item), &it);
 
-	if (e < 0)
-		return e;
+	ERR_TRY(partial_pass(s->partial, item->name, journal_place(item), &it));
 	*reason = it.packed ? NULL : it.reason;
 	return it.packed ? 0 : note_reject(s, it.name, it.reason);
 }
@@ -105,13 +103,10 @@ flush_recset(struct recset *s)
 int
 recset_put(struct recset *s, const struct pack_item *item, const uint8_t *p, size_t n)
 {
-	int e;
-
 	if (s->partial != NULL)
 		return partial_put(s->partial, &(struct journal_item){ .place = journal_place(item), .packed = true,
 		    .name = item->name, .id = item->id, .bytes = n }, p);
-	if ((e = buf_put(&s->wait, p, n)) < 0)
-		return e;
+	ERR_TRY(buf_put(&s->wait, p, n));
 	s->bytes += n;
 	s->records++;
 	return s->wait.n < AT_ONCE ? 0 : flush_recset(s);
@@ -151,8 +146,8 @@ put_lines(struct newtext *t, uint64_t id, const struct sum_line *l)
 {
 	int e;
 
-	if ((e = idx_put(&t[IDX].wait, id, l->at)) < 0 || (e = sum_put(&t[SUM].wait, l)) < 0)
-		return e;
+	ERR_TRY(idx_put(&t[IDX].wait, id, l->at));
+	ERR_TRY(sum_put(&t[SUM].wait, l));
 	return (e = newtext_step(&t[IDX])) < 0 ? e : newtext_step(&t[SUM]);
 }
 
@@ -166,8 +161,8 @@ put_all_lines(struct recset *s, struct newtext *t)
 	uint64_t command;
 	int e;
 
-	if ((e = partial_flush(s->partial)) < 0 || (e = journal_open(&j, partial_journal(s->partial), &command)) < 0)
-		return e;
+	ERR_TRY(partial_flush(s->partial));
+	ERR_TRY(journal_open(&j, partial_journal(s->partial), &command));
 	while ((e = journal_next(j, &it)) > 0) {
 		if (!it.packed)
 			continue;

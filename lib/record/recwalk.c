@@ -139,8 +139,7 @@ hold_bytes(struct recwalk *w, size_t n)
 		size_t step = w->peek > 0 && w->size > 0 && w->bytes > FAR && n <= REC_HEAD + w->peek ?
 		    REC_HEAD + w->peek : STEP;
 
-		if ((e = buf_room(&w->b, step)) < 0)
-			return e;
+		ERR_TRY(buf_room(&w->b, step));
 		/* The file's position may be inside a record. */
 		if (w->size > 0 && lseek(w->fd, (off_t)(w->start + w->base + w->b.n), SEEK_SET) < 0)
 			return err_sys("%s: seek", w->path);
@@ -195,25 +194,21 @@ measure_record(struct recwalk *w, struct recwalk_rec *r)
 {
 	bool inside = false;
 	size_t pos = 0;
-	int e;
 
 	for (r->whole = 0;; r->whole += 4) {	/* the magic word between two parts */
 		enum rec_part part;
 		uint32_t n;
 
-		if ((e = hold_bytes(w, pos + REC_HEAD)) < 0)
-			return e;
+		ERR_TRY(hold_bytes(w, pos + REC_HEAD));
 		if (pos == 0 && held_bytes(w) == 0)
 			return 0;
 		if (held_bytes(w) < pos + REC_HEAD)
 			return ends_inside(w);
-		if ((e = rec_head(bytes_at(w, pos), w->at, inside, &part, &n)) < 0)
-			return e;
+		ERR_TRY(rec_head(bytes_at(w, pos), w->at, inside, &part, &n));
 		if (pos + rec_extent(n) > RECWALK_LONGEST)
 			return err_fail(ERR_LIMIT, "record at %llu: longer than %u bytes", (unsigned long long)w->at,
 			    RECWALK_LONGEST);
-		if ((e = hold_data(w, pos + REC_HEAD, pos + (size_t)rec_extent(n))) < 0)
-			return e;
+		ERR_TRY(hold_data(w, pos + REC_HEAD, pos + (size_t)rec_extent(n)));
 		pos += (size_t)rec_extent(n);
 		r->whole += n;
 		if (part == REC_WHOLE || part == REC_LAST)
@@ -284,15 +279,12 @@ measure_by_head(struct recwalk *w, struct recwalk_rec *r)
 {
 	enum rec_part part;
 	uint32_t n;
-	int e;
 
-	if ((e = hold_bytes(w, REC_HEAD)) < 0)
-		return e;
+	ERR_TRY(hold_bytes(w, REC_HEAD));
 	if (held_bytes(w) < REC_HEAD || rec_head(bytes_at(w, 0), w->at, false, &part, &n) < 0 || part != REC_WHOLE ||
 	    n < FAR || !begins_or_ends(w, w->at + rec_extent(n)))
 		return 0;
-	if ((e = hold_bytes(w, REC_HEAD + w->peek)) < 0)
-		return e;
+	ERR_TRY(hold_bytes(w, REC_HEAD + w->peek));
 	r->bytes = rec_extent(n);
 	r->whole = n;
 	r->data = bytes_at(w, REC_HEAD);
@@ -320,11 +312,9 @@ static int
 report_damage(struct recwalk *w, struct recwalk_rec *r)
 {
 	char line[256];
-	int e;
 
 	snprintf(line, sizeof(line), "%s", err_line());
-	if ((e = skip_damage(w, &r->bytes)) < 0)
-		return e;
+	ERR_TRY(skip_damage(w, &r->bytes));
 	return err_fail(ERR_ITEM, "%s: %s; %llu bytes skipped", w->path, line, (unsigned long long)r->bytes);
 }
 
@@ -339,8 +329,8 @@ load_record(struct recwalk *w, struct recwalk_rec *r)
 		return e;
 	w->loaded = true;
 	r->sum = sum_of(bytes_at(w, 0), (size_t)r->bytes);
-	e = rec_join(w->b.p + (w->at - w->base), (size_t)r->bytes, w->at, &r->data, &r->n, &used);
-	return e < 0 ? e : 1;
+	ERR_TRY(rec_join(w->b.p + (w->at - w->base), (size_t)r->bytes, w->at, &r->data, &r->n, &used));
+	return 1;
 }
 
 int

@@ -101,12 +101,10 @@ queue_mark(struct chan *c)
 int
 chan_send(struct chan *c, uint32_t type, const void *p, size_t n)
 {
-	int e;
-
 	if (chan_is_shut(c))
 		return 0;
-	e = queue_mark(c);
-	return e < 0 ? e : frame_put(&c->ctl, type, p, n);
+	ERR_TRY(queue_mark(c));
+	return frame_put(&c->ctl, type, p, n);
 }
 
 int
@@ -181,12 +179,10 @@ is_frame_end(const struct chan *c, uint64_t to)
 int
 chan_inherit(struct chan *c, struct chan *old, uint64_t received, uint64_t credited)
 {
-	int e;
-
 	if (!old->keeps || credited > received || !is_frame_end(old, credited) || !is_frame_end(old, received))
 		return err_fail(ERR_FORMAT, "RESUME names a byte of the log that ends no frame");
-	if (!chan_is_shut(c) && (e = queue_mark(c)) < 0)
-		return e;
+	if (!chan_is_shut(c))
+		ERR_TRY(queue_mark(c));
 	spool_free(c->log);
 	buf_free(&c->sent);
 	c->keeps = true;
@@ -223,14 +219,12 @@ read_spool_frame(struct chan *c, struct buf *b)
 {
 	uint8_t head[FRAME_HEAD];
 	uint32_t n;
-	int e;
 
-	if ((e = spool_take(c->log, head, sizeof(head))) < 0)
-		return e;
+	ERR_TRY(spool_take(c->log, head, sizeof(head)));
 	n = le_get32(head);
-	if ((e = buf_put(b, head, sizeof(head))) < 0 || (e = buf_room(b, n)) < 0 ||
-	    (e = spool_take(c->log, b->p + b->n, n)) < 0)
-		return e;
+	ERR_TRY(buf_put(b, head, sizeof(head)));
+	ERR_TRY(buf_room(b, n));
+	ERR_TRY(spool_take(c->log, b->p + b->n, n));
 	b->n += n;
 	return 0;
 }
@@ -310,15 +304,13 @@ read_frames(struct chan *c)
 {
 	uint8_t piece[PIECE];
 	ssize_t r = read(c->fd_in, piece, sizeof(piece));
-	int e;
 
 	if (r < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (r <= 0)
 		return err_fail(ERR_PEER, "the other side is gone");
 	c->received_at = clk_s();
-	if ((e = frame_feed(&c->in, piece, (size_t)r)) < 0)
-		return e;
+	ERR_TRY(frame_feed(&c->in, piece, (size_t)r));
 	if (!c->synced)
 		c->synced = frame_sync(&c->in, CTL_MARK, strlen(CTL_MARK));
 	if (!c->synced && c->in.skipped > CHAN_NOISE)

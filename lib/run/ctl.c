@@ -16,9 +16,9 @@ int
 ctl_put_text(struct buf *b, const char *text)
 {
 	size_t n = strlen(text);
-	int e = ctl_put_u32(b, (uint32_t)n);
 
-	return e < 0 ? e : buf_put(b, text, n + 1);
+	ERR_TRY(ctl_put_u32(b, (uint32_t)n));
+	return buf_put(b, text, n + 1);
 }
 
 uint32_t
@@ -71,9 +71,8 @@ ctl_put_u64(struct buf *b, uint64_t v)
 int
 ctl_put_resume(struct buf *b, const struct ctl_resume *r)
 {
-	int e = ctl_put_u64(b, r->received);
-
-	return e < 0 ? e : ctl_put_u64(b, r->credited);
+	ERR_TRY(ctl_put_u64(b, r->received));
+	return ctl_put_u64(b, r->credited);
 }
 
 int

@@ -180,8 +180,7 @@ jobdir_open(const char *name, struct jobdir *d)
 	if (!is_job_name(name))
 		return refuse_job_name(name);
 	snprintf(d->name, sizeof(d->name), "%s", name);
-	if ((e = open_jobs_dir(&all)) < 0)
-		return e;
+	ERR_TRY(open_jobs_dir(&all));
 	e = open_job_dir(all, d);
 	close(all);
 	return e;
@@ -236,10 +235,7 @@ lock_ended_job(struct jobdir *d)
 int
 jobdir_lock(struct jobdir *d)
 {
-	int e = lock_ended_job(d);
-
-	if (e < 0)
-		return e;
+	ERR_TRY(lock_ended_job(d));
 	return unlinkat(d->dir, "status", 0) < 0 && errno != ENOENT ? err_sys("job %s: status", d->name) : 0;
 }
 
@@ -367,13 +363,12 @@ replace_job(struct jobdir *d, char *const *argv, const char *cwd)
 int
 jobdir_make(const char *name, bool replace, char *const *argv, const char *cwd, struct jobdir *d)
 {
-	int all, e;
+	int all, e = 0;
 
 	*d = (struct jobdir){ .dir = -1, .lock = -1 };
 	if (name != NULL && !is_job_name(name))
 		return refuse_job_name(name);
-	if ((e = open_jobs_dir(&all)) < 0)
-		return e;
+	ERR_TRY(open_jobs_dir(&all));
 	if (name == NULL) {
 		e = make_numbered_dir(all, d);
 	} else {

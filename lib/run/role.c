@@ -1,5 +1,6 @@
 /* role - the command line and the environment of one process of a job. */
 #include "run/role.h"
+#include "base/err.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,14 +10,17 @@ build_server_argv(const struct job *j, const struct job_child *c, const struct r
 {
 	int e;
 
-	if ((e = words_add_all(w, j->server_argv)) < 0 ||
-	    (e = words_add(w, "--listen")) < 0 ||
-	    (e = at->listen != NULL ? words_add(w, "%s", at->listen) : words_add(w, "%s:0", at->addr)) < 0 ||
-	    (e = words_add(w, "--workers")) < 0 || (e = words_add(w, "%u", j->workers)) < 0 ||
-	    (e = words_add(w, "--server")) < 0 || (e = words_add(w, "%u/%u", c->rank, j->servers)) < 0 ||
-	    (e = words_add(w, "--key-file")) < 0 || (e = words_add(w, "/dev/fd/%d", at->key_fd)) < 0 ||
-	    (e = words_add(w, "--ready-fd")) < 0 || (e = words_add(w, "%d", at->ready_fd)) < 0)
-		return e;
+	ERR_TRY(words_add_all(w, j->server_argv));
+	ERR_TRY(words_add(w, "--listen"));
+	ERR_TRY(at->listen != NULL ? words_add(w, "%s", at->listen) : words_add(w, "%s:0", at->addr));
+	ERR_TRY(words_add(w, "--workers"));
+	ERR_TRY(words_add(w, "%u", j->workers));
+	ERR_TRY(words_add(w, "--server"));
+	ERR_TRY(words_add(w, "%u/%u", c->rank, j->servers));
+	ERR_TRY(words_add(w, "--key-file"));
+	ERR_TRY(words_add(w, "/dev/fd/%d", at->key_fd));
+	ERR_TRY(words_add(w, "--ready-fd"));
+	ERR_TRY(words_add(w, "%d", at->ready_fd));
 	if (at->listen != NULL &&
 	    ((e = words_add(w, "--listen-fd")) < 0 || (e = words_add(w, "%d", at->listen_fd)) < 0 ||
 	    (e = words_add(w, "--state")) < 0 || (e = words_add(w, "/dev/fd/%d", at->memory_fd)) < 0))
@@ -50,10 +54,12 @@ build_worker_argv(const struct job *j, const struct job_child *c, const struct r
 	if ((e = words_add_all(w, j->argv)) < 0 || (c->role == JOB_WORKER && (e = add_each(j, c->rank, w)) < 0) ||
 	    j->dmlc || j->servers == 0)
 		return e;
-	if ((e = words_add(w, "--servers")) < 0 || (e = words_add(w, "%s", at->go)) < 0 ||
-	    (e = words_add(w, "--worker")) < 0 || (e = words_add(w, "%u/%u", c->rank, j->workers)) < 0 ||
-	    (e = words_add(w, "--key-file")) < 0 || (e = words_add(w, "/dev/fd/%d", at->key_fd)) < 0)
-		return e;
+	ERR_TRY(words_add(w, "--servers"));
+	ERR_TRY(words_add(w, "%s", at->go));
+	ERR_TRY(words_add(w, "--worker"));
+	ERR_TRY(words_add(w, "%u/%u", c->rank, j->workers));
+	ERR_TRY(words_add(w, "--key-file"));
+	ERR_TRY(words_add(w, "/dev/fd/%d", at->key_fd));
 	if (at->memory_fd >= 0 && c->role == JOB_WORKER &&
 	    ((e = words_add(w, "--state")) < 0 || (e = words_add(w, "/dev/fd/%d", at->memory_fd)) < 0))
 		return e;
@@ -95,22 +101,18 @@ static int
 add_dmlc_env(const struct job *j, const struct job_child *c, const struct role_place *at, struct words *w)
 {
 	const char *colon = strrchr(at->go, ':');
-	int e;
 
-	if ((e = words_add(w, "DMLC_ROLE=%s", job_role(c->role))) < 0 ||
-	    (e = words_add(w, "DMLC_RANK=%u", c->rank)) < 0 ||
-	    (e = words_add(w, "DMLC_TASK_ID=%u", c->rank)) < 0 ||
-	    (e = words_add(w, "DMLC_NUM_WORKER=%u", j->workers)) < 0 ||
-	    (e = words_add(w, "DMLC_NUM_SERVER=%u", j->servers)) < 0 ||
-	    (e = words_add(w, "DMLC_NODE_HOST=%s", at->addr)) < 0)
-		return e;
-	if (c->role != JOB_SCHEDULER &&
-	    (e = words_add(w, "DMLC_%s_ID=%u", c->role == JOB_WORKER ? "WORKER" : "SERVER", c->rank)) < 0)
-		return e;
+	ERR_TRY(words_add(w, "DMLC_ROLE=%s", job_role(c->role)));
+	ERR_TRY(words_add(w, "DMLC_RANK=%u", c->rank));
+	ERR_TRY(words_add(w, "DMLC_TASK_ID=%u", c->rank));
+	ERR_TRY(words_add(w, "DMLC_NUM_WORKER=%u", j->workers));
+	ERR_TRY(words_add(w, "DMLC_NUM_SERVER=%u", j->servers));
+	ERR_TRY(words_add(w, "DMLC_NODE_HOST=%s", at->addr));
+	if (c->role != JOB_SCHEDULER)
+		ERR_TRY(words_add(w, "DMLC_%s_ID=%u", c->role == JOB_WORKER ? "WORKER" : "SERVER", c->rank));
 	if (colon == NULL)
 		return 0;
-	if ((e = words_add(w, "DMLC_PS_ROOT_URI=%.*s", (int)(colon - at->go), at->go)) < 0)
-		return e;
+	ERR_TRY(words_add(w, "DMLC_PS_ROOT_URI=%.*s", (int)(colon - at->go), at->go));
 	return words_add(w, "DMLC_PS_ROOT_PORT=%s", colon + 1);
 }
 
@@ -118,17 +120,14 @@ int
 role_env(const struct job *j, const struct job_child *c, const struct role_place *at, struct words *env)
 {
 	const char *path = find_env(j, "PATH");
-	int e;
 
-	if ((e = words_add_all(env, j->env)) < 0)
-		return e;
-	if (at->bin[0] != 0 && (e = words_add(env, "PATH=%s:%s", at->bin, path != NULL ? path : "/usr/bin:/bin")) < 0)
-		return e;
+	ERR_TRY(words_add_all(env, j->env));
+	if (at->bin[0] != 0)
+		ERR_TRY(words_add(env, "PATH=%s:%s", at->bin, path != NULL ? path : "/usr/bin:/bin"));
 	/* Threads that spin while they wait would take processors from the host's other workers. */
-	if (find_env(j, "OMP_WAIT_POLICY") == NULL && (e = words_add(env, "OMP_WAIT_POLICY=passive")) < 0)
-		return e;
-	if (c->role == JOB_WORKER && find_env(j, "OMP_NUM_THREADS") == NULL &&
-	    (e = words_add(env, "OMP_NUM_THREADS=%u", count_worker_threads(j, at))) < 0)
-		return e;
+	if (find_env(j, "OMP_WAIT_POLICY") == NULL)
+		ERR_TRY(words_add(env, "OMP_WAIT_POLICY=passive"));
+	if (c->role == JOB_WORKER && find_env(j, "OMP_NUM_THREADS") == NULL)
+		ERR_TRY(words_add(env, "OMP_NUM_THREADS=%u", count_worker_threads(j, at)));
 	return j->dmlc ? add_dmlc_env(j, c, at, env) : 0;
 }

@@ -86,10 +86,9 @@ static int
 write_spool_file(struct spool *s, const uint8_t *p, size_t n)
 {
 	ssize_t r;
-	int e;
 
-	if (s->fd < 0 && (e = open_spool_file(s)) < 0)
-		return e;
+	if (s->fd < 0)
+		ERR_TRY(open_spool_file(s));
 	for (size_t done = 0; done < n; done += (size_t)r)
 		if ((r = pwrite(s->fd, p + done, n - done, (off_t)(s->to + done))) <= 0)
 			return err_sys("spool");
@@ -115,7 +114,6 @@ static int
 refill_head(struct spool *s)
 {
 	uint64_t n = s->to - s->from;
-	int e;
 
 	s->head.n = s->at = 0;
 	if (n == 0) {
@@ -126,8 +124,8 @@ refill_head(struct spool *s)
 		return 0;
 	}
 	n = n < SPOOL_MEMORY ? n : SPOOL_MEMORY;
-	if ((e = buf_room(&s->head, n)) < 0 || (e = io_pread(s->fd, s->head.p, n, s->from)) < 0)
-		return e;
+	ERR_TRY(buf_room(&s->head, n));
+	ERR_TRY(io_pread(s->fd, s->head.p, n, s->from));
 	s->head.n = n;
 	s->from += n;
 	if (s->from == s->to) {
@@ -142,7 +140,6 @@ int
 spool_take(struct spool *s, void *p, size_t n)
 {
 	uint8_t *to = p;
-	int e;
 
 	assert(n <= spool_size(s));
 	while (n > 0) {
@@ -153,8 +150,8 @@ spool_take(struct spool *s, void *p, size_t n)
 		s->at += k;
 		to += k;
 		n -= k;
-		if (s->at == s->head.n && (e = refill_head(s)) < 0)
-			return e;
+		if (s->at == s->head.n)
+			ERR_TRY(refill_head(s));
 	}
 	return 0;
 }

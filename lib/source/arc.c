@@ -90,16 +90,14 @@ static int
 copy_to_file(struct arc *a)
 {
 	uint64_t sum = 0;
-	int e;
 
-	if ((e = io_temp(&a->fd)) < 0)
-		return e;
+	ERR_TRY(io_temp(&a->fd));
 	for (size_t n = a->head; n > 0;) {
 		if ((sum += n) > COPIED)
 			return err_fail(ERR_LIMIT, "an archive of more than %llu bytes that is not a file",
 			    (unsigned long long)COPIED);
-		if ((e = io_write(a->fd, a->block, n)) < 0 || (e = a->in.read(a->in.ctx, a->block, BLOCK, &n)) < 0)
-			return e;
+		ERR_TRY(io_write(a->fd, a->block, n));
+		ERR_TRY(a->in.read(a->in.ctx, a->block, BLOCK, &n));
 	}
 	return 0;
 }

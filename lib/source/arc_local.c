@@ -223,8 +223,8 @@ open_unpacker(struct arc_local *h, const struct arc_local_opt *opt)
 		return e;
 	}
 	packed.kind = ARC_PACKED;
-	if ((e = arc_local_open(&h->filter, &packed)) < 0 || (e = arc_local_next(h->filter, &name)) < 0)
-		return e;
+	ERR_TRY(arc_local_open(&h->filter, &packed));
+	ERR_TRY(arc_local_next(h->filter, &name));
 	h->from = (struct arc_in){ read_unpacked, h->filter };
 	return 0;
 }
@@ -234,7 +234,6 @@ open_archive(struct arc_local *h, const struct arc_local_opt *opt)
 {
 	bool unpacks = unpack_knows(opt->head, opt->n) ||
 	    (opt->kind != ARC_PACKED && detect_filter(opt->head, opt->n) != ARCHIVE_FILTER_NONE);
-	int e;
 
 	h->fd = opt->fd;
 	h->in = h->from = opt->fd >= 0 ? (struct arc_in){ read_file, h } : opt->in;
@@ -244,8 +243,8 @@ open_archive(struct arc_local *h, const struct arc_local_opt *opt)
 		archive_read_support_format_raw(h->la);
 	if (opt->fd >= 0 && lseek(opt->fd, 0, SEEK_SET) < 0)
 		return err_sys("seek");
-	if (unpacks && (e = open_unpacker(h, opt)) < 0)
-		return e;
+	if (unpacks)
+		ERR_TRY(open_unpacker(h, opt));
 	if (!unpacks && set_filter(h, opt->head, opt->n) != ARCHIVE_OK)
 		return fail_archive(h, ERR_FORMAT);
 	archive_read_set_read_callback(h->la, feed_libarchive);

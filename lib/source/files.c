@@ -161,8 +161,7 @@ next_in_paths(struct files *f)
 		if (f->place == NULL) {
 			if (f->next == f->n)
 				return 0;
-			if ((e = place_open(&f->place, f->paths[f->next], f->bases[f->next], f->how)) < 0)
-				return e;
+			ERR_TRY(place_open(&f->place, f->paths[f->next], f->bases[f->next], f->how));
 			f->next++;
 		}
 		if ((e = place_next(f->place, &f->name)) != 0)
@@ -235,11 +234,10 @@ int
 files_slurp(struct files *f, size_t max, struct buf *b)
 {
 	size_t start = b->n, got;
-	int e;
 
 	do {
-		if ((e = buf_room(b, SLURP_STEP)) < 0 || (e = files_read(f, b->p + b->n, SLURP_STEP, &got)) < 0)
-			return e;
+		ERR_TRY(buf_room(b, SLURP_STEP));
+		ERR_TRY(files_read(f, b->p + b->n, SLURP_STEP, &got));
 		b->n += got;
 		if (b->n - start > max)
 			return err_fail(ERR_BYTES, "longer than %zu bytes", max);

@@ -334,8 +334,8 @@ find_streamed_class(struct folders *f, const char *path, size_t n, size_t from, 
 
 	if (p == NULL)
 		return err_fail(ERR_ITEM, "is in no class folder");
-	if (!f->started && (e = start_stream(f, path, n, from)) < 0)
-		return e;
+	if (!f->started)
+		ERR_TRY(start_stream(f, path, n, from));
 	if ((p = nth_component(path, n, from + f->depth, &len)) == NULL)
 		return fail_need_classes(f, path, n, "is less deep than earlier ones");
 	if ((size_t)(p - path) != f->around.n || (p > path && memcmp(path, f->around.p, f->around.n) != 0))

@@ -140,14 +140,12 @@ prepare_lists(struct lister *l, struct names *classes)
 	size_t size;
 	int e;
 
-	if ((e = find_images(l)) < 0)
-		return e;
+	ERR_TRY(find_images(l));
 	if (l->n == 0)
 		return err_fail(ERR_ARG, "%s: no images%s", l->opt->root,
 		    l->opt->recursive ? "" : "; --recursive searches its folders");
 	qsort_r(l->at, l->n, sizeof(*l->at), compare_paths, l->names.p);
-	if ((e = num_mul(l->n, sizeof(uint32_t), &size)) < 0)
-		return e;
+	ERR_TRY(num_mul(l->n, sizeof(uint32_t), &size));
 	if ((l->class = malloc(size)) == NULL || (l->order = malloc(size)) == NULL)
 		return err_nomem();
 	if ((e = number_classes(l, classes)) == 0 && l->opt->shuffle) {

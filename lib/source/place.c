@@ -364,8 +364,8 @@ place_read(struct place *p, void *buf, size_t n, size_t *got)
 	int e = 0;
 
 	*got = 0;
-	if (p->packed == NULL && p->fd < 0 && (p->is_packed || p->deep == 0) && (e = open_current_file(p)) < 0)
-		return e;
+	if (p->packed == NULL && p->fd < 0 && (p->is_packed || p->deep == 0))
+		ERR_TRY(open_current_file(p));
 	if (p->packed != NULL)
 		e = arc_read(p->packed, buf, n, got);
 	else if (p->fd >= 0)

@@ -24,8 +24,7 @@ collect_names(struct state *s)
 	unsigned how = files_how(s->files);
 	int e;
 
-	if ((e = files_rewind(s->files, how | FILES_ANY_ORDER)) < 0)
-		return e;
+	ERR_TRY(files_rewind(s->files, how | FILES_ANY_ORDER));
 	while ((e = files_next(s->files, &name)) > 0 || e == ERR_ITEM)
 		if (e > 0 && suffix_is_image(name)) {
 			s->found++;

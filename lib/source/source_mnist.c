@@ -170,8 +170,7 @@ open_half(struct state *s, struct half *h)
 
 	if (h->copy >= 0)
 		return 0;
-	if ((e = files_clone(s->files, &h->walk)) < 0)
-		return e;
+	ERR_TRY(files_clone(s->files, &h->walk));
 	while ((e = files_next(h->walk, &found)) == ERR_ITEM || (e > 0 && strcmp(found, h->name) != 0))
 		;
 	return e > 0 ? 0 : e < 0 ? e : err_fail(ERR_SYS, "%s: %s: no longer exists", files_path(s->files), h->name);
@@ -200,12 +199,10 @@ read_pair_headers(struct state *s, const struct half *pair)
 {
 	const char *path = files_path(s->files);
 	uint8_t images[16], labels[8];
-	int e;
 
 	s->n = s->next = 0;
-	if ((e = read_half(s, &pair[IMAGES], images, sizeof(images))) < 0 ||
-	    (e = read_half(s, &pair[LABELS], labels, sizeof(labels))) < 0)
-		return e;
+	ERR_TRY(read_half(s, &pair[IMAGES], images, sizeof(images)));
+	ERR_TRY(read_half(s, &pair[LABELS], labels, sizeof(labels)));
 	if (get_be32(images) != IMAGES_MAGIC)
 		return err_fail(ERR_FORMAT, "%s: %s: not an idx file of images", path, pair[IMAGES].name);
 	if (get_be32(labels) != LABELS_MAGIC)
@@ -228,7 +225,6 @@ static int
 open_part(struct state *s, struct half *pair)
 {
 	bool images = pair[IMAGES].name[0] != 0, labels = pair[LABELS].name[0] != 0;
-	int e;
 
 	if (!images && !labels)
 		return 0;
@@ -236,9 +232,9 @@ open_part(struct state *s, struct half *pair)
 		return err_fail(ERR_FORMAT, "%s: no %s next to %s; name both files, or their folder",
 		    files_path(s->files), !images ? "images (idx3)" : "labels (idx1)",
 		    pair[images ? IMAGES : LABELS].name);
-	if ((e = open_half(s, &pair[IMAGES])) < 0 || (e = open_half(s, &pair[LABELS])) < 0 ||
-	    (e = read_pair_headers(s, pair)) < 0)
-		return e;
+	ERR_TRY(open_half(s, &pair[IMAGES]));
+	ERR_TRY(open_half(s, &pair[LABELS]));
+	ERR_TRY(read_pair_headers(s, pair));
 	s->pair = pair;
 	return 1;
 }
@@ -274,9 +270,8 @@ mnist_next(void *p, bool wanted, struct source_item *item)
 	while (s->pair == NULL || s->next == s->n)
 		if ((e = next_part(s)) <= 0)
 			return e == 0 ? source_number_classes(s->classes, s->most) : e;
-	if ((e = read_half(s, &s->pair[IMAGES], s->pixels, (size_t)s->h * s->w)) < 0 ||
-	    (e = read_half(s, &s->pair[LABELS], &label, 1)) < 0)
-		return e;
+	ERR_TRY(read_half(s, &s->pair[IMAGES], s->pixels, (size_t)s->h * s->w));
+	ERR_TRY(read_half(s, &s->pair[LABELS], &label, 1));
 	s->label = label;
 	s->most = label > s->most ? label : s->most;
 	snprintf(s->name, sizeof(s->name), "%s, image %u", s->pair[IMAGES].name, s->next++);

@@ -320,7 +320,6 @@ static int
 next_sample(struct state *s, bool wanted)
 {
 	const char *place;
-	int e;
 
 	if (!s->ahead)
 		advance_walk(s);
@@ -337,8 +336,7 @@ next_sample(struct state *s, bool wanted)
 	    buf_terminate(&s->shown) < 0)
 		return ERR_NOMEM;
 	do
-		if ((e = add_file(s, wanted)) < 0)
-			return e;
+		ERR_TRY(add_file(s, wanted));
 	while (advance_walk(s) > 0 && key_length(s->name) == s->key.n && memcmp(s->name, s->key.p, s->key.n) == 0);
 	s->ahead = true;
 	return 1;

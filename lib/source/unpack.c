@@ -200,12 +200,10 @@ static int
 fill_block(struct unpack *u)
 {
 	size_t got;
-	int e;
 
 	memmove(u->block, u->block + u->next, u->n);
 	u->next = 0;
-	if ((e = u->in.read(u->in.ctx, u->block + u->n, BLOCK - u->n, &got)) < 0)
-		return e;
+	ERR_TRY(u->in.read(u->in.ctx, u->block + u->n, BLOCK - u->n, &got));
 	u->ended = got < BLOCK - u->n;
 	u->n += got;
 	return 0;
@@ -225,8 +223,6 @@ begins_member(const struct unpack *u)
 static int
 find_member(struct unpack *u)
 {
-	int e;
-
 	for (;;) {
 		while (u->any && u->n > 0 && u->block[u->next] == 0) {
 			u->next++;
@@ -234,8 +230,7 @@ find_member(struct unpack *u)
 		}
 		if (u->n >= u->format->n || u->ended)
 			break;
-		if ((e = fill_block(u)) < 0)
-			return e;
+		ERR_TRY(fill_block(u));
 	}
 	if (u->n == 0)
 		return 0;
@@ -253,8 +248,8 @@ read_step(struct unpack *u, struct window *w)
 	if (u->between && (e = find_member(u)) <= 0)
 		return e;
 	u->between = false;
-	if (u->n == 0 && !u->ended && (e = fill_block(u)) < 0)
-		return e;
+	if (u->n == 0 && !u->ended)
+		ERR_TRY(fill_block(u));
 	w->in = u->block + u->next;
 	w->n = n = u->n;
 	if ((e = u->format->step(u, w)) < 0)

@@ -231,13 +231,11 @@ static int
 read_tensor_table(struct tensors *t)
 {
 	uint8_t word[TENSORS_WORD];
-	int e;
 
 	if (t->size < sizeof(word))
 		return err_fail(ERR_SHORT, "holds %llu bytes, too few for weights",
 		    (unsigned long long)t->size);
-	if ((e = io_pread(t->fd, word, sizeof(word), 0)) < 0)
-		return e;
+	ERR_TRY(io_pread(t->fd, word, sizeof(word), 0));
 	t->kind = tensors_params_knows(word) ? TENSORS_PARAMS : TENSORS_SAFE;
 	return t->kind == TENSORS_PARAMS ? tensors_params_read(t) : tensors_safe_read(t);
 }

@@ -74,7 +74,6 @@ read_array(struct tensors *t, struct cursor *in)
 	uint32_t wide;
 	uint64_t type, bytes;
 	int64_t ndim = read_dimensions(in, &wide);
-	int e;
 
 	if (in->e == 0 && ndim > TENSORS_DIMS)
 		return err_fail(ERR_FORMAT, "array %zu has %" PRId64 " dimensions", t->n, ndim);
@@ -91,8 +90,7 @@ read_array(struct tensors *t, struct cursor *in)
 	if (in->e < 0)
 		return in->e;
 	x.at = in->at;
-	if ((e = tensors_append(t, "", 0, x)) < 0)
-		return e;
+	ERR_TRY(tensors_append(t, "", 0, x));
 	bytes = t->t[t->n - 1].count * tensors_type_size(x.type);
 	if (bytes > t->size - in->at)
 		return err_fail(ERR_SHORT, "ends inside array %zu", t->n - 1);
@@ -146,8 +144,7 @@ tensors_params_read(struct tensors *t)
 		return in.e;
 	if (names != 0 && names != n)
 		return err_fail(ERR_FORMAT, "has %" PRIu64 " names for %" PRIu64 " arrays", names, n);
-	if ((e = read_names(t, &in, names)) < 0)
-		return e;
+	ERR_TRY(read_names(t, &in, names));
 	return in.at == t->size ? 0 : err_fail(ERR_FORMAT, "%" PRIu64 " bytes after the last name", t->size - in.at);
 }
 

@@ -83,8 +83,7 @@ parse_member(struct head *h, bool first, json_t **name, json_t **value)
 	h->at += !first;
 	if (peek_char(h) != '"')
 		return fail_not_json(h, "no name");
-	if ((e = parse_value(h, VALUE_MOST, name)) < 0)
-		return e;
+	ERR_TRY(parse_value(h, VALUE_MOST, name));
 	if (peek_char(h) != ':')
 		return fail_not_json(h, "no colon");
 	h->at++;
@@ -122,12 +121,9 @@ read_safe_header(const struct tensors *t, struct head *h, uint64_t *data)
 {
 	uint8_t word[WORD];
 	uint64_t n;
-	int e;
 
-	if ((e = io_pread(t->fd, word, WORD, 0)) < 0)
-		return e;
-	if ((e = tensors_safe_knows(word)) < 0)
-		return e;
+	ERR_TRY(io_pread(t->fd, word, WORD, 0));
+	ERR_TRY(tensors_safe_knows(word));
 	n = le_get64(word);
 	if (n > t->size - WORD)
 		return err_fail(ERR_SHORT, "ends inside its header of %" PRIu64 " bytes", n);
@@ -135,8 +131,7 @@ read_safe_header(const struct tensors *t, struct head *h, uint64_t *data)
 		return err_nomem();
 	h->n = (size_t)n;
 	*data = WORD + n;
-	if ((e = io_pread(t->fd, h->text, h->n, WORD)) < 0)
-		return e;
+	ERR_TRY(io_pread(t->fd, h->text, h->n, WORD));
 	if (peek_char(h) != '{')
 		return err_fail(ERR_FORMAT, "the header is not a JSON object");
 	h->at++;
@@ -201,18 +196,16 @@ parse_tensor(struct tensors *t, const char *name, const json_t *tensor, uint64_t
 	const json_t *begin = json_array_get(offsets, 0), *end = json_array_get(offsets, 1);
 	struct tensor x = { 0 };
 	uint64_t bytes;
-	int e;
 
 	if (json_array_size(offsets) != 2 || !json_is_integer(begin) || !json_is_integer(end) ||
 	    json_integer_value(begin) < 0 || json_integer_value(end) < json_integer_value(begin))
 		return err_fail(ERR_FORMAT, "tensor '%.80s' has no data_offsets [begin, end]", name);
-	if ((e = parse_dtype(name, tensor, &x)) < 0 || (e = parse_shape(name, tensor, &x)) < 0)
-		return e;
+	ERR_TRY(parse_dtype(name, tensor, &x));
+	ERR_TRY(parse_shape(name, tensor, &x));
 	if ((uint64_t)json_integer_value(end) > t->size - data)
 		return err_fail(ERR_SHORT, "ends inside tensor '%.80s'", name);
 	x.at = data + (uint64_t)json_integer_value(begin);
-	if ((e = tensors_append(t, name, strlen(name), x)) < 0)
-		return e;
+	ERR_TRY(tensors_append(t, name, strlen(name), x));
 	bytes = (uint64_t)(json_integer_value(end) - json_integer_value(begin));
 	if (bytes != t->t[t->n - 1].count * tensors_type_size(x.type))
 		return err_fail(ERR_FORMAT, "tensor '%.80s' has %" PRIu64 " bytes for its %" PRIu64 " numbers", name,

@@ -154,10 +154,8 @@ check_cut(const char *path, uint64_t run, const struct checkpoint_name *at, bool
 {
 	struct cut_manifest m;
 	uint64_t bytes, sum;
-	int e = read_manifest(path, &m);
 
-	if (e < 0)
-		return e;
+	ERR_TRY(read_manifest(path, &m));
 	if (m.run != run)
 		return err_fail(ERR_ARG, "is of a run with another net, optimizer, seed, batch or number of records");
 	if (m.epoch != at->epoch || m.step != at->step)
@@ -166,8 +164,7 @@ check_cut(const char *path, uint64_t run, const struct checkpoint_name *at, bool
 		return err_fail(ERR_FORMAT, "is gone, and left its manifest");
 	if (!reads)
 		return 0;
-	if ((e = sum_file(path, &bytes, &sum)) < 0)
-		return e;
+	ERR_TRY(sum_file(path, &bytes, &sum));
 	return bytes == m.bytes && sum == m.sum ? 0 : err_fail(ERR_FORMAT, "is damaged: it does not fit its manifest");
 }
 

@@ -44,8 +44,7 @@ open_eval_net(struct eval *j)
 	const struct engine *en;
 	int e;
 
-	if ((e = split_open(o->devices, o->threads, &j->engine, &j->dev)) < 0)
-		return e;
+	ERR_TRY(split_open(o->devices, o->threads, &j->engine, &j->dev));
 	en = j->engine;
 	engine_tune(en, j->dev, &o->tune);
 	if ((e = engine_plan(en, j->dev, j->graph, j->o->data.batch, j->o->precision, 0, &j->plan)) < 0)

@@ -152,11 +152,10 @@ preprocess_read(const char *path, struct preprocess *p)
 {
 	struct tensors t;
 	const char *text, *names;
-	int e;
+	int e = 0;
 
 	*p = (struct preprocess){ 0 };
-	if ((e = tensors_open(&t, path)) < 0)
-		return e;
+	ERR_TRY(tensors_open(&t, path));
 	text = tensors_meta(&t, WEIGHTS_PREPROCESSING);
 	names = tensors_meta(&t, WEIGHTS_CLASS_NAMES);
 	if (names != NULL && (p->class_names = strdup(names)) == NULL)

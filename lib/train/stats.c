@@ -41,8 +41,7 @@ open_stats_net(struct stats *s)
 	const struct engine *en;
 	int e;
 
-	if ((e = split_open(o->device, o->threads, &s->engine, &s->dev)) < 0)
-		return e;
+	ERR_TRY(split_open(o->device, o->threads, &s->engine, &s->dev));
 	en = s->engine;
 	engine_tune(en, s->dev, &o->tune);
 	if ((e = engine_plan(en, s->dev, s->graph, o->data.batch, o->precision, 0, &s->plan)) < 0)
@@ -91,15 +90,13 @@ measure_batch(struct stats *s, const struct batch *b)
 	const struct engine_draw draw = { .seed = s->o->seed, .step = b->step };
 	struct samples in = b->s;
 	struct engine_result r;
-	int e;
 
 	in.y = s->y;
 	in.mix = NULL;
 	in.targets = graph_targets(s->graph);
 	in.target = in.targets > 0 ? s->target : NULL;
-	if ((e = s->engine->forward(s->plan, &in, &draw, NULL, &r)) < 0 ||
-	    (e = s->engine->statistics(s->plan, s->batch)) < 0)
-		return e;
+	ERR_TRY(s->engine->forward(s->plan, &in, &draw, NULL, &r));
+	ERR_TRY(s->engine->statistics(s->plan, s->batch));
 	join_batch(s, in.n);
 	return 0;
 }

@@ -157,20 +157,17 @@ validate_epoch(struct train *t, uint64_t epoch)
 	struct train_event ev = { .kind = TRAIN_VALIDATION, .epoch = epoch };
 	struct moment m = get_moment(t);
 	uint64_t from = trace_now(t->trace);
-	int e;
 
-	if (!train_had_sum(t, TRAIN_VALIDATES) && (e = validate_records(t, epoch, &s, &ev.left_out)) < 0)
-		return e;
-	if ((e = sum_over_workers(t, TRAIN_VALIDATES, &s)) < 0)
-		return e;
+	if (!train_had_sum(t, TRAIN_VALIDATES))
+		ERR_TRY(validate_records(t, epoch, &s, &ev.left_out));
+	ERR_TRY(sum_over_workers(t, TRAIN_VALIDATES, &s));
 	trace_span(t->trace, TRACE_STEPS, from, "validation");
 	set_means(t, &ev, &s);
 	set_elapsed(t, &m, &ev);
 	train_tell(t, &ev);
 	/* The plan has the statistics of the average; weights are loaded again by the next step. */
-	if (t->average != NULL && (e = worker_device_opt(t->wk) ? worker_show(t->wk, false) :
-	    t->engine->load_aux(t->plan, t->aux)) < 0)
-		return e;
+	if (t->average != NULL)
+		ERR_TRY(worker_device_opt(t->wk) ? worker_show(t->wk, false) : t->engine->load_aux(t->plan, t->aux));
 	return train_record_validation(t, epoch, ev.accuracy >= 0 ? ev.accuracy : -ev.loss);
 }
 
@@ -189,14 +186,14 @@ run_steps(struct train *t, uint64_t epoch)
 			return ERR_STOP;
 		if (*t->o->stop != 0 && !t->sync)
 			return ERR_STOP;
-		if (*t->o->stop != 0 && !asked && (asked = true) && (e = worker_stop(t->wk)) < 0)
-			return e;
+		if (*t->o->stop != 0 && !asked && (asked = true))
+			ERR_TRY(worker_stop(t->wk));
 		ev = (struct train_event){ .kind = TRAIN_STEP, .epoch = epoch, .batch = t->step % t->steps,
 		    .rate = train_lr(t, t->step) };
 		train_saved(t, false);
 		/* After the last step of an epoch its own sums come first. */
-		if (t->step < (epoch + 1) * t->steps && (e = train_cut(t)) < 0)
-			return e;
+		if (t->step < (epoch + 1) * t->steps)
+			ERR_TRY(train_cut(t));
 		if ((e = train_step(t, &s)) <= 0)
 			return e;
 		t->epoch.loss += s.loss;
@@ -278,9 +275,9 @@ run_epoch(struct train *t, uint64_t n)
 	if (from > n * t->steps && t->step > from)
 		ev.before = ev.samples * (from - n * t->steps) / (t->step - n * t->steps);
 	train_tell(t, &ev);
-	if ((e = worker_read(t->wk)) < 0 || (e = train_check_weights(t, t->w, NULL, NULL)) < 0 ||
-	    (e = worker_epoch(t->wk, n + 1)) < 0)
-		return e;
+	ERR_TRY(worker_read(t->wk));
+	ERR_TRY(train_check_weights(t, t->w, NULL, NULL));
+	ERR_TRY(worker_epoch(t->wk, n + 1));
 	t->epoch = (struct train_sums){ 0 };
 	t->left_out = 0;
 	report_cache(t, n);
@@ -288,12 +285,12 @@ run_epoch(struct train *t, uint64_t n)
 	 * The checkpoint precedes the validation, during which a second signal may end the process.  A checkpoint that
 	 * stores the best epoch must follow it.
 	 */
-	if (!rated && (e = save_epoch(t)) < 0)
-		return e;
+	if (!rated)
+		ERR_TRY(save_epoch(t));
 	if (t->val != NULL && (over = validate_epoch(t, n)) < 0 && over != ERR_STOP)
 		return over;
-	if (rated && (e = save_epoch(t)) < 0)
-		return e;
+	if (rated)
+		ERR_TRY(save_epoch(t));
 	return over < 0 || worker_last(t->wk) || (!t->sync && *t->o->stop != 0) ? ERR_STOP : 0;
 }
 

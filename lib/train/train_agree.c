@@ -96,8 +96,7 @@ train_agree(struct train *t)
 		v[2 * i + 1] = (double)(mine[i].v >> 32);
 	}
 	v[2 * N] = (double)train_first_cut(t);
-	if ((e = train_sum(t, TRAIN_AGREES, v, 2 * N + 1)) < 0)
-		return e;
+	ERR_TRY(train_sum(t, TRAIN_AGREES, v, 2 * N + 1));
 	t->cuts.next = v[2 * N] > 0 ? t->step + (uint64_t)v[2 * N] : 0;
 	for (int i = 0; i < N; i++)
 		if (v[2 * i] != (double)(mine[i].v & UINT32_MAX) * o->ps.nworkers ||

@@ -1,5 +1,6 @@
 /* train_cut - when a synchronous run makes cuts, and what is in them: serves train. */
 #include "train/train_in.h"
+#include "base/err.h"
 #include "base/clk.h"
 #include "base/hash.h"
 #include "record/recs.h"
@@ -93,8 +94,7 @@ train_cut(struct train *t)
 		return 0;
 	}
 	v[4] = plans ? (double)plan_next_cut(t) : 0;
-	if ((e = train_sum(t, TRAIN_CUTS, v, 5)) < 0)
-		return e;
+	ERR_TRY(train_sum(t, TRAIN_CUTS, v, 5));
 	sums = (struct train_sums){ v[0], v[1], v[2], v[3] };
 	c->next = t->step + (uint64_t)v[4];
 	/* Between two epochs there is a checkpoint. */

@@ -72,12 +72,11 @@ train_check_weights(const struct train *t, const float *w, const float *state, c
 	const struct graph *g = t->graph;
 	int e;
 
-	if ((e = check_arrays(t, "weights", g->w, g->nw, w, 1)) < 0 ||
-	    (e = check_arrays(t, "running statistics", g->aux, g->naux, t->aux, 1)) < 0)
-		return e;
-	if (state != NULL && (e = check_arrays(t, "numbers of the optimizer", g->w, g->nw, state,
-	    opt_states(t->o->ps.hyper.rule))) < 0)
-		return e;
+	ERR_TRY(check_arrays(t, "weights", g->w, g->nw, w, 1));
+	ERR_TRY(check_arrays(t, "running statistics", g->aux, g->naux, t->aux, 1));
+	if (state != NULL)
+		ERR_TRY(check_arrays(t, "numbers of the optimizer", g->w, g->nw, state,
+		    opt_states(t->o->ps.hyper.rule)));
 	if (average != NULL && ((e = check_arrays(t, "averaged weights", g->w, g->nw, average, 1)) < 0 ||
 	    (e = check_arrays(t, "averaged statistics", g->aux, g->naux, average + g->P, 1)) < 0))
 		return e;

@@ -81,17 +81,17 @@ static int
 alloc_train(struct train *t)
 {
 	const struct graph *g = t->graph;
-	int e;
 
-	if ((e = alloc_floats(&t->w, g->P)) < 0 || (e = alloc_floats(&t->aux, g->A)) < 0 ||
-	    (e = alloc_floats(&t->g, g->P)) < 0 || (e = alloc_floats(&t->stats, g->A)) < 0)
-		return e;
-	if ((t->o->accumulate > 1 || t->o->skip_nan) && (e = alloc_floats(&t->sum, g->P)) < 0)
-		return e;
-	if (t->o->accumulate > 1 && (e = alloc_floats(&t->stats_sum, g->A)) < 0)
-		return e;
-	if (t->o->ps.hyper.average.kind != AVERAGE_NONE && (e = alloc_floats(&t->average, g->P + g->A)) < 0)
-		return e;
+	ERR_TRY(alloc_floats(&t->w, g->P));
+	ERR_TRY(alloc_floats(&t->aux, g->A));
+	ERR_TRY(alloc_floats(&t->g, g->P));
+	ERR_TRY(alloc_floats(&t->stats, g->A));
+	if ((t->o->accumulate > 1 || t->o->skip_nan))
+		ERR_TRY(alloc_floats(&t->sum, g->P));
+	if (t->o->accumulate > 1)
+		ERR_TRY(alloc_floats(&t->stats_sum, g->A));
+	if (t->o->ps.hyper.average.kind != AVERAGE_NONE)
+		ERR_TRY(alloc_floats(&t->average, g->P + g->A));
 	if ((t->loaded = calloc(g->nw, sizeof(*t->loaded))) == NULL)
 		return err_nomem();
 	return t->o->batches != NULL ? set_batch_sizes(t) : 0;
@@ -102,10 +102,8 @@ static int
 fill_device_cache(struct train *t)
 {
 	size_t bytes;
-	int e;
 
-	if ((e = batch_device_cache(t->in, &t->images, &bytes)) < 0)
-		return e;
+	ERR_TRY(batch_device_cache(t->in, &t->images, &bytes));
 	if (t->engine->accel == NULL)
 		return err_fail(ERR_ARG, "%s: has no memory of its own for images", t->engine->name);
 	return t->engine->accel->cache_images(t->dev, t->images, bytes);
@@ -138,8 +136,7 @@ join_job(struct train *t)
 	ps.returns = t->returned = kept_began(t->kept, &t->first);
 	ps.waiting = report_waiting;
 	ps.arg = t;
-	if ((e = worker_open(&ps, &t->wk)) < 0)
-		return e;
+	ERR_TRY(worker_open(&ps, &t->wk));
 	if (t->o->connected != NULL)
 		t->o->connected(t->wk);
 	if (ps.rank == 0 && !t->returned && ((e = alloc_floats(&state, t->graph->P * opt_states(ps.hyper.rule))) < 0 ||
@@ -194,10 +191,8 @@ open_train_plan(struct train *t)
 	const struct train_opt *o = t->o;
 	struct train_memory m;
 	const char *remark;
-	int e;
 
-	if ((e = split_open(o->devices, o->threads, &t->engine, &t->dev)) < 0)
-		return e;
+	ERR_TRY(split_open(o->devices, o->threads, &t->engine, &t->dev));
 	if ((remark = split_remark(t->engine, t->dev)) != NULL)
 		train_tell(t, &(struct train_event){ .kind = TRAIN_REMARK, .text = remark });
 	engine_tune(t->engine, t->dev, &o->tune);
@@ -244,8 +239,8 @@ train_open(struct train *t)
 		return e;
 	if (t->o->ps.nservers > 0 && (t->traffic = calloc(t->o->ps.nservers, sizeof(*t->traffic))) == NULL)
 		return err_nomem();
-	if ((e = join_job(t)) < 0 || (e = en->load_aux(t->plan, t->aux)) < 0)
-		return e;
+	ERR_TRY(join_job(t));
+	ERR_TRY(en->load_aux(t->plan, t->aux));
 	free(t->images);
 	t->images = NULL;
 	if ((e = en->describe(t->dev, &text)) == 0 &&

@@ -95,8 +95,7 @@ train_part(struct train *t)
 	ps.kept = ps.returns = ps.parting = true;
 	ps.w = t->w;
 	ps.aux = t->aux;
-	if ((e = worker_open(&ps, &t->wk)) < 0)
-		return e;
+	ERR_TRY(worker_open(&ps, &t->wk));
 	t->step = kept_last_told(t->kept);
 	if ((e = worker_bye(t->wk)) == 0)
 		train_tell(t, &(struct train_event){ .kind = TRAIN_END });

@@ -87,8 +87,8 @@ train_save(struct train *t, enum checkpoint_kind kind, const struct train_sums *
 	struct buf batch = { 0 }, text = { 0 };
 	int e;
 
-	if ((e = worker_ready(t->wk)) < 0 || (e = worker_read(t->wk)) < 0)
-		return e;
+	ERR_TRY(worker_ready(t->wk));
+	ERR_TRY(worker_read(t->wk));
 	train_saved(t, true);
 	t->saved = false;
 	t->writes_cut = kind == CHECKPOINT_CUT;
@@ -168,12 +168,13 @@ read_position(struct train *t, const struct weights *f, uint64_t *step)
 	const char *batch = weights_get(f, meta_key[M_BATCH]);
 	uint64_t epoch, at, seed, n;
 	struct buf mine = { 0 };
-	int e;
+	int e = 0;
 
-	if ((e = read_meta_u64(f, M_EPOCH, &epoch)) < 0 || (e = read_meta_u64(f, M_BATCH_AT, &at)) < 0 ||
-	    (e = read_meta_u64(f, M_SEED, &seed)) < 0 || (e = read_meta_u64(f, M_MICRO_BATCHES, &n)) < 0 ||
-	    (e = put_batch(t, &mine)) < 0)
-		return e;
+	ERR_TRY(read_meta_u64(f, M_EPOCH, &epoch));
+	ERR_TRY(read_meta_u64(f, M_BATCH_AT, &at));
+	ERR_TRY(read_meta_u64(f, M_SEED, &seed));
+	ERR_TRY(read_meta_u64(f, M_MICRO_BATCHES, &n));
+	ERR_TRY(put_batch(t, &mine));
 	if (at > 0 && (n != count_micro_batches(t) || batch == NULL || strcmp(batch, (char *)mine.p) != 0))
 		e = err_fail(ERR_ARG, "stopped within an epoch with %" PRIu64
 		    " micro-batches of %.64s a step; resume with the same", n, batch != NULL ? batch : "?");
@@ -242,10 +243,9 @@ init_train_weights(struct train *t)
 	struct weights_taken r = { 0 };
 	int e;
 
-	if ((e = init_weights(t->graph, t->o->init, t->o->seed, t->w, t->aux)) < 0)
-		return e;
-	if (whiten_wanted(t->graph) && (e = whiten_first_layer(t)) < 0)
-		return e;
+	ERR_TRY(init_weights(t->graph, t->o->init, t->o->seed, t->w, t->aux));
+	if (whiten_wanted(t->graph))
+		ERR_TRY(whiten_first_layer(t));
 	if (t->o->start == NULL)
 		return 0;
 	if ((e = weights_start(t->o->start, t->o->start_rename, t->graph, t->w, t->aux, &r)) == 0)
@@ -262,15 +262,13 @@ resume_average(struct train *t, const struct weights *f, struct worker_first *fi
 	enum average_kind kind = t->o->ps.hyper.average.kind;
 	const char *was = weights_get(f, meta_key[M_AVERAGE]);
 	uint64_t n = 0;
-	int e;
 
 	if (kind == AVERAGE_NONE || f->average == NULL)
 		return 0;
 	if (was == NULL || strcmp(was, average_name(kind)) != 0)
 		return err_fail(ERR_ARG, "was saved with another average, '%.32s'; resume with the same",
 		    was != NULL ? was : "?");
-	if ((e = read_meta_u64(f, M_AVERAGED, &n)) < 0)
-		return e;
+	ERR_TRY(read_meta_u64(f, M_AVERAGED, &n));
 	memcpy(t->average, f->average, (t->graph->P + t->graph->A) * sizeof(float));
 	t->averaged = first->averaged = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
 	first->average = t->average;

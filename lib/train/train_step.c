@@ -147,10 +147,7 @@ first_sample(const struct train *t, uint32_t k)
 static int
 begin_step(struct train *t, const struct train_sums *seen)
 {
-	int e = worker_step(t->wk, (uint32_t)seen->samples, train_lr(t, t->step));
-
-	if (e < 0)
-		return e;
+	ERR_TRY(worker_step(t->wk, (uint32_t)seen->samples, train_lr(t, t->step)));
 	train_keep_step(t, seen);
 	if (t->o->ps.hyper.average.kind == AVERAGE_SWA && (t->step + 1) % t->steps == 0 &&
 	    t->step / t->steps >= t->o->swa)
@@ -241,8 +238,7 @@ run_micro_batch(struct train *t, const struct batch *b, uint32_t k, bool first, 
 	int e;
 
 	t->layer_from = 0;
-	if ((e = t->engine->forward(t->plan, &b->s, &draw, worker_device_opt(t->wk) ? NULL : &hook, &r)) < 0)
-		return e;
+	ERR_TRY(t->engine->forward(t->plan, &b->s, &draw, worker_device_opt(t->wk) ? NULL : &hook, &r));
 	trace_layer_end(t, UINT32_MAX, "");
 	trace_span(t->trace, TRACE_STEPS, from, "forward");
 	/* The answer to the last step, which says whether the job ends, is complete only now. */
@@ -251,8 +247,8 @@ run_micro_batch(struct train *t, const struct batch *b, uint32_t k, bool first, 
 	if ((e = train_check_loss(t, b, &draw, r.loss)) != 0)
 		return e;
 	count_result(&all, &r, b->s.n);
-	if (last && !t->o->skip_nan && (e = begin_step(t, &all)) < 0)
-		return e;
+	if (last && !t->o->skip_nan)
+		ERR_TRY(begin_step(t, &all));
 	if ((e = run_backward(t, b, &draw, first, last)) == 0)
 		*seen = all;
 	return e;
@@ -263,16 +259,13 @@ static int
 finish_without_last(struct train *t, const struct train_sums *seen)
 {
 	bool any = seen->samples > 0;
-	int e;
 
 	if (!any) {
-		if ((e = worker_ready(t->wk)) < 0)
-			return e;
+		ERR_TRY(worker_ready(t->wk));
 		if (worker_last(t->wk))
 			return ERR_STOP;
 	}
-	if ((e = begin_step(t, seen)) < 0)
-		return e;
+	ERR_TRY(begin_step(t, seen));
 	return any && !worker_device_opt(t->wk) ? push_all(t) : 0;
 }
 
@@ -336,8 +329,7 @@ train_step(struct train *t, struct train_sums *seen)
 	int e;
 
 	trace_step(t->trace, t->step);
-	if ((e = watch_device(t, trace_now(t->trace) > 0)) < 0)
-		return e;
+	ERR_TRY(watch_device(t, trace_now(t->trace) > 0));
 	began = trace_now(t->trace);
 	*seen = (struct train_sums){ 0 };
 	if (t->stats_sum != NULL)
@@ -352,14 +344,13 @@ train_step(struct train *t, struct train_sums *seen)
 			return e;
 		pushed = e == 0 && t->push;
 	}
-	if (!pushed && (e = finish_without_last(t, seen)) < 0)
-		return e;
+	if (!pushed)
+		ERR_TRY(finish_without_last(t, seen));
 	if (t->stats_sum != NULL && seen->samples > 0)
 		for (size_t i = 0; i < t->graph->A; i++)
 			t->stats_sum[i] /= (float)seen->samples;
 	from = trace_now(t->trace);
-	if ((e = worker_finish(t->wk, stats)) < 0)
-		return e;
+	ERR_TRY(worker_finish(t->wk, stats));
 	trace_span(t->trace, TRACE_STEPS, from, "statistics");
 	t->step++;
 	snprintf(name, sizeof(name), "step %" PRIu64, t->step);

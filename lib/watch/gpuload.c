@@ -105,10 +105,8 @@ static int
 read_gpu(struct gpuload *g, struct gpu *one)
 {
 	struct utilization u;
-	int e = check_nvml(g, g->utilization(one->handle, &u), "utilization");
 
-	if (e < 0)
-		return e;
+	ERR_TRY(check_nvml(g, g->utilization(one->handle, &u), "utilization"));
 	one->sum += (double)u.gpu / 100;
 	one->looks++;
 	return 0;
@@ -129,13 +127,11 @@ gpuload_read(struct gpuload *g, uint32_t k, double *load, uint64_t *bytes)
 {
 	struct gpu *one = &g->gpu[k];
 	struct memory m;
-	int e;
 
 	assert(k < g->n);
-	if (one->looks == 0 && (e = read_gpu(g, one)) < 0)
-		return e;
-	if ((e = check_nvml(g, g->memory(one->handle, &m), "memory")) < 0)
-		return e;
+	if (one->looks == 0)
+		ERR_TRY(read_gpu(g, one));
+	ERR_TRY(check_nvml(g, g->memory(one->handle, &m), "memory"));
 	*load = one->sum / one->looks;
 	*bytes = m.used;
 	one->sum = 0;

@@ -1,5 +1,6 @@
 /* mark - copies a training log and adds the traffic of each epoch. */
 #include "watch/mark.h"
+#include "base/err.h"
 
 #include "log/logline.h"
 #include "log/tsv.h"
@@ -43,9 +44,8 @@ mark_rank(struct marker *m, uint64_t rank, const struct traffic *now)
 static int
 put_mark(struct buf *out, const char *before, size_t n, const struct traffic *t)
 {
-	int e = buf_put(out, before, n);
-
-	return e < 0 ? e : buf_put_fmt(out, "Traffic rx=%" PRIu64 " tx=%" PRIu64 " bytes\n", t->bytes[TRAFFIC_RX],
+	ERR_TRY(buf_put(out, before, n));
+	return buf_put_fmt(out, "Traffic rx=%" PRIu64 " tx=%" PRIu64 " bytes\n", t->bytes[TRAFFIC_RX],
 	    t->bytes[TRAFFIC_TX]);
 }
 

@@ -106,10 +106,10 @@ addr_listen(const char *text, int *fd, char where[ADDR_TEXT])
 	char host[ADDR_TEXT], port[8];
 	struct addrinfo *all;
 	const struct addrinfo *a;
-	int e, s;
+	int e = 0, s;
 
-	if ((e = addr_split(text, host, port)) < 0 || (e = resolve_address(host, port, AI_PASSIVE, &all, &a)) < 0)
-		return e;
+	ERR_TRY(addr_split(text, host, port));
+	ERR_TRY(resolve_address(host, port, AI_PASSIVE, &all, &a));
 	/* A restarted server can take its old port although connections of the old process linger. */
 	s = stream_socket(a, SOL_SOCKET, SO_REUSEADDR);
 	if (s < 0 || bind(s, a->ai_addr, a->ai_addrlen) < 0 || listen(s, BACKLOG) < 0) {
@@ -131,10 +131,10 @@ addr_dial(const char *text, int *fd)
 	char host[ADDR_TEXT], port[8];
 	struct addrinfo *all;
 	const struct addrinfo *a;
-	int e, s;
+	int e = 0, s;
 
-	if ((e = addr_split(text, host, port)) < 0 || (e = resolve_address(host, port, 0, &all, &a)) < 0)
-		return e;
+	ERR_TRY(addr_split(text, host, port));
+	ERR_TRY(resolve_address(host, port, 0, &all, &a));
 	s = stream_socket(a, IPPROTO_TCP, TCP_NODELAY);
 	if (s < 0 || (connect(s, a->ai_addr, a->ai_addrlen) < 0 && errno != EINPROGRESS)) {
 		e = err_sys("connect to %s", text);

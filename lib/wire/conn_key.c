@@ -30,11 +30,9 @@ open_key(const char *path, int *fd)
 {
 	static const char inherited[] = "/dev/fd/";
 	int64_t n;
-	int e;
 
 	if (strncmp(path, inherited, sizeof(inherited) - 1) == 0) {
-		if ((e = num_i64(path + sizeof(inherited) - 1, 0, 1 << 20, &n)) < 0)
-			return e;
+		ERR_TRY(num_i64(path + sizeof(inherited) - 1, 0, 1 << 20, &n));
 		*fd = (int)n;
 		return 0;
 	}
@@ -56,15 +54,14 @@ read_key(int fd, uint8_t key[CONN_KEY])
 	char text[CONN_KEY_TEXT - 1];
 	struct stat st;
 	size_t got;
-	int e, bad = 0;
+	int bad = 0;
 
 	if (fstat(fd, &st) < 0)
 		return err_sys("stat");
 	if (S_ISREG(st.st_mode) && (st.st_mode & 077) != 0)
 		return err_fail(ERR_AUTH, "other users can access this key (mode %03o; chmod 600 it)",
 		    st.st_mode & 0777u);
-	if ((e = io_read(fd, text, sizeof(text), &got)) < 0)
-		return e;
+	ERR_TRY(io_read(fd, text, sizeof(text), &got));
 	for (size_t i = 0; i < got; i++) {
 		int digit = digit_of(text[i]);
 
@@ -82,8 +79,7 @@ conn_key_read(const char *path, uint8_t key[CONN_KEY])
 {
 	int fd, e;
 
-	if ((e = open_key(path, &fd)) < 0)
-		return e;
+	ERR_TRY(open_key(path, &fd));
 	e = read_key(fd, key);
 	if (fd > STDERR_FILENO)
 		close(fd);

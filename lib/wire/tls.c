@@ -106,12 +106,9 @@ tls_new(int fd, bool server, const uint8_t key[TLS_KEY], struct tls **out)
 static int
 seal_record(struct tls *t, unsigned type, const void *p, size_t n)
 {
-	int e;
-
 	if (!tls_make_room(t, SEAL_HEAD + n + SEAL_TAIL))
 		return 0;
-	if ((e = seal_put(&t->send, type, p, n, t->out + t->n)) < 0)
-		return e;
+	ERR_TRY(seal_put(&t->send, type, p, n, t->out + t->n));
 	t->n += SEAL_HEAD + n + SEAL_TAIL;
 	return 1;
 }

@@ -229,7 +229,6 @@ static int
 open_session(struct tls *t)
 {
 	uint8_t *out;
-	int e;
 
 	if (!SSL_session_reused(t->ssl))
 		return err_fail(ERR_AUTH, "did not prove this job's key");
@@ -241,9 +240,8 @@ open_session(struct tls *t)
 	t->room = OUT;
 	if ((t->in = malloc(TLS_AHEAD)) == NULL || (t->rest = malloc(SEAL_RECEIVED)) == NULL)
 		return err_nomem();
-	if ((e = seal_init(&t->send, true, t->secret[t->server])) < 0 ||
-	    (e = seal_init(&t->receive, false, t->secret[!t->server])) < 0)
-		return e;
+	ERR_TRY(seal_init(&t->send, true, t->secret[t->server]));
+	ERR_TRY(seal_init(&t->receive, false, t->secret[!t->server]));
 	tls_end_handshake(t);
 	t->open = true;
 	return 1;

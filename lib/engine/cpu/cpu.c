@@ -51,10 +51,8 @@ cpu_close(struct engine_dev *dev)
 static int
 cpu_describe(const struct engine_dev *dev, struct buf *out)
 {
-	int e;
-
-	if ((e = buf_put_fmt(out, "cpu: ")) < 0 || (e = dnnl_dev_describe(out)) < 0)
-		return e;
+	ERR_TRY(buf_put_fmt(out, "cpu: "));
+	ERR_TRY(dnnl_dev_describe(out));
 	return buf_put_fmt(out, ", %u thread%s", dev->threads, dev->threads > 1 ? "s" : "");
 }
 
@@ -113,8 +111,8 @@ cpu_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum
 	if (precision != ENGINE_F32 && precision != ENGINE_BF16)
 		return err_fail(ERR_NOTSUP, "engine cpu computes in f32 and bf16, not in %s",
 		    engine_precision_name(precision));
-	if (precision == ENGINE_BF16 && (e = dnnl_dev_bf16()) < 0)
-		return e;
+	if (precision == ENGINE_BF16)
+		ERR_TRY(dnnl_dev_bf16());
 	if ((p = calloc(1, sizeof(*p))) == NULL)
 		return err_nomem();
 	cpu_enter(dev);
@@ -133,11 +131,9 @@ cpu_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum
 static int
 cpu_commit(struct engine_plan *p)
 {
-	int e;
-
 	cpu_enter(p->dev);
-	if ((e = cpu_arena_allocate(p)) < 0 || (e = cpu_set_bind(p, &p->set[0])) < 0)
-		return e;
+	ERR_TRY(cpu_arena_allocate(p));
+	ERR_TRY(cpu_set_bind(p, &p->set[0]));
 	fix_gammas(p);
 	return 0;
 }

@@ -129,10 +129,8 @@ cpu_arena_place(struct engine_plan *p)
 int
 cpu_arena_allocate(struct engine_plan *p)
 {
-	int e;
-
-	if ((e = map_pages(p->arena_bytes, &p->arena)) < 0 || (e = map_pages(p->kept_bytes, &p->kept)) < 0)
-		return e;
+	ERR_TRY(map_pages(p->arena_bytes, &p->arena));
+	ERR_TRY(map_pages(p->kept_bytes, &p->kept));
 	place_kept(p, p->kept);
 	resolve_all(p);
 	return 0;

@@ -39,8 +39,7 @@ run_conv_back(struct engine_plan *p, const struct pass *pass, const struct cpu_s
 	int e;
 
 	if (!s->frozen) {
-		if ((e = cpu_conv_run(conv, DNNL_WEIGHT, pass->g + p->graph->w[l->weight].first)) < 0)
-			return e;
+		ERR_TRY(cpu_conv_run(conv, DNNL_WEIGHT, pass->g + p->graph->w[l->weight].first));
 		cpu_profile_add(p, s, ENGINE_WEIGHT, pass->set->n, from);
 		if (l->bias_at >= 0)
 			memcpy(pass->g + p->graph->w[l->bias_at].first, p->conv[s->state].dbias,
@@ -161,10 +160,7 @@ run_step(struct engine_plan *p, const struct pass *pass, const struct cpu_step *
 static int
 bind_batch(struct engine_plan *p, const struct samples *s, bool train)
 {
-	int e = samples_check(s, p->graph->classes, graph_targets(p->graph));
-
-	if (e < 0)
-		return e;
+	ERR_TRY(samples_check(s, p->graph->classes, graph_targets(p->graph)));
 	#pragma omp parallel for
 	for (uint32_t i = 0; i < s->n; i++)
 		samples_f32(s, i, 1, cpu_at(&p->data, i, 0));
@@ -186,8 +182,8 @@ run_forward_pass(struct engine_plan *p, const struct samples *in, bool train, co
 	assert(in->n > 0 && in->n <= p->batch && in->c == data->c && in->h == data->h && in->w == data->w);
 	p->n = 0;
 	cpu_enter(p->dev);
-	if ((e = cpu_set_get(p, in->n, &pass.set)) < 0 || (e = bind_batch(p, in, train)) < 0)
-		return e;
+	ERR_TRY(cpu_set_get(p, in->n, &pass.set));
+	ERR_TRY(bind_batch(p, in, train));
 	for (uint32_t i = 0; i < p->nforward; i++) {
 		const struct cpu_step *s = &p->step[i];
 		const struct graph_node *l = &p->graph->node[s->node];
@@ -225,10 +221,7 @@ cpu_pass_forward(struct engine_plan *p, const struct samples *s, const struct en
 int
 cpu_pass_evaluate(struct engine_plan *p, const struct samples *s, struct engine_result *result, float *prob)
 {
-	int e = run_forward_pass(p, s, false, NULL);
-
-	if (e < 0)
-		return e;
+	ERR_TRY(run_forward_pass(p, s, false, NULL));
 	*result = p->result;
 	for (uint32_t i = 0; prob != NULL && i < s->n; i++)
 		memcpy(prob + (size_t)i * p->prob.c, cpu_at(&p->prob, i, 0), p->prob.c * sizeof(*prob));
@@ -253,8 +246,7 @@ cpu_pass_backward(struct engine_plan *p, float *g, float *stats, const struct en
 
 	assert(p->n > 0);	/* forward() was the last pass; backward() overwrites its outputs */
 	cpu_enter(p->dev);
-	if ((e = cpu_set_get(p, p->n, &pass.set)) < 0)
-		return e;
+	ERR_TRY(cpu_set_get(p, p->n, &pass.set));
 	p->n = 0;
 	for (uint32_t i = p->nforward; i < p->nstep; i++) {
 		const struct cpu_step *s = &p->step[i];

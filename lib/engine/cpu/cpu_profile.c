@@ -149,8 +149,7 @@ measure_peaks(struct engine_plan *p, struct engine_peaks *peaks)
 
 	*peaks = (struct engine_peaks) { 0 };
 	cpu_enter(p->dev);
-	if ((e = dnnl_layer_new(p->dev->dnnl, &shape, NULL, &layer)) < 0)
-		return e;
+	ERR_TRY(dnnl_layer_new(p->dev->dnnl, &shape, NULL, &layer));
 	bytes = 2 * (size_t)SIDE * SIDE * sizeof(float) + memplan_round(dnnl_layer_needs(layer)->packed) +
 	    dnnl_layer_needs(layer)->scratch;
 	bytes = bytes < 2 * COPY ? 2 * COPY : bytes;

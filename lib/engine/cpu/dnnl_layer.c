@@ -88,13 +88,11 @@ join_operand(struct dnnl_layer *l, struct direction *d, const struct operand *o,
 {
 	struct detour *t = &d->detour[d->n];
 	dnnl_lib_desc outer = l->md[o->role];
-	int e;
 
 	d->arg[d->n] = (dnnl_exec_arg_t){ o->arg, l->mem[o->role] };
 	if (!dnnl_memory_desc_equal(inner, outer)) {
-		if ((e = make_memory(l->dev, inner, &t->inner)) < 0 ||
-		    (e = make_reorder(l->dev, o->out ? inner : outer, o->out ? outer : inner, &t->reorder)) < 0)
-			return e;
+		ERR_TRY(make_memory(l->dev, inner, &t->inner));
+		ERR_TRY(make_reorder(l->dev, o->out ? inner : outer, o->out ? outer : inner, &t->reorder));
 		d->arg[d->n].memory = t->inner;
 		t->at = d->bytes;
 		d->bytes += round_up_to_64(dnnl_memory_desc_get_size(inner));
@@ -170,8 +168,7 @@ make_layer(struct dnnl_layer *l, const struct dnnl_layer *like)
 	else
 		dnnl_pick_agree(l->dev, &l->shape, &blocks);
 	l->needs = (struct dnnl_needs) { .x_block = blocks.x, .y_block = blocks.y, .kernel = { "-", "-", "-" } };
-	if ((e = dnnl_pick(l->dev, &l->shape, blocks, DNNL_FORWARD, NULL, &forward)) < 0)
-		return e;
+	ERR_TRY(dnnl_pick(l->dev, &l->shape, blocks, DNNL_FORWARD, NULL, &forward));
 	if (dnnl_primitive_desc_clone(&hint, forward) != dnnl_success) {
 		dnnl_primitive_desc_destroy(forward);
 		return err_nomem();

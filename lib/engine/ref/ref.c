@@ -189,12 +189,10 @@ static int
 copy_batch(struct engine_plan *p, const struct samples *s, bool train)
 {
 	const struct graph_node *in = &p->graph->node[0];
-	int e;
 
 	assert(s->n > 0 && s->n <= p->batch && s->c == in->c && s->h == in->h && s->w == in->w);
 	p->n = 0;
-	if ((e = samples_check(s, p->graph->classes, graph_targets(p->graph))) < 0)
-		return e;
+	ERR_TRY(samples_check(s, p->graph->classes, graph_targets(p->graph)));
 	samples_f32(s, 0, s->n, p->y[0]);
 	memcpy(p->label, s->y, s->n * sizeof(*s->y));
 	if (s->target != NULL)
@@ -232,8 +230,7 @@ ref_forward(struct engine_plan *p, const struct samples *s, const struct engine_
 	int e;
 
 	p->draw = draw != NULL ? *draw : (struct engine_draw){ 0 };
-	if ((e = copy_batch(p, s, true)) < 0)
-		return e;
+	ERR_TRY(copy_batch(p, s, true));
 	if ((e = run_ref_pass(p, true, hook)) != 0) {
 		p->n = 0;
 		return e;
@@ -274,10 +271,8 @@ ref_backward(struct engine_plan *p, float *g, float *stats, const struct engine_
 static int
 ref_evaluate(struct engine_plan *p, const struct samples *s, struct engine_result *result, float *prob)
 {
-	int e;
-
-	if ((e = copy_batch(p, s, false)) < 0 || (e = run_ref_pass(p, false, NULL)) < 0)
-		return e;
+	ERR_TRY(copy_batch(p, s, false));
+	ERR_TRY(run_ref_pass(p, false, NULL));
 	*result = p->result;
 	if (prob != NULL)
 		memcpy(prob, p->y[p->graph->n - 1], (size_t)s->n * p->graph->classes * sizeof(*prob));

@@ -1,5 +1,6 @@
 /* split - several devices as one: the devices, their plans, and lists of devices. */
 #include "engine/split/split_in.h"
+#include "base/err.h"
 
 #include "base/num.h"
 
@@ -101,7 +102,6 @@ add_lane(struct engine_plan *p, const struct split_part *part, enum engine_preci
 {
 	struct split_lane *l = &p->lane[p->n];
 	const struct graph *g = p->graph;
-	int e;
 
 	*l = (struct split_lane){ .all = p, .k = p->n, .engine = part->engine };
 	p->n++;
@@ -112,8 +112,7 @@ add_lane(struct engine_plan *p, const struct split_part *part, enum engine_preci
 		l->g = calloc(g->P + 1, sizeof(*l->g));
 	if (l->stats == NULL || l->loaded == NULL || l->grad_ready == NULL || (l->k > 0 && l->g == NULL))
 		return err_nomem();
-	if ((e = part->engine->plan(part->dev, g, p->each, precision, &l->plan)) < 0)
-		return e;
+	ERR_TRY(part->engine->plan(part->dev, g, p->each, precision, &l->plan));
 	if (l->k > 0 && (errno = pthread_create(&l->thread, NULL, split_lane_main, l)) != 0)
 		return err_sys("start a thread for %s:%u", part->engine->name, part->index);
 	l->threaded = l->k > 0;

@@ -5,6 +5,7 @@
  * array, so only one thread touches a plan.
  */
 #include "engine/split/split_in.h"
+#include "base/err.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -145,14 +146,13 @@ run_lane(struct split_lane *l)
 		.joined = p->joined,
 	};
 	struct engine_draw draw = p->draw;
-	int e;
 
 	if (p->job == SPLIT_BACKWARD && p->learning)
 		return l->engine->backward(l->plan, NULL, NULL, NULL);
 	if (p->job == SPLIT_BACKWARD)
 		return l->engine->backward(l->plan, l->g, l->stats, &hook);
-	if (hook.param_needed == NULL && (e = split_load_lane(l)) < 0)
-		return e;
+	if (hook.param_needed == NULL)
+		ERR_TRY(split_load_lane(l));
 	draw.first += l->first;
 	if (p->job == SPLIT_FORWARD)
 		return l->engine->forward(l->plan, &l->in, &draw, &hook, &l->result);

@@ -119,10 +119,8 @@ int
 img_apart_head(const struct img_apart *a, const uint8_t *data, size_t n, uint32_t pixels, struct img_head *head)
 {
 	struct child child;
-	int e = start_child(a, data, n, pixels, false, &child);
 
-	if (e < 0)
-		return e;
+	ERR_TRY(start_child(a, data, n, pixels, false, &child));
 	end_child(&child);
 	*head = child.answer.head;
 	return 0;

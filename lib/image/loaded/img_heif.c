@@ -145,17 +145,16 @@ int
 img_heif_head(const uint8_t *data, size_t n, uint32_t pixels, struct img_head *head)
 {
 	struct heif h = { 0 };
-	int e = load_libheif(&h);
 
-	return e < 0 ? e : img_apart_head(&(struct img_apart){ decode_heif, &h, "libheif" }, data, n, pixels, head);
+	ERR_TRY(load_libheif(&h));
+	return img_apart_head(&(struct img_apart){ decode_heif, &h, "libheif" }, data, n, pixels, head);
 }
 
 int
 img_heif_decode(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struct buf *room, struct img *out)
 {
 	struct heif h = { 0 };
-	int e = load_libheif(&h);
 
-	return e < 0 ? e : img_apart_decode(&(struct img_apart){ decode_heif, &h, "libheif" }, data, n, c, pixels, room,
-	    out);
+	ERR_TRY(load_libheif(&h));
+	return img_apart_decode(&(struct img_apart){ decode_heif, &h, "libheif" }, data, n, c, pixels, room, out);
 }

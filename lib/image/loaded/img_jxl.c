@@ -136,17 +136,16 @@ int
 img_jxl_head(const uint8_t *data, size_t n, uint32_t pixels, struct img_head *head)
 {
 	struct jxl j = { 0 };
-	int e = load_libjxl(&j);
 
-	return e < 0 ? e : img_apart_head(&(struct img_apart){ decode_jxl, &j, "libjxl" }, data, n, pixels, head);
+	ERR_TRY(load_libjxl(&j));
+	return img_apart_head(&(struct img_apart){ decode_jxl, &j, "libjxl" }, data, n, pixels, head);
 }
 
 int
 img_jxl_decode(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struct buf *room, struct img *out)
 {
 	struct jxl j = { 0 };
-	int e = load_libjxl(&j);
 
-	return e < 0 ? e : img_apart_decode(&(struct img_apart){ decode_jxl, &j, "libjxl" }, data, n, c, pixels, room,
-	    out);
+	ERR_TRY(load_libjxl(&j));
+	return img_apart_decode(&(struct img_apart){ decode_jxl, &j, "libjxl" }, data, n, c, pixels, room, out);
 }

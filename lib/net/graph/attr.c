@@ -104,17 +104,15 @@ set_pair(const struct attr *a, char *field, const char *text)
 	const char *x = strchr(text, 'x');
 	size_t n = x != NULL ? (size_t)(x - text) : strlen(text);
 	uint64_t u[2];
-	int e;
 
 	if (n >= sizeof(first))
 		return err_fail(ERR_FORMAT, "'%.32s' is not a number", text);
 	memcpy(first, text, n);
 	first[n] = 0;
-	if ((e = num_u64(first, (uint64_t)a->lo, (uint64_t)a->hi, &u[0])) < 0)
-		return e;
+	ERR_TRY(num_u64(first, (uint64_t)a->lo, (uint64_t)a->hi, &u[0]));
 	u[1] = u[0];
-	if (x != NULL && (e = num_u64(x + 1, (uint64_t)a->lo, (uint64_t)a->hi, &u[1])) < 0)
-		return e;
+	if (x != NULL)
+		ERR_TRY(num_u64(x + 1, (uint64_t)a->lo, (uint64_t)a->hi, &u[1]));
 	memcpy(field, &(uint32_t[2]){ (uint32_t)u[0], (uint32_t)u[1] }, sizeof(uint32_t[2]));
 	return 0;
 }

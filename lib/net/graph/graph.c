@@ -172,16 +172,13 @@ place_node_arrays(struct graph *g, struct graph_node *n, const struct graph_node
 static int
 check_node(const struct graph *g, const struct graph_node *like, struct graph_node *n)
 {
-	int e;
-
-	if ((e = check_inputs(g, like)) < 0 || (e = attr_copy(n, like)) < 0)
-		return e;
+	ERR_TRY(check_inputs(g, like));
+	ERR_TRY(attr_copy(n, like));
 	n->in = like->in;
 	n->nin = like->nin;
-	if ((e = op_shape(g, n)) < 0)
-		return e;
-	if (n->op == GRAPH_SOFTMAX && (e = check_read(g, n->in[0])) < 0)
-		return e;
+	ERR_TRY(op_shape(g, n));
+	if (n->op == GRAPH_SOFTMAX)
+		ERR_TRY(check_read(g, n->in[0]));
 	if (count_node_weights(n, &g->node[n->in[0]]) > GRAPH_FLOATS - g->P)
 		return err_fail(ERR_LIMIT, "brings the net over %u weights", GRAPH_FLOATS);
 	return 0;
@@ -197,8 +194,7 @@ graph_add(struct graph *g, const struct graph_node *like, uint32_t *at)
 	assert(like->op > GRAPH_DATA && like->op < GRAPH_OPS);
 	if (g->n == GRAPH_NODES)
 		return err_fail(ERR_LIMIT, "a net of more than %d nodes", GRAPH_NODES);
-	if ((e = check_name(g, like->name)) < 0)
-		return e;
+	ERR_TRY(check_name(g, like->name));
 	memcpy(n.name, like->name, strlen(like->name) + 1);
 	e = g->classes > 0 ? err_fail(ERR_FORMAT, "comes after the loss") : check_node(g, like, &n);
 	if (e < 0) {

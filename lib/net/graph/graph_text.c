@@ -124,10 +124,8 @@ add_node_line(struct graph **g, char *text)
 {
 	uint32_t in[OP_INS], at;
 	struct graph_node n = { .in = in };
-	int e = read_node(*g, text, &n);
 
-	if (e < 0)
-		return e;
+	ERR_TRY(read_node(*g, text, &n));
 	if (*g != NULL)
 		return graph_add(*g, &n, &at);
 	if (strcmp(n.name, "data") != 0)

@@ -43,9 +43,8 @@ count_windows(uint32_t in, uint64_t k, const struct graph_node *n, int d, uint32
 static int
 shape_window_sides(const struct graph *g, struct graph_node *n)
 {
-	int e = count_windows(first_input(g, n)->h, n->r, n, 0, &n->h);
-
-	return e < 0 ? e : count_windows(first_input(g, n)->w, n->s, n, 1, &n->w);
+	ERR_TRY(count_windows(first_input(g, n)->h, n->r, n, 0, &n->h));
+	return count_windows(first_input(g, n)->w, n->s, n, 1, &n->w);
 }
 
 static int

@@ -32,20 +32,16 @@ read_wide(const struct merge *m, uint32_t i, const struct tensor *x, uint64_t at
 static int
 mean_of(const struct merge *m, const struct tensor *const *x, uint64_t at, size_t n, double *sum)
 {
-	int e;
-
 	memset(sum, 0, n * sizeof(*sum));
 	for (uint32_t i = 0; i < m->o->n; i++) {
 		double share = m->o->share[i];
 
 		if (x[i]->type == TENSORS_F32) {
-			if ((e = read_chunk(m, i, x[i], at, n, m->raw)) < 0)
-				return e;
+			ERR_TRY(read_chunk(m, i, x[i], at, n, m->raw));
 			merge_sum_add(sum, m->raw, n, share);
 			continue;
 		}
-		if ((e = read_wide(m, i, x[i], at, n)) < 0)
-			return e;
+		ERR_TRY(read_wide(m, i, x[i], at, n));
 		for (size_t k = 0; k < n; k++)
 			sum[k] += share * m->x[k];
 	}
@@ -56,13 +52,9 @@ mean_of(const struct merge *m, const struct tensor *const *x, uint64_t at, size_
 static int
 add_spread(const struct merge *m, const struct tensor *const *mean, uint64_t at, size_t n)
 {
-	int e;
-
-	if ((e = mean_of(m, mean, at, n, m->mid)) < 0)
-		return e;
+	ERR_TRY(mean_of(m, mean, at, n, m->mid));
 	for (uint32_t i = 0; i < m->o->n; i++) {
-		if ((e = read_wide(m, i, mean[i], at, n)) < 0)
-			return e;
+		ERR_TRY(read_wide(m, i, mean[i], at, n));
 		for (size_t k = 0; k < n; k++) {
 			double d = m->x[k] - m->mid[k];
 
@@ -77,13 +69,10 @@ static int
 same_in_all(const struct merge *m, const struct merge_from *from, uint64_t at, size_t n, void *other)
 {
 	size_t bytes = n * tensors_type_size(from->x[0]->type);
-	int e;
 
-	if ((e = read_chunk(m, 0, from->x[0], at, n, m->raw)) < 0)
-		return e;
+	ERR_TRY(read_chunk(m, 0, from->x[0], at, n, m->raw));
 	for (uint32_t i = 1; i < m->o->n; i++) {
-		if ((e = read_chunk(m, i, from->x[i], at, n, other)) < 0)
-			return e;
+		ERR_TRY(read_chunk(m, i, from->x[i], at, n, other));
 		if (memcmp(m->raw, other, bytes) != 0)
 			return err_fail(ERR_FORMAT,
 			    "%s: tensor '%.200s' differs from that of %s, and has no mean; %s", m->o->path[i],

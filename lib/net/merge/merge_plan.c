@@ -202,10 +202,9 @@ plan_tensor(struct merge *m, uint32_t i, const struct tensor *x, struct buf *nam
 	m->from = from;
 	from += m->out.n;
 	*from = (struct merge_from){ 0 };
-	if (m->o->kind == TENSORS_PARAMS && (e = put_kind(m, i, x, name)) < 0)
-		return e;
-	if ((e = tensors_add(&m->out, (const char *)name->p, x)) < 0)
-		return e;
+	if (m->o->kind == TENSORS_PARAMS)
+		ERR_TRY(put_kind(m, i, x, name));
+	ERR_TRY(tensors_add(&m->out, (const char *)name->p, x));
 	from->same = strcmp(was, WEIGHTS_MEAN_IMAGE) == 0;
 	from->one = m->o->share == NULL || (from->same && m->o->force);
 	if (!from->one) {
@@ -224,7 +223,6 @@ static int
 check_others(const struct merge *m, struct buf *name)
 {
 	bool keep;
-	int e;
 
 	for (uint32_t i = 1; i < m->o->n; i++)
 		for (size_t k = 0; k < m->in[i].n; k++) {
@@ -233,8 +231,7 @@ check_others(const struct merge *m, struct buf *name)
 			if (!is_asked(m, i, was) || tensors_find_plain(&m->in[0], was) != NULL ||
 			    is_unwanted_image(m->o, was) || (m->o->force && strcmp(was, WEIGHTS_MEAN_IMAGE) == 0))
 				continue;
-			if ((e = new_name(m->o, was, name, &keep)) < 0)
-				return e;
+			ERR_TRY(new_name(m->o, was, name, &keep));
 			if (keep)
 				return err_fail(ERR_FORMAT, "%s: has no tensor '%.200s', which %s has", m->o->path[0],
 				    was, m->o->path[i]);

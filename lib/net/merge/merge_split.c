@@ -104,8 +104,7 @@ merge_split(const char *path, uint32_t parts, const char *prefix, merge_step *st
 	struct work w = { .step = step, .arg = arg };
 	int e;
 
-	if ((e = tensors_open(&w.in, path)) < 0)
-		return e;
+	ERR_TRY(tensors_open(&w.in, path));
 	if ((w.room = malloc(CHUNK)) == NULL)
 		e = err_nomem();
 	else

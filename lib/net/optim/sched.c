@@ -16,13 +16,12 @@ parse_part(char *text, struct sched *s)
 {
 	char *at = strchr(text, '@');
 	double factor, epoch, last = s->n == 0 ? 0 : s->part[s->n - 1].at;
-	int e;
 
 	if (at == NULL)
 		return err_fail(ERR_FORMAT, "is not xFACTOR@EPOCH");
 	*at = 0;
-	if ((e = num_f64(text + 1, 0, 1e6, &factor)) < 0 || (e = num_f64(at + 1, 0, 1e9, &epoch)) < 0)
-		return e;
+	ERR_TRY(num_f64(text + 1, 0, 1e6, &factor));
+	ERR_TRY(num_f64(at + 1, 0, 1e9, &epoch));
 	if (s->n > 0 && epoch <= last)
 		return err_fail(ERR_FORMAT, "epoch %g is not after %g", epoch, last);
 	if (s->n == SCHED_PARTS)
@@ -67,7 +66,6 @@ parse_curve(char *text, struct sched *s)
 	double v[2] = { 0, 0 };
 	size_t i = 0;
 	uint32_t n;
-	int e;
 
 	if (at != NULL)
 		*at++ = 0;
@@ -81,12 +79,11 @@ parse_curve(char *text, struct sched *s)
 	n = curves[i].most;
 	if (s->curve != SCHED_FLAT)
 		return err_fail(ERR_FORMAT, "a second curve");
-	if ((e = parse_curve_numbers(rest, v, &n)) < 0)
-		return e;
+	ERR_TRY(parse_curve_numbers(rest, v, &n));
 	if (n < curves[i].least || (at == NULL) != (curves[i].curve == SCHED_EXP))
 		return err_fail(ERR_FORMAT, "is not %s", curves[i].form);
-	if (at != NULL && (e = num_f64(at, 1e-6, 1e9, &s->until)) < 0)
-		return e;
+	if (at != NULL)
+		ERR_TRY(num_f64(at, 1e-6, 1e9, &s->until));
 	if (at != NULL && curves[i].curve != SCHED_TRIANGLE && s->until <= s->warmup)
 		return err_fail(ERR_FORMAT, "ends within the warm-up");
 	s->curve = curves[i].curve;
@@ -100,12 +97,10 @@ static int
 parse_warmup(char *text, struct sched *s)
 {
 	char *from = strchr(text, ':');
-	int e;
 
 	if (from != NULL)
 		*from++ = 0;
-	if ((e = num_f64(text, 0, 1e9, &s->warmup)) < 0)
-		return e;
+	ERR_TRY(num_f64(text, 0, 1e9, &s->warmup));
 	return from != NULL ? num_f64(from, 0, 1e6, &s->from) : 0;
 }
 

@@ -86,8 +86,7 @@ check_job(struct server_state *s, const struct msg *m)
 	struct hello job, want;
 	int e;
 
-	if ((e = hello_parse(m->payload, m->len, &job, first ? &g : NULL)) < 0)
-		return e;
+	ERR_TRY(hello_parse(m->payload, m->len, &job, first ? &g : NULL));
 	want = first ? job : s->hello;
 	want.nworkers = s->o.nworkers;
 	want.nservers = s->o.nservers;
@@ -117,12 +116,10 @@ handle_hello(struct server_state *s, const struct msg *m)
 {
 	struct peer *p = &s->peer[m->worker];
 	struct msg hi = { .type = MSG_WELCOME };
-	int e;
 
 	if (p->before != 0 && m->incarnation == p->before)
 		return err_fail(ERR_ARG, "a later process has this rank");
-	if ((e = check_job(s, m)) < 0)
-		return e;
+	ERR_TRY(check_job(s, m));
 	/* The steps since its goodbye were made without it. */
 	if (p->at == SHARD_LEFT && s->hello.slack == STALE_SYNC && !(m->flags & MSG_LAST) &&
 	    (!p->known || m->incarnation != p->incarnation))
@@ -176,7 +173,6 @@ static int
 handle_slice_msg(struct server_state *s, const struct msg *m)
 {
 	uint64_t was;
-	int e;
 
 	if (!shard_mine(&s->shard, m->slice))
 		return err_fail(ERR_FORMAT, "slice %" PRIu32 " belongs to another server", m->slice);
@@ -185,9 +181,8 @@ handle_slice_msg(struct server_state *s, const struct msg *m)
 	if (m->type == MSG_INIT && m->worker != 0)
 		return err_fail(ERR_FORMAT, "INIT: only worker 0 sends first weights");
 	was = s->shard.slice[m->slice].step;
-	e = m->type == MSG_INIT ? slice_first(&s->shard.slice[m->slice], m) : slice_push(&s->shard.slice[m->slice], m);
-	if (e < 0)
-		return e;
+	ERR_TRY(m->type == MSG_INIT ? slice_first(&s->shard.slice[m->slice], m) : slice_push(&s->shard.slice[m->slice],
+	    m));
 	if (m->type == MSG_INIT)
 		server_answer(s, m->slice, UINT64_MAX, SERVER_ALL);
 	else

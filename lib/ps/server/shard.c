@@ -41,11 +41,8 @@ attach_norms(struct shard *s)
 static int
 attach_memory(struct shard *s, uint32_t nworkers, uint64_t hash, bool once)
 {
-	int e;
-
 	hash += hash == 0;
-	if ((e = memory_resize(s->memory, place_parts(s, NULL, nworkers, once))) < 0)
-		return e;
+	ERR_TRY(memory_resize(s->memory, place_parts(s, NULL, nworkers, once)));
 	place_parts(s, s->memory->base, nworkers, once);
 	if (s->head->job != 0 && s->head->job != hash)
 		return err_fail(ERR_ARG, "the server's state is another job's");
@@ -89,8 +86,7 @@ init_slices(struct shard *s, const struct hello *job)
 
 	if ((s->slice = calloc(s->plan->n, sizeof(*s->slice))) == NULL)
 		return err_nomem();
-	if ((e = alloc_work(s)) < 0)
-		return e;
+	ERR_TRY(alloc_work(s));
 	for (uint32_t i = 0; i < s->plan->nweights; i++)
 		s->nlearned += shard_learns(s, i);
 	for (uint32_t i = 0; i < s->plan->n; i++)

@@ -423,7 +423,6 @@ slice_push(struct slice *s, const struct msg *m)
 {
 	bool empty = m->flags & MSG_EMPTY;
 	uint64_t done = s->stale.clock[m->worker];
-	int e;
 
 	if (s->at->frozen)
 		return err_fail(ERR_FORMAT, "slice %" PRIu32 " is frozen", m->slice);
@@ -435,8 +434,8 @@ slice_push(struct slice *s, const struct msg *m)
 	/* A repeated gradient may have other bytes by now, as its worker goes on when it is answered. */
 	if (m->step == done && !empty && !codec_valid(s->at->codec, m->payload, s->at->count))
 		return err_fail(ERR_FORMAT, "push of slice %" PRIu32 " has invalid indices", m->slice);
-	if (m->step == done && (e = s->stale.slack != STALE_SYNC ? push_async(s, m) : push_sync(s, m)) < 0)
-		return e;
+	if (m->step == done)
+		ERR_TRY(s->stale.slack != STALE_SYNC ? push_async(s, m) : push_sync(s, m));
 	s->due[m->worker] |= SLICE_W;
 	return 0;
 }

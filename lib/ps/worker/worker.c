@@ -65,12 +65,11 @@ open_local_server(struct worker *wk)
 {
 	struct server_state_opt so = { .nworkers = 1, .nservers = 1, .once = true, .emit = receive_from_local,
 	    .arg = wk };
-	int e;
 
 	if (wk->o.nworkers != 1)
 		return err_fail(ERR_ARG, "%" PRIu32 " workers need a server", wk->o.nworkers);
-	if ((e = server_state_new(&so, &wk->server)) < 0 || (e = worker_state_hello(wk->state, 0)) < 0)
-		return e;
+	ERR_TRY(server_state_new(&so, &wk->server));
+	ERR_TRY(worker_state_hello(wk->state, 0));
 	return wk->err;
 }
 
@@ -187,8 +186,7 @@ worker_begin(struct worker *wk, const struct worker_first *first, uint64_t *step
 
 	if (wk->device != NULL && (e = begin_on_device(wk, first, *step)) != ERR_NOTSUP)
 		return e;
-	if ((e = lock_state(wk)) < 0)
-		return e;
+	ERR_TRY(lock_state(wk));
 	if (wk->o.returns && worker_state_empty(wk->state))
 		return unlock_state(wk, err_fail(ERR_ARG,
 		    "the servers have no weights: the worker's state is another run's; remove it"));
@@ -226,12 +224,9 @@ worker_mark(struct worker *wk)
 int
 worker_push(struct worker *wk, uint32_t a, const float *g)
 {
-	int e;
-
 	assert(wk->device == NULL);
 	worker_state_encode(wk->state, a, g);	/* without the lock, as messages go on meanwhile */
-	if ((e = lock_state(wk)) < 0)
-		return e;
+	ERR_TRY(lock_state(wk));
 	worker_state_push(wk->state, a, g);
 	return unlock_state(wk, 0);
 }

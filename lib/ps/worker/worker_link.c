@@ -103,10 +103,8 @@ static int
 dial_server(struct worker_net *n, uint32_t s)
 {
 	struct link *l = &n->link[s];
-	int e = conn_dial(n->o->server[s], n->o->key, &l->conn);
 
-	if (e < 0)
-		return e;
+	ERR_TRY(conn_dial(n->o->server[s], n->o->key, &l->conn));
 	conn_set_place(l->conn, find_weights_place, l);
 	if (!n->o->tcp)
 		conn_use_shm(l->conn, 0);
@@ -245,12 +243,11 @@ worker_link_run(struct worker_net *n, uint32_t s)
 	uint64_t received, sent;
 	int e;
 
-	if (l->lost && (e = retry_link(n, s)) < 0)
-		return e;
+	if (l->lost)
+		ERR_TRY(retry_link(n, s));
 	if (l->conn == NULL)
 		return 0;
-	if ((e = worker_link_push(n, s)) < 0)
-		return e;
+	ERR_TRY(worker_link_push(n, s));
 	e = conn_run(l->conn);
 	conn_byte_counts(l->conn, &received, &sent);
 	pthread_mutex_lock(&n->lock);

@@ -22,7 +22,6 @@ alloc_send_queues(struct worker_net *n)
 {
 	const struct shard_plan *p = worker_state_plan(n->state);
 	uint32_t cap;
-	int e;
 
 	if (n->o->trace != NULL && (n->push_time = calloc(p->n, sizeof(*n->push_time))) == NULL)
 		return err_nomem();
@@ -32,8 +31,7 @@ alloc_send_queues(struct worker_net *n)
 		cap = 16;	/* norms of two steps, again, a sum, an epoch, stop, bye, a question */
 		for (uint32_t i = 0; i < p->n; i++)
 			cap += p->slice[i].owner == s ? PER_SLICE : 0;
-		if ((e = send_queue_init(&n->link[s].queue, cap)) < 0)
-			return e;
+		ERR_TRY(send_queue_init(&n->link[s].queue, cap));
 	}
 	return 0;
 }
@@ -173,8 +171,7 @@ poll_links(struct worker_net *n)
 		n->poll[s] = (struct pollfd){ .fd = -1 };
 		if (c == NULL)
 			continue;
-		if ((e = worker_link_push(n, s)) < 0)
-			return e;
+		ERR_TRY(worker_link_push(n, s));
 		n->poll[s] = (struct pollfd){ .fd = conn_fd(c), .events = conn_events(c) };
 	}
 	n->poll[all] = (struct pollfd){ .fd = n->wake, .events = POLLIN };
@@ -222,8 +219,8 @@ worker_net_connect(struct worker_net *n)
 	 * Server 0 first: of two processes in the name of one worker the same one is refused everywhere.  Then the
 	 * others at once: each may take seconds to find that the last process in this worker's name is gone.
 	 */
-	if ((e = worker_link_connect(n, 1)) < 0 || (e = worker_link_connect(n, n->o->nservers)) < 0)
-		return e;
+	ERR_TRY(worker_link_connect(n, 1));
+	ERR_TRY(worker_link_connect(n, n->o->nservers));
 	if ((e = pthread_create(&n->thread, NULL, run_network_thread, n)) != 0)
 		return err_note(e, "a thread for the network"), ERR_SYS;
 	n->running = true;

@@ -84,13 +84,11 @@ static int
 handle_resume(struct agent *a, const struct frame *f)
 {
 	struct ctl_resume r;
-	int e;
 
 	if (f->type != CTL_RESUME)
 		return err_fail(ERR_FORMAT, "message %u before RESUME", f->type);
-	if ((e = ctl_get_resume(f->p, f->len, &r)) < 0 ||
-	    (e = chan_inherit(a->incoming, a->chan, r.received, r.credited)) < 0)
-		return e;
+	ERR_TRY(ctl_get_resume(f->p, f->len, &r));
+	ERR_TRY(chan_inherit(a->incoming, a->chan, r.received, r.credited));
 	a->chan = a->incoming;
 	a->incoming = NULL;
 	send_agent_state(a);

@@ -44,8 +44,7 @@ handle_job(struct agent *a, const struct frame *f)
 
 	if (a->proc != NULL)
 		return err_fail(ERR_FORMAT, "a second JOB message");
-	if ((e = job_get(f->p, f->len, &a->job)) < 0)
-		return e;
+	ERR_TRY(job_get(f->p, f->len, &a->job));
 	a->proc = calloc((size_t)a->job.nchildren + 1, sizeof(*a->proc));
 	free(a->fd);
 	a->fd = calloc(AGENT_FDS + PROC_FDS * (size_t)a->job.nchildren, sizeof(*a->fd));

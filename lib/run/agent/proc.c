@@ -118,10 +118,9 @@ static int
 spawn_scheduler(struct proc *p, const struct job *j, struct role_place *at)
 {
 	unsigned port;
-	int fd, e;
+	int fd;
 
-	if ((e = here_port(&fd, &port)) < 0)
-		return e;
+	ERR_TRY(here_port(&fd, &port));
 	snprintf(p->addr, sizeof(p->addr), "%s:%u", at->addr, port);
 	at->go = p->addr;
 	close(fd);
@@ -142,11 +141,9 @@ static int
 keep_server(struct proc *p, const char *host)
 {
 	char any[PROC_ADDR];
-	int e;
 
 	snprintf(any, sizeof(any), "%s:0", host);
-	if ((e = addr_listen(any, &p->listen_fd, p->listen)) < 0)
-		return e;
+	ERR_TRY(addr_listen(any, &p->listen_fd, p->listen));
 	return keep_memory(p, "tally-server");
 }
 

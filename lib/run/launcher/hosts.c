@@ -87,7 +87,6 @@ parse_host_line(struct hosts *h, char *line)
 	static const char blanks[] = " \t\r";
 	struct host *new = &h->host[h->n];
 	char *word, *rest;
-	int e;
 
 	line[strcspn(line, "#")] = 0;
 	if ((word = strtok_r(line, blanks, &rest)) == NULL)
@@ -95,11 +94,9 @@ parse_host_line(struct hosts *h, char *line)
 	if (h->n == HOSTS_MOST)
 		return err_fail(ERR_LIMIT, "more than %u hosts", HOSTS_MOST);
 	new->slots = 1;
-	if ((e = parse_host_name(new, word)) < 0)
-		return e;
+	ERR_TRY(parse_host_name(new, word));
 	while ((word = strtok_r(NULL, blanks, &rest)) != NULL)
-		if ((e = parse_host_option(new, word)) < 0)
-			return e;
+		ERR_TRY(parse_host_option(new, word));
 	for (uint32_t i = 0; i < h->n; i++)
 		if (strcmp(h->host[i].login, new->login) == 0 && h->host[i].port == new->port)
 			return err_fail(ERR_FORMAT, "'%s' is already on line %u; slots=N gives it more places",

@@ -20,24 +20,22 @@ put_record_head(const struct job_record *r, struct buf *b)
 {
 	uint32_t flags = (r->started ? GONE : 0) | (r->stopped ? STOPPED : 0) | (r->asked ? ASKED : 0) |
 	    (r->termed ? TERMED : 0) | (r->killed ? KILLED : 0);
-	int e;
 
-	if ((e = buf_put(b, magic, MAGIC)) < 0 || (e = ctl_put_u32(b, JOB_RECORD_FORMAT)) < 0 ||
-	    (e = ctl_put_text(b, r->id)) < 0 ||
-	    (e = ctl_put_u32s(b, (uint32_t[]){ r->attempt, flags, r->code, r->signo }, 4)) < 0 ||
-	    (e = ctl_put_u64(b, r->out)) < 0 || (e = ctl_put_u64(b, r->err)) < 0)
-		return e;
+	ERR_TRY(buf_put(b, magic, MAGIC));
+	ERR_TRY(ctl_put_u32(b, JOB_RECORD_FORMAT));
+	ERR_TRY(ctl_put_text(b, r->id));
+	ERR_TRY(ctl_put_u32s(b, (uint32_t[]){ r->attempt, flags, r->code, r->signo }, 4));
+	ERR_TRY(ctl_put_u64(b, r->out));
+	ERR_TRY(ctl_put_u64(b, r->err));
 	return ctl_put_u32s(b, (uint32_t[]){ r->hosts, r->n, r->signals }, 3);
 }
 
 static int
 put_record_member(const struct job_record_member *m, struct buf *b)
 {
-	int e;
-
-	if ((e = ctl_put_u32s(b, (uint32_t[]){ m->state, m->pid, m->status, m->ms, m->peak_kib }, 5)) < 0 ||
-	    (e = ctl_put_text(b, m->addr)) < 0 || (e = ctl_put_u64(b, m->out)) < 0)
-		return e;
+	ERR_TRY(ctl_put_u32s(b, (uint32_t[]){ m->state, m->pid, m->status, m->ms, m->peak_kib }, 5));
+	ERR_TRY(ctl_put_text(b, m->addr));
+	ERR_TRY(ctl_put_u64(b, m->out));
 	return ctl_put_u64(b, m->err);
 }
 

@@ -196,10 +196,8 @@ launch_handle_state(struct launch *l, struct remote *r, const struct frame *f)
 {
 	bool was = r->state == REMOTE_AWAY;
 	struct ctl_state back;
-	int e = ctl_get_state(f->p, f->len, &back);
 
-	if (e < 0)
-		return e;
+	ERR_TRY(ctl_get_state(f->p, f->len, &back));
 	if (!r->detached || !r->greeted || (!was && r->state != REMOTE_CALLED))
 		return err_fail(ERR_FORMAT, "an unexpected STATE message");
 	r->state = REMOTE_UP;

@@ -41,19 +41,15 @@ parse_list_number(const char **p, unsigned long *v)
 static int
 parse_tasks(struct tasks *t)
 {
-	int e;
-
 	if (t->at == NULL || t->left > 0) {
 		t->left -= t->left > 0;
 		return 0;
 	}
-	if ((e = parse_list_number(&t->at, &t->count)) < 0)
-		return e;
+	ERR_TRY(parse_list_number(&t->at, &t->count));
 	t->left = 1;
 	if (strncmp(t->at, "(x", 2) == 0) {
 		t->at += 2;
-		if ((e = parse_list_number(&t->at, &t->left)) < 0)
-			return e;
+		ERR_TRY(parse_list_number(&t->at, &t->left));
 		if (*t->at++ != ')')
 			return err_fail(ERR_FORMAT, "SLURM_TASKS_PER_NODE: '(' without ')'");
 	}
@@ -66,12 +62,9 @@ parse_tasks(struct tasks *t)
 static int
 put_host(struct list *l, const char *name)
 {
-	int e;
-
 	if (++l->n > NODELIST_MOST)
 		return err_fail(ERR_LIMIT, "more than %u hosts", NODELIST_MOST);
-	if ((e = parse_tasks(&l->tasks)) < 0)
-		return e;
+	ERR_TRY(parse_tasks(&l->tasks));
 	return l->tasks.at != NULL ? buf_put_fmt(l->out, "%s slots=%lu\n", name, l->tasks.count) :
 	    buf_put_fmt(l->out, "%s\n", name);
 }
@@ -84,15 +77,13 @@ expand_range(struct list *l, const char **p, const char *rest, size_t nrest, cha
 {
 	size_t width = strspn(*p, "0123456789");
 	unsigned long from, to;
-	int e;
+	int e = 0;
 
-	if ((e = parse_list_number(p, &from)) < 0)
-		return e;
+	ERR_TRY(parse_list_number(p, &from));
 	to = from;
 	if (**p == '-') {
 		++*p;
-		if ((e = parse_list_number(p, &to)) < 0)
-			return e;
+		ERR_TRY(parse_list_number(p, &to));
 	}
 	if (to < from)
 		return err_fail(ERR_FORMAT, "%lu-%lu is not a range", from, to);
@@ -114,7 +105,6 @@ expand_name(struct list *l, const char *text, size_t n, char name[NAME_MOST + 1]
 	const char *shut = open != NULL ? memchr(open, ']', n - (size_t)(open - text)) : NULL;
 	size_t plain = open != NULL ? (size_t)(open - text) : n;
 	const char *p;
-	int e;
 
 	if (at + plain > NAME_MOST)
 		return err_fail(ERR_LIMIT, "a name longer than %d", NAME_MOST);
@@ -131,8 +121,7 @@ expand_name(struct list *l, const char *text, size_t n, char name[NAME_MOST + 1]
 		return err_fail(ERR_FORMAT, "'[' without ']'");
 	p = open + 1;
 	do {
-		if ((e = expand_range(l, &p, shut + 1, n - (size_t)(shut + 1 - text), name, at)) < 0)
-			return e;
+		ERR_TRY(expand_range(l, &p, shut + 1, n - (size_t)(shut + 1 - text), name, at));
 	} while (p < shut && *p++ == ',');
 	return p == shut ? 0 : err_fail(ERR_FORMAT, "'%.32s' is not a list of numbers", open);
 }
@@ -152,12 +141,10 @@ nodelist_hosts(const char *list, const char *tasks, struct buf *out)
 	struct list l = { .out = out, .tasks = { .at = tasks } };
 	char name[NAME_MOST + 1];
 	const char *end;
-	int e;
 
 	for (;; list = end + 1) {
 		end = find_name_end(list);
-		if ((e = expand_name(&l, list, (size_t)(end - list), name, 0)) < 0)
-			return e;
+		ERR_TRY(expand_name(&l, list, (size_t)(end - list), name, 0));
 		if (*end == 0)
 			return 0;
 	}

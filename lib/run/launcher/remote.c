@@ -15,7 +15,6 @@ int
 remote_call(struct remote *r, const char *name, char *const *argv)
 {
 	struct child c;
-	int e;
 
 	remote_free(r);
 	r->name = name;
@@ -24,8 +23,7 @@ remote_call(struct remote *r, const char *name, char *const *argv)
 	r->ended_at = 0;
 	r->greeted = false;
 	/* SIGTERM, not SIGKILL: an agent on this machine first ends its processes. */
-	if ((e = child_start(&(struct child_opt){ .argv = argv, .has_in = true, .death = SIGTERM }, &c)) < 0)
-		return e;
+	ERR_TRY(child_start(&(struct child_opt){ .argv = argv, .has_in = true, .death = SIGTERM }, &c));
 	r->pid = c.pid;
 	r->chan = chan_open(c.out, c.in);
 	r->err = lines_open(c.err);

@@ -33,7 +33,6 @@ rsh_words(const char *name, double silence_s, struct words *tpl, bool *port)
 {
 	char text[sizeof(ssh) + 32];
 	bool host = false;
-	int e;
 
 	for (size_t i = 0; i < sizeof(ready) / sizeof(ready[0]); i++)
 		if (strcmp(name, ready[i].name) == 0)
@@ -42,8 +41,7 @@ rsh_words(const char *name, double silence_s, struct words *tpl, bool *port)
 		snprintf(text, sizeof(text), ssh, ceil(silence_s / SSH_SIGNS) + 1, SSH_SIGNS);
 		name = text;
 	}
-	if ((e = words_split(tpl, name)) < 0)
-		return e;
+	ERR_TRY(words_split(tpl, name));
 	if (tpl->n == 0)
 		return err_fail(ERR_FORMAT, "no command");
 	*port = false;

@@ -133,9 +133,8 @@ run_copies(const struct sync_opt *o, struct copy copy[SYNC_ATONCE], uint32_t *ne
 	for (uint32_t i = 0; i < SYNC_ATONCE; i++) {
 		bool first_runs = *next == 1 && copy[0].pid != 0;
 
-		if (copy[i].pid == 0 && *next < o->nhosts && !first_runs &&
-		    (e = start_copy(o, &copy[i], &o->hosts->host[(*next)++])) < 0)
-			return e;
+		if (copy[i].pid == 0 && *next < o->nhosts && !first_runs)
+			ERR_TRY(start_copy(o, &copy[i], &o->hosts->host[(*next)++]));
 		fd[i + 1] = (struct pollfd){ .fd = copy[i].err != NULL ? lines_fd(copy[i].err) : -1, .events = POLLIN };
 		*busy += copy[i].pid > 0;
 	}

@@ -67,10 +67,9 @@ rendezvous_env(struct rendezvous_env *env)
 	*env = (struct rendezvous_env){ .rank = RENDEZVOUS_ANY, .host = getenv("DMLC_NODE_HOST") };
 	if ((e = read_env_role(&env->role)) < 0 || env->role == RENDEZVOUS_NONE)
 		return e;
-	if ((e = read_env_number("DMLC_NUM_WORKER", HELLO_WORKERS, &env->workers)) < 0 ||
-	    (e = read_env_number("DMLC_NUM_SERVER", HELLO_WORKERS, &env->servers)) < 0 ||
-	    (e = read_env_number("DMLC_PS_ROOT_PORT", 65535, &port)) < 0)
-		return e;
+	ERR_TRY(read_env_number("DMLC_NUM_WORKER", HELLO_WORKERS, &env->workers));
+	ERR_TRY(read_env_number("DMLC_NUM_SERVER", HELLO_WORKERS, &env->servers));
+	ERR_TRY(read_env_number("DMLC_PS_ROOT_PORT", 65535, &port));
 	if (uri == NULL || snprintf(env->at, sizeof(env->at),
 	    strchr(uri, ':') != NULL && *uri != '[' ? "[%s]:%u" : "%s:%u", uri, port) >= (int)sizeof(env->at))
 		return err_fail(ERR_ARG, "DMLC_PS_ROOT_URI is not set, or not an address");
@@ -127,15 +126,12 @@ rendezvous_parse(const void *p, size_t n, struct rendezvous_message *w)
 static int
 exchange_messages(struct conn *c, struct msg *m)
 {
-	int e;
-
 	for (;;) {
 		struct pollfd fd = { .fd = conn_fd(c), .events = conn_events(c) };
 
 		if (poll(&fd, 1, RETRY_MS) < 0 && errno != EINTR)
 			return err_sys("poll");
-		if ((e = conn_run(c)) < 0)
-			return e;
+		ERR_TRY(conn_run(c));
 		if (!conn_open(c) && conn_age_s(c) > SHAKE_S)
 			return err_fail(ERR_PEER, "no answer");
 		if (m != NULL && conn_next(c, m) > 0)
@@ -162,10 +158,8 @@ wait_welcome(struct rendezvous *m, const char *word, char **rest)
 	size_t n = strlen(word);
 	char reason[ERR_LINE];
 	struct msg got;
-	int e = exchange_messages(m->conn, &got);
 
-	if (e < 0)
-		return e;
+	ERR_TRY(exchange_messages(m->conn, &got));
 	if (got.type == MSG_REFUSE) {
 		msg_reason(&got, reason);
 		return err_fail(ERR_ARG, "the scheduler refuses: %s", reason);
@@ -182,15 +176,15 @@ try_join(struct rendezvous_env *env, const uint8_t *key, struct rendezvous *m)
 {
 	char text[RENDEZVOUS_TEXT], digits[16] = "any", *rest = NULL;
 	uint64_t rank;
-	int e;
+	int e = 0;
 
 	if (env->rank != RENDEZVOUS_ANY)
 		snprintf(digits, sizeof(digits), "%" PRIu32, env->rank);
 	snprintf(text, sizeof(text), "meet 1 tally %s role %s rank %s workers %" PRIu32 " servers %" PRIu32,
 	    TALLY_VERSION, env->role == RENDEZVOUS_SERVER ? "server" : "worker", digits, env->workers, env->servers);
-	if ((e = conn_dial(env->at, key, &m->conn)) < 0 || (e = send_hello_text(m, text)) < 0 ||
-	    (e = wait_welcome(m, "rank ", &rest)) < 0)
-		return e;
+	ERR_TRY(conn_dial(env->at, key, &m->conn));
+	ERR_TRY(send_hello_text(m, text));
+	ERR_TRY(wait_welcome(m, "rank ", &rest));
 	if (num_u64(rest, 0, (env->role == RENDEZVOUS_SERVER ? env->servers : env->workers) - 1, &rank) < 0)
 		e = err_fail(ERR_FORMAT, "the scheduler sent no valid rank");
 	else

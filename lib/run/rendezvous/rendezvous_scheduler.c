@@ -104,12 +104,10 @@ static int
 handle_peer_message(struct scheduler *s, struct peer *g, const struct msg *m)
 {
 	struct rendezvous_message w;
-	int e;
 
 	if (m->type != MSG_HELLO)
 		return err_fail(ERR_FORMAT, "%s is not for a scheduler", msg_name(m->type));
-	if ((e = rendezvous_parse(m->payload, m->len, &w)) < 0)
-		return e;
+	ERR_TRY(rendezvous_parse(m->payload, m->len, &w));
 	if (w.join)
 		return handle_join(s, g, &w);
 	if (g->slot == RENDEZVOUS_ANY || g->slot >= s->env->servers)

@@ -274,6 +274,9 @@ bench-profile: all	## write what each layer of the nets costs into build/profile
 reproduce: all	## train a published result again, or go on with it: ROW=mnist-lenet SEEDS="1 2"; without ROW: list them
 	@BUILD=$(abspath $(BUILD)) bench/reproduce $(ROW) $(SEEDS)
 
+results: all	## write RESULTS.md: what the recipes reached here, beside what their sources published
+	@BUILD=$(abspath $(BUILD)) bench/results >RESULTS.md.new && mv RESULTS.md.new RESULTS.md
+
 # Pages say of which version they are.
 PAGES   := $(patsubst %,$(BUILD)/%,$(wildcard man/*.[157]))
 $(PAGES): $(BUILD)/%: % VERSION
@@ -307,6 +310,6 @@ help:	## list the targets
 setup setup-test:
 	@$(SETUP) $(@:setup%=$(if $(filter %-test,$@),test))
 
-.PHONY: all found tests check check-quick test check-gpu gpu checked check-peers demo demonstrated lint fuzz $(FUZZ) bench bench-profile reproduce install uninstall dist deb clean help setup setup-test
+.PHONY: all found tests check check-quick test check-gpu gpu checked check-peers demo demonstrated lint fuzz $(FUZZ) bench bench-profile reproduce results install uninstall dist deb clean help setup setup-test
 .DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

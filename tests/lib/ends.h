@@ -22,7 +22,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define PATIENCE_S 20
+#define PATIENCE_S 120
 
 struct ends {
 	struct conn	*a, *b;

@@ -1,5 +1,6 @@
 /* pserver_log - a server's traffic and load as rows of a log on stdout. */
 #include "pserver_log.h"
+#include "base/err.h"
 #include "front.h"
 
 #include "base/clk.h"
@@ -40,16 +41,14 @@ new_server_row(const struct server_log *l, enum tsv_event event)
 static int
 put_log_head(struct server_log *l, struct buf *out)
 {
-	int e = 0;
-
-	if (!l->any)
-		e = buf_put_fmt(out,
+	if (!l->any) {
+		ERR_TRY(buf_put_fmt(out,
 		    "# tally %s tool=pserver host=%s rank=%" PRIu32 " servers=%" PRIu32 " workers=%" PRIu32 "\n",
-		    TALLY_VERSION, l->host, l->rank, l->nservers, l->nworkers);
-	if (e == 0 && !l->any)
-		e = tsv_head(out);
+		    TALLY_VERSION, l->host, l->rank, l->nservers, l->nworkers));
+		ERR_TRY(tsv_head(out));
+	}
 	l->any = true;
-	return e;
+	return 0;
 }
 
 void

@@ -57,17 +57,16 @@ dlaunch_copy(int from, int to, uint64_t *at, uint64_t end)
 {
 	char text[65536];
 	size_t got = 1;
-	int e = 0;
 
-	while (*at < end && got > 0 && e == 0) {
+	while (*at < end && got > 0) {
 		size_t n = end - *at < sizeof(text) ? (size_t)(end - *at) : sizeof(text);
 
 		if (io_read(from, text, n, &got) < 0)
 			return 0;
 		*at += got;
-		e = io_write(to, text, got);
+		ERR_TRY(io_write(to, text, got));
 	}
-	return e;
+	return 0;
 }
 
 /* The same as dlaunch_copy() without the rows of logs. */

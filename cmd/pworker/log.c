@@ -210,17 +210,16 @@ static int
 put_value(struct buf *b, const char *key, const char *value)
 {
 	size_t at;
-	int e = 0;
 
 	if (value == NULL || *value == 0)
 		return 0;
 	ERR_TRY(buf_put_fmt(b, " %s=", key));
 	at = b->n;
-	e = buf_put(b, value, strlen(value));
+	ERR_TRY(buf_put(b, value, strlen(value)));
 	for (; at < b->n; at++)
 		if (b->p[at] <= ' ')
 			b->p[at] = '_';
-	return e;
+	return 0;
 }
 
 /* The head names all that a run depends on and that options need not say. */

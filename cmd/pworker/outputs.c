@@ -24,12 +24,11 @@ int
 outputs_add(struct outputs *o, const float *target, const float *p)
 {
 	bool right;
-	int e = 0;
 
 	o->sum += score_targets(o->loss, p, target, o->n, &right);
 	o->right += right;
 	o->samples++;
-	for (uint32_t k = 0; k < o->n && e == 0; k++) {
+	for (uint32_t k = 0; k < o->n; k++) {
 		double away = (double)p[k] - target[k];
 
 		if (!isnan(target[k])) {
@@ -38,9 +37,9 @@ outputs_add(struct outputs *o, const float *target, const float *p)
 			o->known++;
 		}
 		if (o->loss == GRAPH_LOSS_SIGMOID)
-			e = buf_put(&o->pairs, &(struct pair){ p[k], target[k] }, sizeof(struct pair));
+			ERR_TRY(buf_put(&o->pairs, &(struct pair){ p[k], target[k] }, sizeof(struct pair)));
 	}
-	return e;
+	return 0;
 }
 
 void

@@ -40,7 +40,6 @@ add_counters(struct curve *c, const struct logline *l)
 	size_t *place = l->rank < CURVE_RANKS ? &c->counter[l->rank] : NULL;
 	bool both = l->has[LOGLINE_RX_SO_FAR] && l->has[LOGLINE_TX_SO_FAR];
 	struct curve_item *i = place != NULL && *place > 0 ? &c->item[*place - 1] : NULL;
-	int e = 0;
 
 	if (both && i != NULL && i->run == c->run && i->at == l->at && i->rank == l->rank && !l->by_step) {
 		i[0].value = l->value[LOGLINE_RX_SO_FAR];
@@ -49,10 +48,10 @@ add_counters(struct curve *c, const struct logline *l)
 	}
 	if (place != NULL && both)
 		*place = c->n + 1;
-	for (int m = LOGLINE_RX_SO_FAR; m < LOGLINE_ALL && e == 0; m++)
+	for (int m = LOGLINE_RX_SO_FAR; m < LOGLINE_ALL; m++)
 		if (l->has[m])
-			e = add_measurement(c, l, m);
-	return e;
+			ERR_TRY(add_measurement(c, l, m));
+	return 0;
 }
 
 /* Names the current run. */

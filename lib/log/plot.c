@@ -58,14 +58,13 @@ put_string(struct buf *out, const char *text, size_t most)
 static int
 put_points(const struct plot_figure *f, struct buf *out)
 {
-	int e = buf_put_fmt(out, "$data << END\n");
-
-	for (size_t l = 0; l < f->lines && e == 0; l++) {
-		for (size_t i = f->line[l].first; i < f->line[l].first + f->line[l].n && e == 0; i++)
-			e = buf_put_fmt(out, "%.9g %.9g\n", f->point[i][0], f->point[i][1]);
-		e = e < 0 ? e : buf_put_fmt(out, "\n\n");
+	ERR_TRY(buf_put_fmt(out, "$data << END\n"));
+	for (size_t l = 0; l < f->lines; l++) {
+		for (size_t i = f->line[l].first; i < f->line[l].first + f->line[l].n; i++)
+			ERR_TRY(buf_put_fmt(out, "%.9g %.9g\n", f->point[i][0], f->point[i][1]));
+		ERR_TRY(buf_put_fmt(out, "\n\n"));
 	}
-	return e < 0 ? e : buf_put_fmt(out, "END\n");
+	return buf_put_fmt(out, "END\n");
 }
 
 /* The lines of a figure as arrays: names, styles, ends and places of names. */

@@ -147,7 +147,6 @@ add_run(struct plot_figure *f, const struct curve_rows *rows, size_t first, size
 	const uint32_t colour = colours[f->dots ? 0 : f->many ? r->run % COLOURS : pair && which == 0];
 	char name[LOGLINE_LABEL] = "";
 	double v;
-	int e;
 
 	if (!has_values(r, n, kind, which))
 		return 0;
@@ -155,13 +154,13 @@ add_run(struct plot_figure *f, const struct curve_rows *rows, size_t first, size
 		snprintf(name, sizeof(name), "%s", figures[kind].which[which]);
 	else if (f->many && !(pair && which == 0 && has_values(r, n, kind, 1)))
 		curve_name(rows, r->run, name);
-	e = add_line(f, name, r->run, f->many && !f->dots && pair && which == 0 ? lighten_colour(colour) : colour,
-	    pair && which == 0);
-	for (; n > 0 && e == 0; n--, r++)
+	ERR_TRY(add_line(f, name, r->run, f->many && !f->dots && pair && which == 0 ? lighten_colour(colour) : colour,
+	    pair && which == 0));
+	for (; n > 0; n--, r++)
 		if (get_value(r, kind, which, &v))
-			e = f->dots ? add_point(f, v, f->rows) :
-			    add_point(f, kind == LR ? r->value[LOGLINE_LR] : (double)r->at, v);
-	return e;
+			ERR_TRY(f->dots ? add_point(f, v, f->rows) : add_point(f, kind == LR ? r->value[LOGLINE_LR] :
+			    (double)r->at, v));
+	return 0;
 }
 
 static int
@@ -172,7 +171,6 @@ add_runs(struct plot_figure *f, const struct curve_rows *rows, unsigned kind, un
 	bool pair, by_step = false;
 	unsigned runs = count_runs(rows, &f->dots);
 	const char *only, *unit;
-	int e = 0;
 
 	f->many = runs > 1;
 	f->dots &= f->many;
@@ -195,16 +193,16 @@ add_runs(struct plot_figure *f, const struct curve_rows *rows, unsigned kind, un
 		f->first = which[0];
 		f->second = which[1];
 	}
-	for (size_t i = 0, k; i < rows->n && e == 0; i = k) {
+	for (size_t i = 0, k; i < rows->n; i = k) {
 		for (k = i; k < rows->n && rows->row[k].run == rows->row[i].run; k++)
 			continue;
 		f->rows += has_values(&rows->row[i], k - i, kind, 0) || has_values(&rows->row[i], k - i, kind, 1);
 		if (pair || !has[1])
-			e = add_run(f, rows, i, k - i, kind, 0, pair);
-		if (e == 0 && has[1])
-			e = add_run(f, rows, i, k - i, kind, 1, pair);
+			ERR_TRY(add_run(f, rows, i, k - i, kind, 0, pair));
+		if (has[1])
+			ERR_TRY(add_run(f, rows, i, k - i, kind, 1, pair));
 	}
-	return e;
+	return 0;
 }
 
 /* Adds the line of received or sent bytes of a series, with means of adjacent points if there are many. */
@@ -212,16 +210,15 @@ static int
 add_rate(struct plot_figure *f, const struct rate_series *s, int which, double unit_s)
 {
 	size_t n = (s->n + RATE_POINTS - 1) / RATE_POINTS;
-	int e = 0;
 
-	for (size_t i = 0, k; i < s->n && e == 0; i = k) {
+	for (size_t i = 0, k; i < s->n; i = k) {
 		double sum = 0;
 
 		for (k = i; k < s->n && k < i + n; k++)
 			sum += which == 0 ? s->point[k].rx : s->point[k].tx;
-		e = add_point(f, s->point[k - 1].time_s / unit_s, sum / (double)(k - i));
+		ERR_TRY(add_point(f, s->point[k - 1].time_s / unit_s, sum / (double)(k - i)));
 	}
-	return e;
+	return 0;
 }
 
 static int
@@ -229,7 +226,6 @@ add_rates(struct plot_figure *f, const struct rate_list *l)
 {
 	double longest = 0, unit_s = 1;
 	bool many = l->n > 1;
-	int e = 0;
 
 	for (size_t i = 0; i < l->n; i++)
 		longest = fmax(longest, l->series[i].point[l->series[i].n - 1].time_s);
@@ -242,14 +238,14 @@ add_rates(struct plot_figure *f, const struct rate_list *l)
 		f->second = figures[RATE].which[1];
 	}
 	for (size_t i = 0; i < l->n; i++)
-		for (int which = 0; which < 2 && e == 0; which++) {
+		for (int which = 0; which < 2; which++) {
 			uint32_t colour = colours[many ? i % COLOURS : which == 0];
 
-			e = add_line(f, !many ? figures[RATE].which[which] : which == 1 ? l->series[i].name : "", i,
-			    many && which == 0 ? lighten_colour(colour) : colour, which == 0);
-			e = e < 0 ? e : add_rate(f, &l->series[i], which, unit_s);
+			ERR_TRY(add_line(f, !many ? figures[RATE].which[which] : which == 1 ? l->series[i].name : "", i,
+			    many && which == 0 ? lighten_colour(colour) : colour, which == 0));
+			ERR_TRY(add_rate(f, &l->series[i], which, unit_s));
 		}
-	return e;
+	return 0;
 }
 
 /*

@@ -24,11 +24,9 @@ static const struct table_column columns[] = {
 int
 profile_head(struct buf *out)
 {
-	int e = 0;
-
-	for (size_t i = 0; i < COLUMNS && e == 0; i++)
-		e = buf_put_fmt(out, "%s%c", columns[i].key, i + 1 < COLUMNS ? '\t' : '\n');
-	return e;
+	for (size_t i = 0; i < COLUMNS; i++)
+		ERR_TRY(buf_put_fmt(out, "%s%c", columns[i].key, i + 1 < COLUMNS ? '\t' : '\n'));
+	return 0;
 }
 
 /* Appends a cell, which is empty unless both are above 0. */
@@ -44,12 +42,12 @@ profile_put(struct buf *out, const struct profile_row *r, const struct profile_w
 	const double cell[][2] = { { r->seconds, 1e-3 }, { r->seconds, whole->step_s }, { r->flops, 1e9 * r->seconds },
 		{ r->bytes, 1 }, { r->bytes, 1e9 * r->seconds }, { r->flops, r->seconds * whole->flops_per_s },
 		{ r->bytes, r->seconds * whole->bytes_per_s } };
-	int e = buf_put_fmt(out, "%s\t%s", r->layer, r->direction);
 
+	ERR_TRY(buf_put_fmt(out, "%s\t%s", r->layer, r->direction));
 	_Static_assert(sizeof(cell) / sizeof(*cell) == COLUMNS - NAMES, "one cell a column");
-	for (size_t i = 0; i < COLUMNS - NAMES && e == 0; i++)
-		e = put_quotient(out, cell[i][0], cell[i][1]);
-	return e < 0 ? e : buf_put(out, "\n", 1);
+	for (size_t i = 0; i < COLUMNS - NAMES; i++)
+		ERR_TRY(put_quotient(out, cell[i][0], cell[i][1]));
+	return buf_put(out, "\n", 1);
 }
 
 void

@@ -35,13 +35,12 @@ put_untitled(const char *svg, struct buf *out)
 {
 	static const char end_tag[] = "</title>";
 	const char *title, *end;
-	int e = 0;
 
-	while (e == 0 && (title = strstr(svg, "<title>")) != NULL && (end = strstr(title, end_tag)) != NULL) {
-		e = buf_put(out, svg, (size_t)(title - svg));
+	while ((title = strstr(svg, "<title>")) != NULL && (end = strstr(title, end_tag)) != NULL) {
+		ERR_TRY(buf_put(out, svg, (size_t)(title - svg)));
 		svg = end + sizeof(end_tag) - 1;
 	}
-	return e < 0 ? e : buf_put(out, svg, strlen(svg));
+	return buf_put(out, svg, strlen(svg));
 }
 
 /* Omits the XML declaration and the document type of gnuplot's SVG, which are not allowed inside a page. */

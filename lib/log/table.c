@@ -1,6 +1,7 @@
 /* table - cells in rows and columns, and their output in several forms. */
 #include "log/table.h"
 
+#include "base/err.h"
 #include "log/amount.h"
 
 #include <assert.h>
@@ -149,18 +150,18 @@ static int
 put_line(const struct table *t, const char *const *cell, const size_t *wide, bool bars, struct buf *out)
 {
 	const char *between = "";
-	int e = bars ? buf_put(out, "| ", 2) : 0;
 
-	for (size_t i = 0; i < t->columns && e == 0; i++) {
+	ERR_TRY(bars ? buf_put(out, "| ", 2) : 0);
+	for (size_t i = 0; i < t->columns; i++) {
 		if (wide[i] == 0)
 			continue;
-		e = buf_put_fmt(out, "%s", between);
-		e = e < 0 ? e : put_padded(out, cell[i], wide[i], t->column[i].number);
+		ERR_TRY(buf_put_fmt(out, "%s", between));
+		ERR_TRY(put_padded(out, cell[i], wide[i], t->column[i].number));
 		between = bars ? " | " : "  ";
 	}
-	while (e == 0 && !bars && out->n > 0 && out->p[out->n - 1] == ' ')
+	while (!bars && out->n > 0 && out->p[out->n - 1] == ' ')
 		out->n--;
-	return e < 0 ? e : buf_put_fmt(out, "%s\n", bars ? " |" : "");
+	return buf_put_fmt(out, "%s\n", bars ? " |" : "");
 }
 
 static int
@@ -274,25 +275,23 @@ static int
 put_fields(const struct table *t, bool commas, struct buf *out)
 {
 	const char *p = (const char *)t->text.p;
-	int e = 0;
 
-	for (size_t i = 0; i < t->columns + t->cells && e == 0; i++) {
+	for (size_t i = 0; i < t->columns + t->cells; i++) {
 		const char *text = i < t->columns ? t->column[i].key : next_cell(&p, true);
 
-		e = commas ? put_csv_field(out, text) : buf_put(out, text, strlen(text));
-		e = e < 0 ? e : buf_put(out, (i + 1) % t->columns == 0 ? "\n" : commas ? "," : "\t", 1);
+		ERR_TRY(commas ? put_csv_field(out, text) : buf_put(out, text, strlen(text)));
+		ERR_TRY(buf_put(out, (i + 1) % t->columns == 0 ? "\n" : commas ? "," : "\t", 1));
 	}
-	return e;
+	return 0;
 }
 
 static int
 put_json_string(struct buf *out, const char *text)
 {
-	int e = buf_put(out, "\"", 1);
-
-	for (; *text != 0 && e == 0; text++)
-		e = *text == '"' || *text == '\\' ? buf_put_fmt(out, "\\%c", *text) : buf_put(out, text, 1);
-	return e < 0 ? e : buf_put(out, "\"", 1);
+	ERR_TRY(buf_put(out, "\"", 1));
+	for (; *text != 0; text++)
+		ERR_TRY(*text == '"' || *text == '\\' ? buf_put_fmt(out, "\\%c", *text) : buf_put(out, text, 1));
+	return buf_put(out, "\"", 1);
 }
 
 /* NaN and infinity are strings, since JSON has no such numbers. */

@@ -100,9 +100,9 @@ put_run_events(struct buf *out, const struct curve_row *r, size_t n)
 {
 	double wall_s = 0;
 	uint64_t timed = 0;	/* steps that wall_s counts */
-	int e = put_version_event(out);
 
-	for (; n > 0 && e == 0; n--, r++) {
+	ERR_TRY(put_version_event(out));
+	for (; n > 0; n--, r++) {
 		if (r->at == LOGLINE_WHOLE)
 			continue;
 		if (r->has[LOGLINE_SECONDS]) {
@@ -110,9 +110,9 @@ put_run_events(struct buf *out, const struct curve_row *r, size_t n)
 			timed = r->at;
 		}
 		wall_s += r->has[LOGLINE_VAL_SECONDS] ? r->value[LOGLINE_VAL_SECONDS] : 0;
-		e = put_row_event(out, r, wall_s);
+		ERR_TRY(put_row_event(out, r, wall_s));
 	}
-	return e;
+	return 0;
 }
 
 static int

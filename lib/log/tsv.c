@@ -75,11 +75,9 @@ tsv_blank(enum tsv_event event, enum tsv_role role, uint64_t rank, const char *h
 int
 tsv_head(struct buf *out)
 {
-	int e = 0;
-
-	for (size_t i = 0; i < COLUMNS && e == 0; i++)
-		e = buf_put_fmt(out, "%s%s", i > 0 ? "\t" : "", columns[i].name);
-	return e < 0 ? e : buf_put(out, "\n", 1);
+	for (size_t i = 0; i < COLUMNS; i++)
+		ERR_TRY(buf_put_fmt(out, "%s%s", i > 0 ? "\t" : "", columns[i].name));
+	return buf_put(out, "\n", 1);
 }
 
 /* NaN and infinity are valid measures: a run can diverge. */
@@ -97,11 +95,9 @@ put_measure(struct buf *out, double v, int digits)
 static int
 put_name(struct buf *out, const char *host)
 {
-	int e = 0;
-
-	for (size_t i = 0; i < TSV_HOST - 1 && host[i] != 0 && e == 0; i++)
-		e = buf_put(out, (unsigned char)host[i] < ' ' ? "?" : &host[i], 1);
-	return e;
+	for (size_t i = 0; i < TSV_HOST - 1 && host[i] != 0; i++)
+		ERR_TRY(buf_put(out, (unsigned char)host[i] < ' ' ? "?" : &host[i], 1));
+	return 0;
 }
 
 static int

@@ -95,14 +95,13 @@ rename_add(struct rename_rules *r, const char *text)
 static int
 put_text(const char *to, const char *name, const regmatch_t *m, struct buf *out)
 {
-	int e = 0;
-
-	for (; e == 0 && *to != 0; to++)
+	for (; *to != 0; to++)
 		if (*to != '\\' || *++to == '\\')
-			e = buf_put(out, to, 1);
+			ERR_TRY(buf_put(out, to, 1));
 		else if (m[*to - '0'].rm_so >= 0)
-			e = buf_put(out, name + m[*to - '0'].rm_so, (size_t)(m[*to - '0'].rm_eo - m[*to - '0'].rm_so));
-	return e;
+			ERR_TRY(buf_put(out, name + m[*to - '0'].rm_so,
+			    (size_t)(m[*to - '0'].rm_eo - m[*to - '0'].rm_so)));
+	return 0;
 }
 
 static int

@@ -41,15 +41,14 @@ static int
 add_arrays(struct tensors *t, const struct graph_array *a, uint32_t n, const char *tail)
 {
 	char name[sizeof(a->name) + OPT_TAIL];
-	int e = 0;
 
-	for (uint32_t i = 0; e == 0 && i < n; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		struct tensor x = weights_tensor(&a[i]);
 
 		snprintf(name, sizeof(name), "%s%s", a[i].name, tail);
-		e = tensors_add(t, name, &x);
+		ERR_TRY(tensors_add(t, name, &x));
 	}
-	return e;
+	return 0;
 }
 
 /* Writes state i of each weight.  The states of a weight are adjacent in memory and separate tensors in the file. */
@@ -57,16 +56,15 @@ static int
 write_state(struct tensors_out *o, const float *state, size_t count, uint32_t states, uint32_t i)
 {
 	float some[CHUNK];
-	int e = 0;
 
-	for (size_t at = 0; e == 0 && at < count; at += CHUNK) {
+	for (size_t at = 0; at < count; at += CHUNK) {
 		size_t n = count - at < CHUNK ? count - at : CHUNK;
 
 		for (size_t k = 0; k < n; k++)
 			some[k] = state[(at + k) * states + i];
-		e = tensors_write(o, some, n * sizeof(*some));
+		ERR_TRY(tensors_write(o, some, n * sizeof(*some)));
 	}
-	return e;
+	return 0;
 }
 
 static int

@@ -1,6 +1,8 @@
 /* peer_traffic_row - traffic between two processes as rows of a log. */
 #include "ps/peer_traffic_row.h"
 
+#include "base/err.h"
+
 #include <stdio.h>
 
 static int
@@ -17,28 +19,25 @@ static int
 put_codec_rows(struct buf *out, const struct tsv_row *r, const struct peer_traffic *t)
 {
 	uint64_t coded = 0;
-	int e = 0;
 
 	for (int c = CODEC_F32 + 1; c < CODECS; c++)
 		coded += t->coded[PEER_TRAFFIC_IN][c] + t->coded[PEER_TRAFFIC_OUT][c];
-	for (int c = 0; c < CODECS && coded > 0 && e == 0; c++)
+	for (int c = 0; c < CODECS && coded > 0; c++)
 		if (t->coded[PEER_TRAFFIC_IN][c] + t->coded[PEER_TRAFFIC_OUT][c] > 0)
-			e = put_traffic_row(out, *r, codec_name((enum codec_kind)c), t->coded[PEER_TRAFFIC_IN][c],
-			    t->coded[PEER_TRAFFIC_OUT][c]);
-	return e;
+			ERR_TRY(put_traffic_row(out, *r, codec_name((enum codec_kind)c), t->coded[PEER_TRAFFIC_IN][c],
+			    t->coded[PEER_TRAFFIC_OUT][c]));
+	return 0;
 }
 
 int
 peer_traffic_row_put(struct buf *out, const struct tsv_row *r, const struct peer_traffic *t)
 {
-	int e = 0;
-
-	for (int c = 0; c < PEER_TRAFFIC_CLASS_COUNT && e == 0; c++)
+	for (int c = 0; c < PEER_TRAFFIC_CLASS_COUNT; c++)
 		if (t->payload[PEER_TRAFFIC_IN][c] + t->payload[PEER_TRAFFIC_OUT][c] > 0)
-			e = put_traffic_row(out, *r, peer_traffic_name((enum peer_traffic_class)c),
-			        t->payload[PEER_TRAFFIC_IN][c], t->payload[PEER_TRAFFIC_OUT][c]);
-	e = e < 0 ? e : put_codec_rows(out, r, t);
-	return e < 0 ? e : put_traffic_row(out, *r, "wire", t->wire[PEER_TRAFFIC_IN], t->wire[PEER_TRAFFIC_OUT]);
+			ERR_TRY(put_traffic_row(out, *r, peer_traffic_name((enum peer_traffic_class)c),
+			    t->payload[PEER_TRAFFIC_IN][c], t->payload[PEER_TRAFFIC_OUT][c]));
+	ERR_TRY(put_codec_rows(out, r, t));
+	return put_traffic_row(out, *r, "wire", t->wire[PEER_TRAFFIC_IN], t->wire[PEER_TRAFFIC_OUT]);
 }
 
 int

@@ -58,15 +58,14 @@ static int
 note_reject(struct recset *s, const char *name, const char *reason)
 {
 	size_t at = s->rejects.n;
-	int e;
 
 	if (s->rejects_path == NULL)
 		return 0;
-	e = buf_put_fmt(&s->rejects, "%s\t%s\n", name, reason);
-	for (size_t tab = at + strlen(name); e == 0 && at + 1 < s->rejects.n; at++)
+	ERR_TRY(buf_put_fmt(&s->rejects, "%s\t%s\n", name, reason));
+	for (size_t tab = at + strlen(name); at + 1 < s->rejects.n; at++)
 		if (s->rejects.p[at] < ' ' && at != tab)
 			s->rejects.p[at] = '?';
-	return e;
+	return 0;
 }
 
 /* A hash of an item's name and, for a file, its stamp: another image under the same name is another item. */

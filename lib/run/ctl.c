@@ -55,11 +55,9 @@ ctl_get_text(struct ctl_in *in)
 int
 ctl_put_u32s(struct buf *b, const uint32_t *v, size_t n)
 {
-	int e = 0;
-
-	for (size_t i = 0; i < n && e == 0; i++)
-		e = ctl_put_u32(b, v[i]);
-	return e;
+	for (size_t i = 0; i < n; i++)
+		ERR_TRY(ctl_put_u32(b, v[i]));
+	return 0;
 }
 
 int

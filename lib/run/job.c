@@ -10,14 +10,13 @@ static int
 put_job_list(struct buf *b, char *const *list)
 {
 	uint32_t n = 0;
-	int e;
 
 	while (list[n] != NULL)
 		n++;
-	e = ctl_put_u32(b, n);
-	for (uint32_t i = 0; i < n && e == 0; i++)
-		e = ctl_put_text(b, list[i]);
-	return e;
+	ERR_TRY(ctl_put_u32(b, n));
+	for (uint32_t i = 0; i < n; i++)
+		ERR_TRY(ctl_put_text(b, list[i]));
+	return 0;
 }
 
 int

@@ -32,11 +32,9 @@ words_add(struct words *w, const char *fmt, ...)
 int
 words_add_all(struct words *w, char *const *list)
 {
-	int e = 0;
-
-	for (; *list != NULL && e == 0; list++)
-		e = words_add(w, "%s", *list);
-	return e;
+	for (; *list != NULL; list++)
+		ERR_TRY(words_add(w, "%s", *list));
+	return 0;
 }
 
 /* Reads the word at *text without its quotes, and moves *text after it. */
@@ -109,13 +107,12 @@ int
 words_fill(struct words *w, const struct words *tpl, const char *host, uint16_t port)
 {
 	char digits[8];
-	int e = 0;
 
 	snprintf(digits, sizeof(digits), "%u", port);
-	for (size_t i = 0; i < tpl->n && e == 0; i++)
+	for (size_t i = 0; i < tpl->n; i++)
 		if (port != 0 || strstr(tpl->v[i], "{port}") == NULL)
-			e = fill_word(w, tpl->v[i], host, digits);
-	return e;
+			ERR_TRY(fill_word(w, tpl->v[i], host, digits));
+	return 0;
 }
 
 int

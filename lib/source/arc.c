@@ -108,14 +108,13 @@ open_reader(struct arc *a, enum arc_kind kind)
 	uint8_t head[HEAD] = { 0 };
 	size_t n = a->head < sizeof(head) ? a->head : sizeof(head);
 	struct arc_local_opt opt = { .fd = a->fd, .in = { read_all_in, a }, .head = head, .n = n, .kind = kind };
-	int e = 0;
 
 	memcpy(head, a->block, n);
 	if (kind == ARC_PACKED || !needs_child(a))
 		return arc_local_open(&a->local, &opt);
 	if (a->fd < 0)
-		e = copy_to_file(a);
-	return e < 0 ? e : arc_child_open(&a->child, a->fd, head, n, kind);
+		ERR_TRY(copy_to_file(a));
+	return arc_child_open(&a->child, a->fd, head, n, kind);
 }
 
 static int

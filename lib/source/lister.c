@@ -220,15 +220,14 @@ write_chunk(struct lister *l, size_t i, size_t size)
 	size_t first = smaller_of(i * size, l->n), n = smaller_of(size, l->n - first);
 	size_t tests = smaller_of((size_t)((double)size * test), n),
 	    trains = smaller_of((size_t)((double)size * train), n - tests);
-	int e = 0;
 
 	if (train == 1 || (train == 0 && test == 0))
 		return write_one_list(l, (int)i, "", first, n);
 	if (test > 0)
-		e = write_one_list(l, (int)i, "_test", first, tests);
-	if (e == 0 && train + test < 1)
-		e = write_one_list(l, (int)i, "_val", first + tests + trains, n - tests - trains);
-	return e < 0 ? e : write_one_list(l, (int)i, "_train", first + tests, trains);
+		ERR_TRY(write_one_list(l, (int)i, "_test", first, tests));
+	if (train + test < 1)
+		ERR_TRY(write_one_list(l, (int)i, "_val", first + tests + trains, n - tests - trains));
+	return write_one_list(l, (int)i, "_train", first + tests, trains);
 }
 
 static int

@@ -57,17 +57,16 @@ static int
 read_entries(const struct walk *w, struct level *l, DIR *dir)
 {
 	struct dirent *d;
-	int e = 0;
 
 	l->n = l->next = l->names.n = 0;
-	while (e == 0 && (errno = 0, d = readdir(dir)) != NULL)
+	while ((errno = 0, d = readdir(dir)) != NULL)
 		if (d->d_name[0] != '.')
-			e = add_entry(l, d);
-	if (e == 0 && errno != 0)
+			ERR_TRY(add_entry(l, d));
+	if (errno != 0)
 		return err_sys("%s", current_path(w));
-	if (e == 0 && w->sorted && l->n > 0)
+	if (w->sorted && l->n > 0)
 		qsort_r(l->at, l->n, sizeof(*l->at), compare_entries, l->names.p);
-	return e;
+	return 0;
 }
 
 /* Refuses a directory that contains itself through a link. */

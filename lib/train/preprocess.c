@@ -58,12 +58,11 @@ int
 preprocess_put_field(const struct preprocess *p, const struct preprocess_field *f, struct buf *text)
 {
 	const float *v = (const float *)((const char *)p + f->at);
-	int e = 0;
 
 	/* %.9g restores the bits of a float; trailing equal numbers stay, so that all have the same form. */
-	for (uint32_t i = 0; i < f->n && e == 0; i++)
-		e = buf_put_fmt(text, "%s%.9g", i > 0 ? "," : "", (double)v[i]);
-	return e;
+	for (uint32_t i = 0; i < f->n; i++)
+		ERR_TRY(buf_put_fmt(text, "%s%.9g", i > 0 ? "," : "", (double)v[i]));
+	return 0;
 }
 
 int

@@ -71,41 +71,37 @@ copy_line(struct marker *m, char *line, size_t n, const struct traffic *now, str
 	struct tsv_row row;
 	struct traffic t;
 	uint64_t rank = LOGLINE_ANYONE;
-	int e = buf_put(out, line, end);
 
-	if (e < 0)
-		return e;
+	ERR_TRY(buf_put(out, line, end));
 	if (strncmp(line, "time_s\t", 7) == 0)
 		return buf_put_fmt(out, "\tnic_rx_bytes\tnic_tx_bytes%s", tail);
 	if (tsv_parse(line, &row) == 1 && row.event == TSV_EPOCH) {
 		t = mark_rank(m, row.rank, now);
 		return buf_put_fmt(out, "\t%" PRIu64 "\t%" PRIu64 "%s", t.bytes[TRAFFIC_RX], t.bytes[TRAFFIC_TX], tail);
 	}
-	e = buf_put(out, tail, strlen(tail));
-	if (e == 0 && (at = find_time_cost(line, &rank)) > 0) {
+	ERR_TRY(buf_put(out, tail, strlen(tail)));
+	if ((at = find_time_cost(line, &rank)) > 0) {
 		t = mark_rank(m, rank, now);
 		return put_mark(out, line, at, &t);
 	}
-	if (e == 0 && m->also != NULL && regexec(m->also, line, 0, NULL, 0) == 0) {
+	if (m->also != NULL && regexec(m->also, line, 0, NULL, 0) == 0) {
 		t = mark_rank(m, LOGLINE_ANYONE, now);
 		return put_mark(out, "", 0, &t);
 	}
-	return e;
+	return 0;
 }
 
 /* Keeps bytes of a line until its end arrives, or copies them if the line is too long for a mark. */
 static int
 keep_part(struct marker *m, const char *p, size_t n, struct buf *out)
 {
-	int e = 0;
-
 	if (!m->skip && m->part.n + n <= MARK_LINE)
 		return buf_put(&m->part, p, n);
 	if (!m->skip && m->part.n > 0)
-		e = buf_put(out, m->part.p, m->part.n);
+		ERR_TRY(buf_put(out, m->part.p, m->part.n));
 	m->part.n = 0;
 	m->skip = true;
-	return e < 0 ? e : buf_put(out, p, n);
+	return buf_put(out, p, n);
 }
 
 int

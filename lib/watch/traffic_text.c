@@ -1,4 +1,5 @@
 /* traffic_text - traffic as log rows, JSON and the summary of a run. */
+#include "base/err.h"
 #include "log/amount.h"
 #include "watch/traffic.h"
 
@@ -29,11 +30,10 @@ get_traffic_count(const struct traffic_row *r, size_t i)
 int
 traffic_head(struct buf *out)
 {
-	int e = buf_put_fmt(out, "time_s\tclock\thost\tinterface\tevent\tseconds");
-
-	for (size_t i = 0; i < COUNTS && e == 0; i++)
-		e = buf_put_fmt(out, "\t%s", counts[i].name);
-	return e < 0 ? e : buf_put(out, "\n", 1);
+	ERR_TRY(buf_put_fmt(out, "time_s\tclock\thost\tinterface\tevent\tseconds"));
+	for (size_t i = 0; i < COUNTS; i++)
+		ERR_TRY(buf_put_fmt(out, "\t%s", counts[i].name));
+	return buf_put(out, "\n", 1);
 }
 
 /* Formats a date as RFC 3339 does, with milliseconds. */
@@ -53,47 +53,43 @@ int
 traffic_put(const struct traffic_row *r, struct buf *out)
 {
 	char clock[48];
-	int e;
 
 	format_date(r->date_ns, clock);
-	e = buf_put_fmt(out, "%.3f\t%s\t%s\t%s\t%s\t%.3f", r->time_s, clock, r->host, r->interface, r->event,
-	    r->seconds);
-	for (size_t i = 0; i < COUNTS && e == 0; i++)
-		e = get_traffic_count(r, i) == TRAFFIC_NONE ? buf_put(out, "\t", 1) :
-		    buf_put_fmt(out, "\t%" PRIu64, get_traffic_count(r, i));
-	return e < 0 ? e : buf_put(out, "\n", 1);
+	ERR_TRY(buf_put_fmt(out, "%.3f\t%s\t%s\t%s\t%s\t%.3f", r->time_s, clock, r->host, r->interface, r->event,
+	    r->seconds));
+	for (size_t i = 0; i < COUNTS; i++)
+		ERR_TRY(get_traffic_count(r, i) == TRAFFIC_NONE ? buf_put(out, "\t", 1) : buf_put_fmt(out, "\t%" PRIu64,
+		    get_traffic_count(r, i)));
+	return buf_put(out, "\n", 1);
 }
 
 /* A byte that JSON would need to escape becomes '?'. */
 static int
 put_json_name(struct buf *out, const char *key, const char *name)
 {
-	int e = buf_put_fmt(out, ",\"%s\":\"", key);
-
-	for (; *name != 0 && e == 0; name++)
-		e = buf_put(out, (unsigned char)*name < ' ' || *name == '"' || *name == '\\' ||
-		    (unsigned char)*name > 126 ?
-		    "?" : name, 1);
-	return e < 0 ? e : buf_put(out, "\"", 1);
+	ERR_TRY(buf_put_fmt(out, ",\"%s\":\"", key));
+	for (; *name != 0; name++)
+		ERR_TRY(buf_put(out, (unsigned char)*name < ' ' || *name == '"' || *name == '\\' ||
+		    (unsigned char)*name > 126 ? "?" : name, 1));
+	return buf_put(out, "\"", 1);
 }
 
 int
 traffic_json(const struct traffic_row *r, struct buf *out)
 {
 	char clock[48];
-	int e;
 
 	format_date(r->date_ns, clock);
-	e = buf_put_fmt(out, "{\"time_s\":%.3f", r->time_s);
-	e = e < 0 ? e : put_json_name(out, "clock", clock);
-	e = e < 0 ? e : put_json_name(out, "host", r->host);
-	e = e < 0 ? e : put_json_name(out, "interface", r->interface);
-	e = e < 0 ? e : put_json_name(out, "event", r->event);
-	e = e < 0 ? e : buf_put_fmt(out, ",\"seconds\":%.3f", r->seconds);
-	for (size_t i = 0; i < COUNTS && e == 0; i++)
+	ERR_TRY(buf_put_fmt(out, "{\"time_s\":%.3f", r->time_s));
+	ERR_TRY(put_json_name(out, "clock", clock));
+	ERR_TRY(put_json_name(out, "host", r->host));
+	ERR_TRY(put_json_name(out, "interface", r->interface));
+	ERR_TRY(put_json_name(out, "event", r->event));
+	ERR_TRY(buf_put_fmt(out, ",\"seconds\":%.3f", r->seconds));
+	for (size_t i = 0; i < COUNTS; i++)
 		if (get_traffic_count(r, i) != TRAFFIC_NONE)
-			e = buf_put_fmt(out, ",\"%s\":%" PRIu64, counts[i].name, get_traffic_count(r, i));
-	return e < 0 ? e : buf_put(out, "}\n", 2);
+			ERR_TRY(buf_put_fmt(out, ",\"%s\":%" PRIu64, counts[i].name, get_traffic_count(r, i)));
+	return buf_put(out, "}\n", 2);
 }
 
 /* Formats "2.73 TiB", "970.90 Mbit/s" or "256 bit/s", right-aligned in WIDTH. */
@@ -145,17 +141,16 @@ put_all_packets(struct buf *out, const struct traffic_sum *s, const double avera
 {
 	const uint64_t *n = s->total.packets;
 	bool counted = n[TRAFFIC_RX] != TRAFFIC_NONE;
-	int e;
 
 	if (counted)
-		e = buf_put_fmt(out, "  packets               %12" PRIu64 "  |    %12" PRIu64 "\n" RULE, n[TRAFFIC_RX],
-		    n[TRAFFIC_TX]);
+		ERR_TRY(buf_put_fmt(out, "  packets               %12" PRIu64 "  |    %12" PRIu64 "\n" RULE,
+		    n[TRAFFIC_RX], n[TRAFFIC_TX]));
 	else
-		e = buf_put_fmt(out, "  packets               %12s  |    %12s\n" RULE, "--", "--");
-	e = e < 0 ? e : put_packets(out, "max", s->most_packets, counted);
-	e = e < 0 ? e : put_packets(out, "average", average, counted);
-	e = e < 0 ? e : put_packets(out, "min", s->least_packets, counted);
-	return e < 0 ? e : buf_put_fmt(out, RULE);
+		ERR_TRY(buf_put_fmt(out, "  packets               %12s  |    %12s\n" RULE, "--", "--"));
+	ERR_TRY(put_packets(out, "max", s->most_packets, counted));
+	ERR_TRY(put_packets(out, "average", average, counted));
+	ERR_TRY(put_packets(out, "min", s->least_packets, counted));
+	return buf_put_fmt(out, RULE);
 }
 
 int

@@ -1,6 +1,8 @@
 /* cpu_explain - lists the steps of a plan, for people and tests: layer, direction, kernel. */
 #include "engine/cpu/cpu.h"
 
+#include "base/err.h"
+
 static int
 explain_conv(const struct engine_plan *p, const struct cpu_step *s, struct buf *out)
 {
@@ -24,16 +26,15 @@ cpu_explain(const struct engine_plan *p, struct buf *out)
 		[CPU_SUM] = "sum", [CPU_PRODUCT] = "product", [CPU_PAD] = "pad", [CPU_PAD_BACK] = "pad",
 		[CPU_LRN] = "lrn", [CPU_LRN_BACK] = "lrn", [CPU_DROP] = "dropout", [CPU_DROP_BACK] = "dropout",
 	};
-	int e = 0;
 
-	for (uint32_t i = 0; i < p->nstep && e == 0; i++) {
+	for (uint32_t i = 0; i < p->nstep; i++) {
 		const struct cpu_step *s = &p->step[i];
 
 		if (s->kind == CPU_CONV || s->kind == CPU_CONV_BACK)
-			e = explain_conv(p, s, out);
+			ERR_TRY(explain_conv(p, s, out));
 		else
-			e = buf_put_fmt(out, "%s %s own:%s%s\n", p->graph->node[s->node].name,
-			    i < p->nforward ? "forward" : "backward", name[s->kind], s->relu ? "+relu" : "");
+			ERR_TRY(buf_put_fmt(out, "%s %s own:%s%s\n", p->graph->node[s->node].name, i < p->nforward ?
+			    "forward" : "backward", name[s->kind], s->relu ? "+relu" : ""));
 	}
-	return e;
+	return 0;
 }

@@ -353,11 +353,10 @@ static int
 add_slice(const struct wino *w, const struct part *p)
 {
 	const size_t end = wino_min((p->slice + 1) * w->slice, w->tiles);
-	int e = 0;
 
-	for (size_t first = p->slice * w->slice; first < end && e == 0; first += w->weight_chunk)
-		e = add_chunk(w, p, first, wino_min(end - first, w->weight_chunk));
-	return e;
+	for (size_t first = p->slice * w->slice; first < end; first += w->weight_chunk)
+		ERR_TRY(add_chunk(w, p, first, wino_min(end - first, w->weight_chunk)));
+	return 0;
 }
 
 /* Computes this thread's part of all slices' lines. */
@@ -366,18 +365,17 @@ add_thread_part(const struct wino *w, float *u, float *sums, float *scratch)
 {
 	const size_t thread = (size_t)omp_get_thread_num(), threads = (size_t)omp_get_num_threads();
 	const size_t all = w->slices * LINES, end = all * (thread + 1) / threads;
-	int e = 0;
 
-	for (size_t i = all * thread / threads; i < end && e == 0;) {
+	for (size_t i = all * thread / threads; i < end;) {
 		const size_t slice = i / LINES, line = i % LINES, most = wino_min(LINES - line, most_lines(w));
 		const struct part p = { .slice = slice, .line = line, .lines = wino_min(end - i, most),
 			.scratch = scratch + thread * lines_floats(w),
 			.u = u + slice * weight_floats(&w->in, &w->out), .sums = sums };
 
-		e = add_slice(w, &p);
+		ERR_TRY(add_slice(w, &p));
 		i += p.lines;
 	}
-	return e;
+	return 0;
 }
 
 static void

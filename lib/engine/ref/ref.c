@@ -147,14 +147,12 @@ ref_commit(struct engine_plan *p)
 static int
 ref_explain(const struct engine_plan *p, struct buf *out)
 {
-	int e = 0;
-
-	for (uint32_t i = 1; i < p->graph->n && e == 0; i++) {
+	for (uint32_t i = 1; i < p->graph->n; i++) {
 		const char *name = p->graph->node[i].name, *op = ops[p->graph->node[i].op]->name;
 
-		e = buf_put_fmt(out, "%s forward ref:%s\n%s backward ref:%s\n", name, op, name, op);
+		ERR_TRY(buf_put_fmt(out, "%s forward ref:%s\n%s backward ref:%s\n", name, op, name, op));
 	}
-	return e;
+	return 0;
 }
 
 static void

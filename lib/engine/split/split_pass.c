@@ -35,11 +35,9 @@ load_if_new(struct split_lane *l, uint32_t a)
 int
 split_load_lane(struct split_lane *l)
 {
-	int e = 0;
-
-	for (uint32_t a = 0; a < l->all->graph->nw && e == 0; a++)
-		e = load_if_new(l, a);
-	return e;
+	for (uint32_t a = 0; a < l->all->graph->nw; a++)
+		ERR_TRY(load_if_new(l, a));
+	return 0;
 }
 
 /* Lane 0 calls the caller's hook; the other lanes wait until it has returned. */

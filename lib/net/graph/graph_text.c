@@ -31,15 +31,15 @@ int
 graph_text(const struct graph *g, struct buf *out)
 {
 	char text[LINE];
-	int e = buf_put(out, HEAD "\n", sizeof(HEAD));
 
-	for (uint32_t i = 0; e == 0 && i < g->n; i++) {
+	ERR_TRY(buf_put(out, HEAD "\n", sizeof(HEAD)));
+	for (uint32_t i = 0; i < g->n; i++) {
 		size_t len = format_node_line(g, &g->node[i], text);
 
 		text[len] = '\n';
-		e = buf_put(out, text, len + 1);
+		ERR_TRY(buf_put(out, text, len + 1));
 	}
-	return e;
+	return 0;
 }
 
 uint64_t

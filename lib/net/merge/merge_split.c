@@ -79,11 +79,10 @@ write_parts(struct work *w, uint32_t parts, const char *prefix)
 	uint64_t before = 0;
 	char path[NAME];
 	size_t first = 0;
-	int e = 0;
 
 	for (size_t i = 0; i < in->n; i++)
 		w->all += bytes_of(&in->t[i]);
-	for (uint32_t p = 0; e == 0 && p < parts; p++) {
+	for (uint32_t p = 0; p < parts; p++) {
 		double limit = (double)w->all * (p + 1) / parts;
 		size_t end = first;
 
@@ -92,10 +91,10 @@ write_parts(struct work *w, uint32_t parts, const char *prefix)
 		if ((size_t)snprintf(path, sizeof(path), "%s-%05u-of-%05u.safetensors", prefix, p + 1, parts) >=
 		    sizeof(path))
 			return err_fail(ERR_LIMIT, "%.80s...: a path of more than %d bytes", prefix, NAME - 1);
-		e = write_part(w, first, end, p == 0, path);
+		ERR_TRY(write_part(w, first, end, p == 0, path));
 		first = end;
 	}
-	return e;
+	return 0;
 }
 
 int

@@ -175,17 +175,16 @@ hosts_without(const struct hosts *h, const bool *gone, const void *text, size_t 
 {
 	const char *line = text, *end = line + n, *next;
 	uint32_t k = 0;
-	int e = 0;
 
-	for (uint32_t i = 1; e == 0 && line < end; i++, line = next) {
+	for (uint32_t i = 1; line < end; i++, line = next) {
 		next = memchr(line, '\n', (size_t)(end - line));
 		next = next != NULL ? next + 1 : end;
 		while (k < h->n && h->host[k].line < i)
 			k++;
 		if (k == h->n || h->host[k].line != i || !gone[k])
-			e = buf_put(to, line, (size_t)(next - line));
+			ERR_TRY(buf_put(to, line, (size_t)(next - line)));
 	}
-	return e;
+	return 0;
 }
 
 uint32_t

@@ -129,16 +129,15 @@ queue_shown_lines(struct launch *l, const char *text, size_t n)
 {
 	const struct launch_watch *w = &l->opt->watch;
 	const char *end = text + n;
-	int e = 0;
 
 	if (w->shows == NULL)
 		return outq_put(&l->out, text, n);
-	for (const char *next; text < end && e == 0; text = next) {
+	for (const char *next; text < end; text = next) {
 		next = (const char *)memchr(text, '\n', (size_t)(end - text)) + 1;
 		if (w->shows(w->arg, text, (size_t)(next - text)))
-			e = outq_put(&l->out, text, (size_t)(next - text));
+			ERR_TRY(outq_put(&l->out, text, (size_t)(next - text)));
 	}
-	return e;
+	return 0;
 }
 
 static int

@@ -1,16 +1,9 @@
 /* img - decodes images (JPEG, PNG, WebP, BMP, GIF, PNM, TIFF, HEIC, AVIF, JPEG XL), and encodes JPEG and PNG. */
 #include "image/img.h"
 #include "base/err.h"
-#include "image/img_bmp.h"
-#include "image/img_gif.h"
-#include "image/loaded/img_heif.h"
+#include "image/img_formats.h"
 #include "image/img_jpeg.h"
-#include "image/loaded/img_jxl.h"
 #include "image/img_png.h"
-#include "image/img_png_write.h"
-#include "image/img_pnm.h"
-#include "image/img_tiff.h"
-#include "image/img_webp.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -67,9 +60,8 @@ static const struct signature {
 
 /* The codecs without state. */
 static const struct {
-	int	(*head)(const uint8_t *data, size_t n, uint32_t pixels, struct img_head *head);
-	int	(*decode)(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struct buf *room,
-		    struct img *out);
+	img_format_head	*head;
+	img_format_decode *decode;
 } plain[] = {
 	[IMG_WEBP] = { img_webp_head, img_webp_decode }, [IMG_BMP] = { img_bmp_head, img_bmp_decode },
 	[IMG_GIF] = { img_gif_head, img_gif_decode }, [IMG_PNM] = { img_pnm_head, img_pnm_decode },

@@ -1,5 +1,5 @@
 /* img_bmp - decodes BMP.  For img. */
-#include "image/img_bmp.h"
+#include "image/img_formats.h"
 #include "base/err.h"
 
 #define FILE_HEAD	14u	/* bytes before the header */

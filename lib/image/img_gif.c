@@ -1,5 +1,5 @@
 /* img_gif - decodes the first image of a GIF.  For img. */
-#include "image/img_gif.h"
+#include "image/img_formats.h"
 #include "base/err.h"
 
 #include <gif_lib.h>

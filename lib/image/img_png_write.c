@@ -1,5 +1,5 @@
 /* img_png_write - encodes PNG.  For img. */
-#include "image/img_png_write.h"
+#include "image/img_formats.h"
 #include "base/err.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* img_pnm - decodes PBM, PGM and PPM (PNM), as text or bytes.  For img. */
-#include "image/img_pnm.h"
+#include "image/img_formats.h"
 #include "base/err.h"
 
 #define SAMPLE_MOST	65535u	/* the largest sample that the format has */

@@ -1,5 +1,5 @@
 /* img_tiff - decodes the first page of a TIFF.  For img. */
-#include "image/img_tiff.h"
+#include "image/img_formats.h"
 #include "base/err.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* img_webp - decodes WebP, of animations the first frame.  For img. */
-#include "image/img_webp.h"
+#include "image/img_formats.h"
 #include "base/err.h"
 #include "image/exif.h"
 

@@ -1,5 +1,5 @@
 /* img_heif - decodes HEIC and AVIF with libheif, if that is installed.  For img. */
-#include "image/loaded/img_heif.h"
+#include "image/img_formats.h"
 #include "base/err.h"
 #include "image/loaded/img_apart.h"
 #include "image/loaded/img_so.h"

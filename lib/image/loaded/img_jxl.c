@@ -1,5 +1,5 @@
 /* img_jxl - decodes JPEG XL with libjxl, if that is installed.  For img. */
-#include "image/loaded/img_jxl.h"
+#include "image/img_formats.h"
 #include "base/err.h"
 #include "image/loaded/img_apart.h"
 #include "image/loaded/img_so.h"

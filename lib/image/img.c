@@ -4,6 +4,7 @@
 #include "image/img_formats.h"
 #include "image/img_jpeg.h"
 #include "image/img_png.h"
+#include "image/loaded/img_apart.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 struct img_codec {
 	struct img_jpeg	*jpeg;
 	struct img_png	*png;
+	struct img_apart_child	 child;	/* has the image of the last img_head() */
 	struct buf	 room;		/* holds the pixels */
 	uint32_t	 pixels;
 };
@@ -65,9 +67,11 @@ static const struct {
 } plain[] = {
 	[IMG_WEBP] = { img_webp_head, img_webp_decode }, [IMG_BMP] = { img_bmp_head, img_bmp_decode },
 	[IMG_GIF] = { img_gif_head, img_gif_decode }, [IMG_PNM] = { img_pnm_head, img_pnm_decode },
-	[IMG_TIFF] = { img_tiff_head, img_tiff_decode }, [IMG_HEIF] = { img_heif_head, img_heif_decode },
-	[IMG_JXL] = { img_jxl_head, img_jxl_decode },
+	[IMG_TIFF] = { img_tiff_head, img_tiff_decode },
 };
+
+/* The codecs that a child runs. */
+static const struct img_apart *const apart[] = { [IMG_HEIF] = &img_heif, [IMG_JXL] = &img_jxl };
 
 /* The row of `signature` whose bytes the image has, or NULL. */
 static const struct signature *
@@ -126,6 +130,7 @@ img_codec_free(struct img_codec *k)
 		return;
 	img_jpeg_free(k->jpeg);
 	img_png_free(k->png);
+	img_apart_end(&k->child);
 	buf_free(&k->room);
 	free(k);
 }
@@ -159,8 +164,21 @@ img_head(struct img_codec *k, const uint8_t *data, size_t n, struct img_head *he
 	switch (format) {
 	case IMG_JPEG: return read_jpeg_head(k, data, n, head);
 	case IMG_PNG: return img_png_head(k->png, data, n, k->pixels, head);
+	case IMG_HEIF:
+	case IMG_JXL: return img_apart_head(&k->child, apart[format], data, n, k->pixels, head);
 	default: return format < 0 ? format : plain[format].head(data, n, k->pixels, head);
 	}
+}
+
+/* Decodes an image that is neither JPEG nor PNG.  format may be an error. */
+static int
+decode_other(struct img_codec *k, int format, const uint8_t *data, size_t n, uint32_t c, struct img *out)
+{
+	if (format < 0)
+		return format;
+	if (format == IMG_HEIF || format == IMG_JXL)
+		return img_apart_decode(&k->child, apart[format], data, n, c, k->pixels, &k->room, out);
+	return plain[format].decode(data, n, c, k->pixels, &k->room, out);
 }
 
 int
@@ -173,7 +191,7 @@ img_check(struct img_codec *k, const uint8_t *data, size_t n)
 	switch (format) {
 	case IMG_JPEG: return (e = read_jpeg_head(k, data, n, &head)) < 0 ? e : img_jpeg_check(k->jpeg, data, n);
 	case IMG_PNG: return img_png_check(k->png, data, n, k->pixels, &k->room);
-	default: return format < 0 ? format : plain[format].decode(data, n, 0, k->pixels, &k->room, &out);
+	default: return decode_other(k, format, data, n, 0, &out);
 	}
 }
 
@@ -186,7 +204,7 @@ img_decode(struct img_codec *k, const uint8_t *data, size_t n, uint32_t c, struc
 	switch (format) {
 	case IMG_JPEG: return img_jpeg_decode(k->jpeg, data, n, c, k->pixels, &k->room, out);
 	case IMG_PNG: return img_png_decode(k->png, data, n, c, k->pixels, &k->room, out);
-	default: return format < 0 ? format : plain[format].decode(data, n, c, k->pixels, &k->room, out);
+	default: return decode_other(k, format, data, n, c, out);
 	}
 }
 

@@ -2,7 +2,7 @@
  * img - decodes images (JPEG, PNG, WebP, BMP, GIF, PNM, TIFF, HEIC, AVIF, JPEG XL), and encodes JPEG and PNG.
  *
  * lib/image decodes, encodes, resizes and converts images.  Read it in this order: img; its codecs img_jpeg, img_png,
- * img_webp, img_bmp, img_gif, img_pnm, img_tiff, and in loaded/ img_heif and img_jxl, which img alone calls (img_jpeg
+ * img_webp, img_bmp, img_gif, img_pnm, img_tiff, and in loaded/ img_apart with img_heif and img_jxl, which img alone calls (img_jpeg
  * also serves transcode_planes); exif and orient; resize; transcode.
  *
  * JPEG is decoded by libjpeg-turbo, with most Huffman codes read by huff.h; PNG by libdeflate and libspng; WebP by
@@ -11,10 +11,9 @@
  * first bytes tell the format.  The size in the header is checked before memory is allocated.
  *
  * Pixels are u8, interleaved [h,w,c], RGB or grey.  Grey of a colour image is its luma (ITU-R BT.601).  PNG keeps the
- * upper 8 of 16 bits a channel; TIFF and PNM are scaled.  Alpha is dropped, but TIFF's is applied: libtiff multiplies
- * colours by it.  CMYK of JPEG is ink, or 255 - ink if the file has an Adobe marker; libtiff converts that of TIFF.
- * Height and width may be any number from 1, odd ones too, within the limit of pixels.  EXIF orientation is reported,
- * not applied.
+ * upper 8 of 16 bits a channel; TIFF and PNM are scaled.  Alpha is dropped.  CMYK of JPEG is ink, or 255 - ink if the
+ * file has an Adobe marker; libtiff converts that of TIFF.  Height and width may be any number from 1, odd ones too,
+ * within the limit of pixels.  EXIF orientation is reported, not applied.
  */
 #ifndef IMAGE_IMG_H
 #define IMAGE_IMG_H
@@ -72,7 +71,7 @@ int	 img_head(struct img_codec *k, const uint8_t *data, size_t n, struct img_hea
 int	 img_check(struct img_codec *k, const uint8_t *data, size_t n);
 /*
  * Decodes to c channels: 1, 3, or 0 (grey images to 1, others to 3).  The pixels are lent until the next call on the
- * codec.
+ * codec.  A process for HEIC, AVIF or JPEG XL that img_head() has just started for the same image serves both calls.
  */
 int	 img_decode(struct img_codec *k, const uint8_t *data, size_t n, uint32_t c, struct img *out);
 

@@ -12,9 +12,6 @@
  *	tiff	the first page of all files that libtiff can turn into RGB of 8 bits.  It multiplies colours by their
  *		alpha, if there is one.
  *	webp	of animations the first frame.  Pixels outside it are black.
- *	heif	HEIC and AVIF, if libheif is installed.  It turns and mirrors the image as the file says, so that its
- *		orientation is 1.  It is loaded with the first image, and img_apart runs it.
- *	jxl	the same for JPEG XL and libjxl.  Of an animation the first frame is read.
  */
 #ifndef IMAGE_IMG_FORMATS_H
 #define IMAGE_IMG_FORMATS_H
@@ -25,9 +22,8 @@ typedef int img_format_head(const uint8_t *data, size_t n, uint32_t pixels, stru
 typedef int img_format_decode(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struct buf *room,
     struct img *out);
 
-img_format_head img_bmp_head, img_gif_head, img_heif_head, img_jxl_head, img_pnm_head, img_tiff_head, img_webp_head;
-img_format_decode img_bmp_decode, img_gif_decode, img_heif_decode, img_jxl_decode, img_pnm_decode, img_tiff_decode,
-    img_webp_decode;
+img_format_head img_bmp_head, img_gif_head, img_pnm_head, img_tiff_head, img_webp_head;
+img_format_decode img_bmp_decode, img_gif_decode, img_pnm_decode, img_tiff_decode, img_webp_decode;
 
 int	 img_png_write(const struct img *in, struct buf *out);
 

@@ -1,7 +1,6 @@
-/* img_heif - decodes HEIC and AVIF with libheif, if that is installed.  For img. */
-#include "image/img_formats.h"
-#include "base/err.h"
+/* img_heif - decodes HEIC and AVIF with libheif, if that is installed.  For img_apart. */
 #include "image/loaded/img_apart.h"
+#include "base/err.h"
 #include "image/loaded/img_so.h"
 
 /* As in heif.h, of libheif.so.1. */
@@ -38,9 +37,12 @@ struct heif {
 	void			*context, *handle, *image;
 };
 
+_Static_assert(sizeof(struct heif) <= IMG_APART_LIBRARY, "see img_apart.h");
+
 static int
-load_libheif(struct heif *h)
+load_libheif(void *library)
 {
+	struct heif *h = library;
 	static const char *const names[] = { "libheif.so.1", NULL };
 	const struct img_so_symbol symbols[] = {
 		{ "heif_init", &h->init, true }, { "heif_context_alloc", &h->context_alloc, false },
@@ -81,8 +83,9 @@ fail_heif(const struct heif_error *e)
 
 /* Reads the header of the primary image.  The process that decodes ends with the image, and so frees nothing. */
 static int
-open_heif(struct heif *h, const uint8_t *data, size_t n, uint32_t pixels, struct img_head *head)
+open_heif(void *library, const uint8_t *data, size_t n, uint32_t pixels, struct img_head *head)
 {
+	struct heif *h = library;
 	struct heif_error no;
 	int width, height;
 
@@ -104,12 +107,16 @@ open_heif(struct heif *h, const uint8_t *data, size_t n, uint32_t pixels, struct
 	return 0;
 }
 
-/* Decodes the image to RGB of 8 bits.  Rows of *p are `stride` bytes apart. */
+/* Decodes the image to RGB of 8 bits. */
 static int
-decode_rgb(struct heif *h, const struct img_head *head, const uint8_t **p, int *stride)
+decode_heif(void *library, const struct img_head *head, uint8_t *p)
 {
+	struct heif *h = library;
 	struct heif_options *options = h->options_alloc();
+	size_t row = (size_t)head->w * 3;
+	const uint8_t *plane;
 	struct heif_error no;
+	int stride = 0;
 
 	if (options == NULL)
 		return err_nomem();
@@ -118,43 +125,13 @@ decode_rgb(struct heif *h, const struct img_head *head, const uint8_t **p, int *
 	no = h->decode(h->handle, &h->image, COLOURS_RGB, CHROMA_RGB, options);
 	if (no.code != 0)
 		return fail_heif(&no);
-	*p = h->plane(h->image, CHANNEL_RGB, stride);
-	if (*p == NULL || h->image_width(h->image, CHANNEL_RGB) != (int)head->w ||
+	plane = h->plane(h->image, CHANNEL_RGB, &stride);
+	if (plane == NULL || h->image_width(h->image, CHANNEL_RGB) != (int)head->w ||
 	    h->image_height(h->image, CHANNEL_RGB) != (int)head->h)
 		return err_fail(ERR_FORMAT, "HEIF: a size that differs from its header");
+	for (uint32_t y = 0; y < head->h; y++)
+		memcpy(p + y * row, plane + (size_t)y * (size_t)stride, row);
 	return 0;
 }
 
-static int
-decode_heif(const void *library, const uint8_t *data, size_t n, uint32_t pixels, struct img_head *head,
-    struct buf *room)
-{
-	struct heif h = *(const struct heif *)library;
-	const uint8_t *p = NULL;
-	int e = open_heif(&h, data, n, pixels, head), stride = 0;
-	size_t row = (size_t)head->w * 3;
-
-	if (e == 0 && room != NULL && (e = decode_rgb(&h, head, &p, &stride)) == 0 &&
-	    (e = buf_room(room, head->h * row)) == 0)
-		for (uint32_t y = 0; y < head->h; y++)
-			memcpy(room->p + y * row, p + (size_t)y * (size_t)stride, row);
-	return e;
-}
-
-int
-img_heif_head(const uint8_t *data, size_t n, uint32_t pixels, struct img_head *head)
-{
-	struct heif h = { 0 };
-
-	ERR_TRY(load_libheif(&h));
-	return img_apart_head(&(struct img_apart){ decode_heif, &h, "libheif" }, data, n, pixels, head);
-}
-
-int
-img_heif_decode(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struct buf *room, struct img *out)
-{
-	struct heif h = { 0 };
-
-	ERR_TRY(load_libheif(&h));
-	return img_apart_decode(&(struct img_apart){ decode_heif, &h, "libheif" }, data, n, c, pixels, room, out);
-}
+const struct img_apart img_heif = { load_libheif, open_heif, decode_heif, "libheif" };

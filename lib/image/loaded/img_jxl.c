@@ -1,7 +1,6 @@
-/* img_jxl - decodes JPEG XL with libjxl, if that is installed.  For img. */
-#include "image/img_formats.h"
-#include "base/err.h"
+/* img_jxl - decodes JPEG XL with libjxl, if that is installed.  For img_apart. */
 #include "image/loaded/img_apart.h"
+#include "base/err.h"
 #include "image/loaded/img_so.h"
 
 /* As in jxl/decode.h, jxl/types.h and jxl/codestream_header.h, of libjxl 0.7 to 0.11. */
@@ -45,9 +44,12 @@ struct jxl {
 	void	*decoder;
 };
 
+_Static_assert(sizeof(struct jxl) <= IMG_APART_LIBRARY, "see img_apart.h");
+
 static int
-load_libjxl(struct jxl *j)
+load_libjxl(void *library)
 {
+	struct jxl *j = library;
 	static const char *const names[] = { "libjxl.so.0.11", "libjxl.so.0.10", "libjxl.so.0.9", "libjxl.so.0.8",
 	    "libjxl.so.0.7", NULL };
 	const struct img_so_symbol symbols[] = {
@@ -81,8 +83,9 @@ was_jpeg(const uint8_t *data, size_t n)
 
 /* Reads the header.  The process that decodes ends with the image, and so frees nothing. */
 static int
-open_jxl(struct jxl *j, const uint8_t *data, size_t n, uint32_t pixels, struct img_head *head)
+open_jxl(void *library, const uint8_t *data, size_t n, uint32_t pixels, struct img_head *head)
 {
+	struct jxl *j = library;
 	struct basic_info info;
 	struct extra_info extra;
 
@@ -109,8 +112,9 @@ open_jxl(struct jxl *j, const uint8_t *data, size_t n, uint32_t pixels, struct i
 
 /* Decodes the first frame to its own channels, at p. */
 static int
-decode_frame(struct jxl *j, const struct img_head *head, uint8_t *p)
+decode_jxl(void *library, const struct img_head *head, uint8_t *p)
 {
+	struct jxl *j = library;
 	struct pixel_format format = { .channels = head->c, .type = U8, .endian = NATIVE };
 	size_t n = (size_t)head->h * head->w * head->c, needed;
 
@@ -120,32 +124,4 @@ decode_frame(struct jxl *j, const struct img_head *head, uint8_t *p)
 	return 0;
 }
 
-static int
-decode_jxl(const void *library, const uint8_t *data, size_t n, uint32_t pixels, struct img_head *head,
-    struct buf *room)
-{
-	struct jxl j = *(const struct jxl *)library;
-	int e = open_jxl(&j, data, n, pixels, head);
-
-	if (e == 0 && room != NULL && (e = buf_room(room, (size_t)head->h * head->w * head->c)) == 0)
-		e = decode_frame(&j, head, room->p);
-	return e;
-}
-
-int
-img_jxl_head(const uint8_t *data, size_t n, uint32_t pixels, struct img_head *head)
-{
-	struct jxl j = { 0 };
-
-	ERR_TRY(load_libjxl(&j));
-	return img_apart_head(&(struct img_apart){ decode_jxl, &j, "libjxl" }, data, n, pixels, head);
-}
-
-int
-img_jxl_decode(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struct buf *room, struct img *out)
-{
-	struct jxl j = { 0 };
-
-	ERR_TRY(load_libjxl(&j));
-	return img_apart_decode(&(struct img_apart){ decode_jxl, &j, "libjxl" }, data, n, c, pixels, room, out);
-}
+const struct img_apart img_jxl = { load_libjxl, open_jxl, decode_jxl, "libjxl" };

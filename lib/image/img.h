@@ -2,8 +2,8 @@
  * img - decodes images (JPEG, PNG, WebP, BMP, GIF, PNM, TIFF, HEIC, AVIF, JPEG XL), and encodes JPEG and PNG.
  *
  * lib/image decodes, encodes, resizes and converts images.  Read it in this order: img; its codecs img_jpeg, img_png,
- * img_webp, img_bmp, img_gif, img_pnm, img_tiff, and in loaded/ img_apart with img_heif and img_jxl, which img alone calls (img_jpeg
- * also serves transcode_planes); exif and orient; resize; transcode.
+ * img_formats and, in loaded/, img_apart, which img alone calls (img_jpeg also serves transcode_planes); exif and
+ * orient; resize; transcode.
  *
  * JPEG is decoded by libjpeg-turbo, with most Huffman codes read by huff.h; PNG by libdeflate and libspng; WebP by
  * libwebp; GIF by giflib; TIFF by libtiff; BMP and PNM here.  libheif (HEIC, AVIF) and libjxl (JPEG XL) are loaded when

@@ -5,12 +5,12 @@
  *
  *	bmp	all kinds that Windows and OS/2 1.x write: 1 to 32 bits a pixel, colours by a palette or by masks, and
  *		run lengths.  Alpha is dropped.
- *	gif	the first frame, in the size of the GIF's screen, with the background's colour around it.  Transparent
- *		pixels keep their colour.
+ *	gif	the first frame, in the size of the GIF's screen or more if the frame reaches beyond, with the
+ *		background's colour around it.  Transparent pixels keep their colour.
  *	pnm	PBM, PGM and PPM, as text or bytes.  Samples are scaled from the maximum in the header to 255.  Of
  *		several images in a file the first is read.
- *	tiff	the first page of all files that libtiff can turn into RGB of 8 bits.  It multiplies colours by their
- *		alpha, if there is one.
+ *	tiff	the first page of all files that libtiff can turn into RGB of 8 bits.  Colours that the file has
+ *		multiplied by their alpha stay so.
  *	webp	of animations the first frame.  Pixels outside it are black.
  */
 #ifndef IMAGE_IMG_FORMATS_H

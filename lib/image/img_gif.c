@@ -33,23 +33,6 @@ read_input(GifFileType *f, GifByteType *to, int n)
 	return (int)k;
 }
 
-/* Opens the file and returns its screen's size. */
-static int
-open_gif(GifFileType **f, struct input *in, uint32_t pixels, struct img_head *head)
-{
-	int code;
-
-	if ((*f = DGifOpen(in, read_input, &code)) == NULL)
-		return fail_gif(code);
-	*head = (struct img_head){ .format = IMG_GIF, .c = 3, .h = (uint32_t)(*f)->SHeight,
-	    .w = (uint32_t)(*f)->SWidth, .orientation = 1, .lossless = true };
-	if ((*f)->SHeight <= 0 || (*f)->SWidth <= 0)
-		return err_fail(ERR_FORMAT, "GIF: no size in its header");
-	if ((uint64_t)head->w * head->h > pixels)
-		return err_fail(ERR_PIXELS, "GIF: %ux%u is more than %u pixels", head->w, head->h, pixels);
-	return 0;
-}
-
 /* Reads up to the first image. */
 static int
 find_image(GifFileType *f)
@@ -74,6 +57,34 @@ find_image(GifFileType *f)
 	}
 }
 
+/*
+ * Opens the file and reads up to the first image.  The size is that of the screen, or more if the image reaches beyond,
+ * as in Pillow.
+ */
+static int
+open_gif(GifFileType **f, struct input *in, uint32_t pixels, struct img_head *head)
+{
+	const GifImageDesc *d;
+	int code, e;
+
+	if ((*f = DGifOpen(in, read_input, &code)) == NULL)
+		return fail_gif(code);
+	if ((e = find_image(*f)) < 0)
+		return e;
+	d = &(*f)->Image;
+	if (d->Width <= 0 || d->Height <= 0 || d->Left < 0 || d->Top < 0)
+		return err_fail(ERR_FORMAT, "GIF: an image without a size");
+	*head = (struct img_head){ .format = IMG_GIF, .c = 3, .h = (uint32_t)(d->Top + d->Height),
+	    .w = (uint32_t)(d->Left + d->Width), .orientation = 1, .lossless = true };
+	if ((*f)->SHeight > (int)head->h)
+		head->h = (uint32_t)(*f)->SHeight;
+	if ((*f)->SWidth > (int)head->w)
+		head->w = (uint32_t)(*f)->SWidth;
+	if ((uint64_t)head->w * head->h > pixels)
+		return err_fail(ERR_PIXELS, "GIF: %ux%u is more than %u pixels", head->w, head->h, pixels);
+	return 0;
+}
+
 static void
 put_colour(const ColorMapObject *map, unsigned index, uint8_t *to)
 {
@@ -85,41 +96,35 @@ put_colour(const ColorMapObject *map, unsigned index, uint8_t *to)
 	to[2] = colour->Blue;
 }
 
-/* Reads rows y, y + step ... of the image onto the screen p [h,w,3]. */
+/* Reads rows y, y + step ... of the image into p [h,w,3], which holds it. */
 static int
-read_rows(GifFileType *f, uint32_t y, uint32_t step, uint8_t *p)
+read_rows(GifFileType *f, uint32_t y, uint32_t step, uint32_t w, uint8_t *p)
 {
 	const GifImageDesc *d = &f->Image;
 	const ColorMapObject *map = d->ColorMap != NULL ? d->ColorMap : f->SColorMap;
-	uint32_t h = (uint32_t)f->SHeight, w = (uint32_t)f->SWidth;
 	GifPixelType row[WIDEST];
 
 	for (; y < (uint32_t)d->Height; y += step) {
-		uint32_t sy = (uint32_t)d->Top + y;
+		uint8_t *to = p + ((size_t)((uint32_t)d->Top + y) * w + (uint32_t)d->Left) * 3;
 
 		if (DGifGetLine(f, row, d->Width) == GIF_ERROR)
 			return fail_gif(f->Error);
-		for (uint32_t x = 0, sx = (uint32_t)d->Left; sy < h && x < (uint32_t)d->Width && sx < w; x++, sx++)
-			put_colour(map, row[x], p + ((size_t)sy * w + sx) * 3);
+		for (uint32_t x = 0; x < (uint32_t)d->Width; x++)
+			put_colour(map, row[x], to + x * 3);
 	}
 	return 0;
 }
 
 static int
-read_image(GifFileType *f, uint32_t pixels, uint8_t *p)
+read_image(GifFileType *f, uint32_t w, uint8_t *p)
 {
 	static const uint8_t first[] = { 0, 4, 2, 1 }, step[] = { 8, 8, 4, 2 };
-	const GifImageDesc *d = &f->Image;
 	int e = 0;
 
-	if (d->Width <= 0 || d->Height <= 0 || d->Left < 0 || d->Top < 0)
-		return err_fail(ERR_FORMAT, "GIF: an image without a size");
-	if ((uint64_t)d->Width * (uint64_t)d->Height > pixels)
-		return err_fail(ERR_PIXELS, "GIF: %dx%d is more than %u pixels", d->Width, d->Height, pixels);
-	if (!d->Interlace)
-		return read_rows(f, 0, 1, p);
+	if (!f->Image.Interlace)
+		return read_rows(f, 0, 1, w, p);
 	for (size_t pass = 0; e == 0 && pass < sizeof(step); pass++)
-		e = read_rows(f, first[pass], step[pass], p);
+		e = read_rows(f, first[pass], step[pass], w, p);
 	return e;
 }
 
@@ -146,10 +151,10 @@ img_gif_decode(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struc
 
 	room->n = 0;
 	area = e == 0 ? (size_t)head.h * head.w : 0;
-	if (e == 0 && (e = buf_room(room, area * 3)) == 0 && (e = find_image(f)) == 0) {
+	if (e == 0 && (e = buf_room(room, area * 3)) == 0) {
 		for (size_t i = 0; i < area; i++)
 			put_colour(f->SColorMap, (unsigned)f->SBackGroundColor, room->p + i * 3);
-		e = read_image(f, pixels, room->p);
+		e = read_image(f, head.w, room->p);
 	}
 	if (f != NULL)
 		DGifCloseFile(f, NULL);

@@ -168,6 +168,17 @@ convert_lab(uint8_t *p, size_t pixels, bool wide)
 	}
 }
 
+/* Has libtiff leave colours alone that are not multiplied by alpha: as in other formats, alpha is dropped. */
+static void
+drop_alpha(TIFF *t)
+{
+	uint16_t n = 0, premultiplied = EXTRASAMPLE_ASSOCALPHA, *kinds = NULL;
+
+	TIFFGetFieldDefaulted(t, TIFFTAG_EXTRASAMPLES, &n, &kinds);
+	if (n > 0 && kinds[0] == EXTRASAMPLE_UNASSALPHA)
+		TIFFSetField(t, TIFFTAG_EXTRASAMPLES, 1, &premultiplied);
+}
+
 int
 img_tiff_decode(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struct buf *room, struct img *out)
 {
@@ -184,6 +195,7 @@ img_tiff_decode(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, stru
 		/* Taken for RGB, the numbers stay as they are. */
 		if (photometric == PHOTOMETRIC_CIELAB)
 			TIFFSetField(t, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_RGB);
+		drop_alpha(t);
 		err_note(0, "TIFF: damaged");
 		/* In the stored orientation, which the caller undoes. */
 		if (!TIFFReadRGBAImageOriented(t, head.w, head.h, (uint32_t *)(void *)room->p,

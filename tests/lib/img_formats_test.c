@@ -53,8 +53,9 @@ check(const char *name, const struct buf *b, enum img_format format, uint32_t c,
 	is(bad, needed, "%s: it fails if it is truncated", name);
 }
 
+/* The image reaches beyond a small screen, and then counts. */
 static void
-test_gif(bool interlace)
+test_gif(const char *name, bool interlace, bool small)
 {
 	static const uint8_t first[] = { 0, 4, 2, 1 }, step[] = { 8, 8, 4, 2 };
 	const char *path = pics_path("a.gif");
@@ -64,7 +65,7 @@ test_gif(bool interlace)
 
 	for (uint32_t i = 0; i < 16; i++)
 		map->Colors[i] = (GifColorType){ (GifByteType)(255 - i * 16), (GifByteType)(i * 16), (GifByteType)(i * 8) };
-	EGifPutScreenDesc(f, (int)W, (int)H, 8, 0, map);
+	EGifPutScreenDesc(f, small ? 5 : (int)W, small ? 5 : (int)H, 8, 0, map);
 	EGifPutImageDesc(f, 0, 0, (int)W, (int)H, interlace, NULL);
 	for (size_t pass = 0; pass < (interlace ? 4 : 1); pass++)
 		for (uint32_t y = interlace ? first[pass] : 0; y < H; y += interlace ? step[pass] : 1) {
@@ -77,7 +78,7 @@ test_gif(bool interlace)
 	EGifCloseFile(f, NULL);
 	GifFreeMapObject(map);
 	io_slurp(path, 100000, &b);
-	check(interlace ? "interlaced GIF" : "GIF", &b, IMG_GIF, 3, b.n - 20);
+	check(name, &b, IMG_GIF, 3, b.n - 20);
 	buf_free(&b);
 }
 
@@ -132,6 +133,39 @@ test_tiff(const char *name, const char *mode, uint32_t c, int bits, int compress
 			ok(0, "%s: byte %zu changed: no line", name, i);
 		b.p[i] ^= 0xff;
 	}
+	buf_free(&b);
+}
+
+/* Alpha is dropped: neither kind changes the colours. */
+static void
+test_tiff_alpha(const char *name, uint16_t kind, int bits)
+{
+	const char *path = pics_path("alpha.tif");
+	TIFF *t = TIFFOpen(path, "w");
+	struct buf b = { 0 };
+	struct img out = { 0 };
+
+	TIFFSetField(t, TIFFTAG_IMAGEWIDTH, W);
+	TIFFSetField(t, TIFFTAG_IMAGELENGTH, H);
+	TIFFSetField(t, TIFFTAG_BITSPERSAMPLE, bits);
+	TIFFSetField(t, TIFFTAG_SAMPLESPERPIXEL, 4);
+	TIFFSetField(t, TIFFTAG_EXTRASAMPLES, 1, &kind);
+	TIFFSetField(t, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_RGB);
+	TIFFSetField(t, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
+	for (uint32_t y = 0; y < H; y++) {
+		uint8_t row[W * 4];
+		uint16_t wide[W * 4];
+
+		for (uint32_t i = 0; i < W * 4; i++) {
+			row[i] = i % 4 == 3 ? (uint8_t)(i * 7) : rgb[(y * W + i / 4) * 3 + i % 4];
+			wide[i] = (uint16_t)(row[i] * 257);
+		}
+		TIFFWriteScanline(t, bits == 16 ? (void *)wide : row, y, 0);
+	}
+	TIFFClose(t);
+	io_slurp(path, 100000, &b);
+	ok(img_decode(k, b.p, b.n, 0, &out) == 0 && out.c == 3 && memcmp(out.p, rgb, sizeof(rgb)) == 0,
+	    "%s alpha of %d bits leaves the colours as they are: %s", name, bits, err_line());
 	buf_free(&b);
 }
 
@@ -261,8 +295,9 @@ main(void)
 {
 	img_codec_new(&k, IMG_PIXELS);
 	fill();
-	test_gif(false);
-	test_gif(true);
+	test_gif("GIF", false, false);
+	test_gif("interlaced GIF", true, false);
+	test_gif("GIF of a small screen", false, true);
 	test_tiff("grey TIFF", "w", 1, 8, COMPRESSION_NONE, false);
 	test_tiff("LZW TIFF", "w", 3, 8, COMPRESSION_LZW, false);
 	test_tiff("TIFF of 16 bits", "w", 3, 16, COMPRESSION_ADOBE_DEFLATE, false);
@@ -271,6 +306,9 @@ main(void)
 	test_tiff("tiled TIFF", "w", 3, 8, COMPRESSION_NONE, true);
 	test_tiff("tiled grey TIFF", "w", 1, 8, COMPRESSION_NONE, true);
 	test_tiff("tiled LZW TIFF", "w", 3, 8, COMPRESSION_LZW, true);
+	test_tiff_alpha("unassociated", EXTRASAMPLE_UNASSALPHA, 8);
+	test_tiff_alpha("unassociated", EXTRASAMPLE_UNASSALPHA, 16);
+	test_tiff_alpha("associated", EXTRASAMPLE_ASSOCALPHA, 8);
 	test_lab("CIELab TIFF", false);
 	test_lab("CIELab TIFF of 16 bits", true);
 	test_webp();

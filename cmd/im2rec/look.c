@@ -10,6 +10,7 @@
 #include "record/newtext.h"
 #include "record/recwalk.h"
 #include "record/sum.h"
+#include "source/label.h"
 #include "front.h"
 #include "front_progress.h"
 
@@ -42,6 +43,22 @@ print_details(struct img_codec *codec, const struct imrec *rec, const struct rec
 	printf("\t%016" PRIx64, r->sum);
 }
 
+/* Prints the labels as lists have them. */
+static int
+print_labels(const struct imrec *rec)
+{
+	struct buf text = { 0 };
+	int e = 0;
+
+	for (uint32_t i = 0; e == 0 && i < rec->labels; i++)
+		if (i == 0 || (e = buf_put(&text, ",", 1)) == 0)
+			e = label_put(&text, imrec_label(rec, i));
+	if (e == 0)
+		fwrite(text.p, 1, text.n, stdout);
+	buf_free(&text);
+	return e;
+}
+
 static int
 print_record(struct recwalk *w, struct recwalk_rec *r, uint64_t number, struct img_codec *codec)
 {
@@ -54,8 +71,8 @@ print_record(struct recwalk *w, struct recwalk_rec *r, uint64_t number, struct i
 	    ((e = recwalk_load(w, r)) < 0 || (e = imrec_decode(&rec, r->data, r->n)) < 0))
 		return e;
 	printf("%" PRIu64 "\t%" PRIu64 "\t", number, rec.id);
-	for (uint32_t i = 0; i < rec.labels; i++)
-		printf("%s%.9g", i > 0 ? "," : "", (double)imrec_label(&rec, i));
+	if ((e = print_labels(&rec)) < 0)
+		return e;
 	suffix = img_suffix(rec.image, rec.n);
 	printf("\t%zu\t%s\t%" PRIu64, rec.n + (r->whole - r->n), suffix != NULL ? suffix : "?", r->at);
 	if (codec != NULL)

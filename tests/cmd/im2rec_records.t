@@ -120,6 +120,7 @@ for label in -1 -0.0 16777216 3.40282347e+38 nan nan:7f800001 inf -inf; do
 	shift
 done >l.lst
 im2rec -o l.rec l.lst images
+is "$(im2rec --list l.rec | cut -f 3)" "$(cut -f 2 l.lst)" "--list prints labels as a list has them"
 status 0 "--to-tar accepts labels that are not class numbers" im2rec --to-tar -o l.tar l.rec
 status 0 "im2rec packs an archive with labels that are not class numbers" im2rec -o l2.rec l.tar
 is "$(im2rec --to-tar l.rec | tar xOf - 00000004.json)" '{"labels": ["nan"]}' "--to-tar writes a NaN label as a string"

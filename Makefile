@@ -64,9 +64,18 @@ LIB     := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(NOT),$(sort $(shell find l
 
 # The cuda engine's other half is a module, built where CUDA's compiler and cuDNN's header are; CUDA=0 leaves it out.
 CUDA_HOME  ?= /usr/local/cuda
-CUDNN_HOME ?= $(CUDA_HOME)
-NCCL_HOME  ?= $(CUDA_HOME)
-CUDA       ?= $(if $(filter cuda,$(engines)),$(if $(SAN),,$(if $(wildcard $(CUDA_HOME)/bin/nvcc),$(if $(wildcard $(CUDNN_HOME)/include/cudnn.h),1))))
+# cuDNN and NCCL are in the toolkit, in the system's folders, or in wheels, as PyTorch brings them.
+WHEELS     ?= $(wildcard $(foreach d,$(VIRTUAL_ENV) $(CONDA_PREFIX) $(HOME)/.local /usr/local /usr,\
+	$d/lib/python3*/site-packages/nvidia $d/lib/python3*/dist-packages/nvidia))
+CUDNN_PLACES ?= $(CUDA_HOME) /usr $(CONDA_PREFIX) $(addsuffix /cudnn,$(WHEELS))
+cudnn_h    = $(firstword $(wildcard $(1)/include/cudnn.h $(1)/include/*-linux-gnu/cudnn.h))
+CUDNN_HOME ?= $(firstword $(foreach d,$(CUDNN_PLACES),$(if $(call cudnn_h,$d),$d)) $(CUDA_HOME))
+CUDNN_H    := $(call cudnn_h,$(CUDNN_HOME))
+NCCL_HOME  ?= $(firstword $(foreach d,$(CUDA_HOME) $(addsuffix /nccl,$(WHEELS)),$(if $(call cuda_so,$d,nccl),$d)) $(CUDA_HOME))
+CUDA       ?= $(if $(filter cuda,$(engines)),$(if $(SAN),,$(if $(wildcard $(CUDA_HOME)/bin/nvcc),$(if $(CUDNN_H),1))))
+# The compiler searches the system's folders by itself, and naming them would change their order.
+CUDNN_I    := $(addprefix -isystem ,$(filter-out /usr/include /usr/include/%,$(patsubst %/,%,$(dir $(CUDNN_H)))))
+CUDA_I     := $(CUDNN_I) $(addprefix -isystem ,$(filter-out /usr/include,$(CUDA_HOME)/include))
 # Code of 8.0 runs on 8.6 and 8.9, of 10.0 on 10.3; the driver compiles PTX for what comes later.  nvcc ends with an error
 # at a device that it does not know, so only those that it lists are named: before CUDA 12.8 these end with 9.0.
 CUDA_WANT  := 75 80 90 100 120
@@ -74,18 +83,18 @@ CUDA_KNOWN := $(if $(filter 1,$(CUDA)),$(patsubst sm_%,%,$(shell $(CUDA_HOME)/bi
 CUDA_CODE  ?= $(filter $(CUDA_KNOWN),$(CUDA_WANT))
 CUDA_PTX   ?= $(lastword $(filter $(CUDA_KNOWN),$(filter-out 120,$(CUDA_WANT))))
 # Each library by its file: wheels have no libcudnn.so beside libcudnn.so.9.
-cuda_so = $(firstword $(wildcard $(1)/lib64/lib$(2).so $(1)/lib/lib$(2).so $(1)/lib64/lib$(2).so.* $(1)/lib/lib$(2).so.*))
+cuda_so = $(firstword $(wildcard $(foreach e,.so .so.*,$(1)/lib64/lib$(2)$e $(1)/lib/lib$(2)$e $(1)/lib/*-linux-gnu/lib$(2)$e)))
 CUDA_LIBS  := $(call cuda_so,$(CUDNN_HOME),cudnn) $(call cuda_so,$(CUDA_HOME),cublasLt) $(call cuda_so,$(CUDA_HOME),cudart)
 # Why the module cannot be built with them all the same, by a small file that is compiled first.
 CUDA_WHY   := $(if $(and $(filter 1,$(CUDA)),$(strip $(CUDA_CODE)),$(filter-out clean help setup setup-test,$(or $(MAKECMDGOALS),all))),$(shell \
-	CUDA_HOME="$(CUDA_HOME)" CUDNN_HOME="$(CUDNN_HOME)" CUDA_CODE="$(strip $(CUDA_CODE))" CUDA_LIBS="$(CUDA_LIBS)" share/probe-cuda $(BUILD)))
+	CUDA_HOME="$(CUDA_HOME)" CUDNN_H="$(CUDNN_H)" CUDA_CODE="$(strip $(CUDA_CODE))" CUDA_LIBS="$(CUDA_LIBS)" share/probe-cuda $(BUILD)))
 CUDA_WORKS := $(and $(filter 1,$(CUDA)),$(strip $(CUDA_CODE)),$(if $(CUDA_WHY),,1))
 MODULE     := $(CUDA_WORKS:1=$(BUILD)/tally-cuda.so)
 # What of it calls no library of the device's.
 CUDA_PURE  := $(patsubst lib/engine/cuda/%.c,%,$(wildcard lib/engine/cuda/*.c)) device/nccl memplan
 CUDA_SIDE  := device/blas.o device/choose.o device/device.o device/dnn.o device/dnn_desc.o device/dnn_race.o kernel/kernel_run.cu.o
 # The rest of it, with stand-ins for CUDA's libraries, and for cuDNN and the kernels with loops.
-EMU_HEADERS = -isystem $(if $(CUDA_WORKS),$(CUDNN_HOME)/include -isystem $(CUDA_HOME)/include,tests/emu/include)
+EMU_HEADERS = $(if $(CUDA_WORKS),$(CUDA_I),-isystem tests/emu/include)
 EMU_SIDE   := $(patsubst %,$(BUILD)/tests/emu/device/%.o,choose device blas dnn_race) $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/emu/*.c))
 GPU_TESTS  := $(if $(MODULE),$(patsubst %.c,$(BUILD)/%,$(wildcard tests/gpu/*_test.c)))
 STUBS      := $(BUILD)/tests/stub/libnccl.so.2 $(BUILD)/tests/stub/libnvidia-ml.so.1
@@ -137,7 +146,7 @@ $(BUILD)/lib/batch/aug_%.o $(BUILD)/lib/batch/mean_make.o $(BUILD)/lib/batch/pla
 $(BUILD)/lib/engine/engine.o: CPPFLAGS += $(foreach e,$(engines),-DENGINE_$e)
 
 $(BUILD)/lib/engine/cuda/%.o $(BUILD)/tests/emu/%.o: KERNEL := $(if $(SAN),-O1,-O2) -fPIC -fvisibility=hidden -fopenmp
-$(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%): CPPFLAGS += -isystem $(CUDNN_HOME)/include -isystem $(CUDA_HOME)/include
+$(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%): CPPFLAGS += $(CUDA_I)
 $(BUILD)/tests/emu/%.o: CPPFLAGS += -Itests $(EMU_HEADERS)
 $(BUILD)/tests/emu/device/%.o: lib/engine/cuda/device/%.c | $(FOUND)
 	@mkdir -p $(@D)
@@ -148,7 +157,7 @@ $(BUILD)/lib/engine/cuda/memplan.o: lib/engine/memplan.c | $(FOUND)
 	$(call say,cc  ,$<)$(CC) $(CPPFLAGS) $(CFLAGS) $(DIALECT) $(KERNEL) -MMD -MP -c -o $@ $<
 $(BUILD)/lib/engine/cuda/%.cu.o: lib/engine/cuda/%.cu | $(FOUND)
 	@mkdir -p $(@D)
-	$(call say,nvcc,$<)$(CUDA_HOME)/bin/nvcc -std=c++17 -O3 -fmad=false -Ilib -I$(CUDNN_HOME)/include \
+	$(call say,nvcc,$<)$(CUDA_HOME)/bin/nvcc --threads 0 -std=c++17 -O3 -fmad=false -Ilib $(CUDNN_I) \
 		$(foreach a,$(CUDA_CODE),-gencode arch=compute_$a,code=sm_$a) $(foreach a,$(CUDA_PTX),-gencode arch=compute_$a,code=compute_$a) \
 		-Xcompiler -fPIC,-fvisibility=hidden,-fno-threadsafe-statics,-Wall -MMD -MP -c -o $@ $<
 
@@ -176,7 +185,7 @@ $(foreach t,$(TOOLS),$(eval $(BUILD)/$t: $(patsubst %.c,$(BUILD)/%.o,$(wildcard 
 # Parts of the module by themselves, with its libraries.
 $(GPU_TESTS): $(BUILD)/%: $(BUILD)/%.o $(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%) $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(CUDA_LIBS) $(CUDA_PATHS) $(LDLIBS)
-$(GPU_TESTS:%=%.o): CPPFLAGS += -Itests -isystem $(CUDNN_HOME)/include -isystem $(CUDA_HOME)/include
+$(GPU_TESTS:%=%.o): CPPFLAGS += -Itests $(CUDA_I)
 
 $(TESTS) $(PEERS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS)
@@ -242,12 +251,14 @@ demonstrated: all $(BUILD)/share/demo/pictures
 $(BUILD)/share/demo/pictures: $(BUILD)/share/demo/pictures.o $(FRONT) $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-check-gpu: all $(TESTS)	## look for faults of memory and races in the GPU's kernels with compute-sanitizer, which needs a GPU
+check-gpu: all $(TESTS)	## look for faults of memory in the GPU's kernels with compute-sanitizer, which needs a GPU
 	@tests/gpu/sanitize $(abspath $(BUILD)) $(CUDA_HOME)
 
-# The tests that the verdict runs.
+# What the verdict runs, built on all processors.  Where nothing can be installed, what is there may do.
 GPU_OPS := $(patsubst %,$(BUILD)/tests/op/%_test,seam layer grad scores drop match learn split)
-gpu: all $(GPU_OPS) $(BUILD)/bench/gpu_step $(BUILD)/share/demo/pictures	## test the cuda engine on this machine's GPU and measure it beside PyTorch: PASS or FAIL in 10 minutes
+gpu:	## install what is missing, test the cuda engine on this machine's GPU and measure it beside PyTorch: PASS or FAIL in 10 minutes
+	@$(SETUP) || :
+	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc)) all $(GPU_OPS) $(BUILD)/bench/gpu_step $(BUILD)/share/demo/pictures
 	@tests/gpu/verdict $(abspath $(BUILD)) $(CUDA_HOME)
 
 lint: tests	## run the tests of the tree's own laws: floors, names, headers, pages

@@ -4,6 +4,7 @@
 cd "$TOP" || exit 1
 flags=${MAKEFLAGS:-}
 unset MAKEFLAGS MFLAGS MAKELEVEL ENGINES CUDA
+export CUDNN_PLACES=$T/cuda WHEELS=$T/wheels	# and not those of this machine
 
 # A stand-in for CUDA: nvcc lists the devices in $KNOWN and refuses all others, as the real one does, and in the file that
 # is compiled first what $REFUSED says or the header of cuDNN.
@@ -83,6 +84,23 @@ is "$(built CUDA_HOME="$cuda")" "" "a second build prints nothing"
 touch "$T/other/tally-cuda.so"
 is "$(built CUDA_HOME=/nonexistent)" "no : no /nonexistent/bin/nvcc" "a build with another toolkit prints what it finds"
 is "$(ls "$T/other" | grep cuda.so)" "" "a build without CUDA removes the module of an earlier one"
+# cuDNN in other folders than the toolkit's: those of Debian's and Ubuntu's packages, and a wheel's.
+set -- usr/include/x86_64-linux-gnu usr/lib/x86_64-linux-gnu  cudnn/include cudnn/lib
+mkdir -p "$T/wheels/nccl/lib" && touch "$T/wheels/nccl/lib/libnccl.so.2"
+while [ $# -gt 0 ]; do
+	rm -rf "$T/places" && mkdir -p "$T/places/$1" "$T/places/$2"
+	mv "$cuda/include/cudnn.h" "$T/places/$1/" && mv "$cuda/lib64/libcudnn.so.9" "$T/places/$2/"
+	home=$T/places/${1%%/include*}
+	is "$(CUDNN_PLACES="$cuda $home" found_line CUDA ENGINES=ref,cuda)" \
+		"yes 12.4              the cuda engine, a module for devices 75 80, without 90 100 120" "a cuDNN in $1 is found"
+	is "$(CUDNN_PLACES="$cuda $home" make -n V=1 BUILD="$T/build" CUDA_HOME="$cuda" "$T/build/tally-cuda.so" | grep -c -- \
+		"-isystem $T/places/$1 .*device/dnn\.c$\|$T/places/$2/libcudnn\.so\.9 .*rpath,$T/places/$2 ")" 2 \
+		"the module is compiled and linked with it"
+	is "$(CUDNN_PLACES="$cuda $home" make -n V=1 BUILD="$T/build" CUDA_HOME="$cuda" "$T/build/tally-cuda.so" |
+		grep -c -- "rpath,$T/wheels/nccl/lib ")" 1 "the module finds the NCCL of a wheel"
+	mv "$T/places/$1/cudnn.h" "$cuda/include/" && mv "$T/places/$2/libcudnn.so.9" "$cuda/lib64/"
+	shift 2
+done
 rm "$cuda/include/cudnn.h"
 is "$(found_line cuDNN ENGINES=ref,cuda)" "no  no module of the cuda engine: no $cuda/include/cudnn.h" \
 	"one line reports a missing cuDNN"
@@ -91,6 +109,21 @@ is "$(found_line CUDA ENGINES=ref,cuda)" "no  no module of the cuda engine: no $
 	"one line reports a missing CUDA"
 is "$(found_line CUDA ENGINES=ref)" "no  no module of the cuda engine: not among ENGINES" \
 	"one line reports that cuda is not among ENGINES"
+
+# From 9.8 on cuDNN's headers name properties of devices that are not present; the module needs none of these names.
+read -r header flags_of_cuda < <(env -u CUDNN_PLACES -u WHEELS make -npq found 2>/dev/null |
+	sed -n 's/^CUDNN_H := *//p; s/^CUDA_I := *//p' | paste -sd' ')
+mkdir "$T/earlier"
+for f in "${header%/*}"/cudnn*.h; do [ ! -e "$f" ] || sed 's/DEVICEPROP/LATER/g' "$f" >"$T/earlier/${f##*/}"; done
+for f in lib/engine/cuda/device/dnn*.c tests/gpu/dnn_test.c; do
+	if [ -e "$T/earlier/cudnn.h" ]; then
+		# shellcheck disable=SC2086
+		status 0 "$f compiles with the names of cuDNN 9.0" \
+			gcc -std=c11 -fsyntax-only -D_GNU_SOURCE -Ilib -Itests -isystem "$T/earlier" $flags_of_cuda "$f"
+	else
+		skip "$f compiles with the names of cuDNN 9.0" "no cuDNN"
+	fi
+done
 
 # The own decoding of JPEG knows the private header of libjpeg-turbo 2.1 alone; both own paths can be left out.
 mkdir -p "$T/jpeg"

@@ -2,8 +2,8 @@
  * cublaslt - a stand-in for cuBLASLt: matrix products in loops, summed in double.
  *
  * Matrices are column-major.  A call that the library would refuse ends the process: shapes that do not fit, a kernel that
- * the heuristic did not propose, scratch that is too small or not aligned to 256 bytes, memory outside of allocations or
- * not aligned to 16 bytes.
+ * the heuristic did not propose, scratch that is too small, memory outside of allocations.  All memory is aligned to 256
+ * bytes, which the heuristic counts on unless a preference says less.
  */
 #include "emu/operands.h"
 
@@ -249,10 +249,10 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t op, const void *alp
 	if (handle == NULL || lc != ld || algo->data[0] != PROPOSED || bytes < SCRATCH)
 		emu_fault("a product by a kernel that was not proposed for it");
 	check_shapes(&m);
-	emu_check_memory("a product's first factor", a, count_elements(&m.a) * kernel_size(m.a.type), 16);
-	emu_check_memory("a product's second factor", b, count_elements(&m.b) * kernel_size(m.b.type), 16);
-	emu_check_memory("a product", d, count_elements(&m.c) * kernel_size(m.c.type), 16);
-	emu_check_memory("a product's addend", c, count_elements(&m.c) * kernel_size(m.c.type), 16);
+	emu_check_memory("a product's first factor", a, count_elements(&m.a) * kernel_size(m.a.type), 256);
+	emu_check_memory("a product's second factor", b, count_elements(&m.b) * kernel_size(m.b.type), 256);
+	emu_check_memory("a product", d, count_elements(&m.c) * kernel_size(m.c.type), 256);
+	emu_check_memory("a product's addend", c, count_elements(&m.c) * kernel_size(m.c.type), 256);
 	emu_check_memory("a product's scratch", scratch, bytes, 256);
 	emu_launch(stream, run_product, &m, sizeof(m));
 	return CUBLAS_STATUS_SUCCESS;

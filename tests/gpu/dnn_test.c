@@ -94,9 +94,8 @@ describe(const struct card *c, struct dnn_desc *a, struct device *d)
 
 	if (e < 0 || buf_terminate(&json) < 0)
 		return -1;
-	*d = (struct device){ .host = &host, .like = dnn_desc_new(a, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR) };
-	dnn_desc_set(a, d->like, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, (int64_t)json.n + 1,
-	    json.p);
+	*d = (struct device){ .host = &host, .like = dnn_desc_new(a, DNN_DESC_DEVICE) };
+	dnn_desc_set(a, d->like, DNN_DESC_DEVICE_JSON, CUDNN_TYPE_CHAR, (int64_t)json.n + 1, json.p);
 	dnn_desc_ready(a, d->like);
 	snprintf(d->name, sizeof(d->name), "%s", c->name);
 	buf_free(&json);
@@ -330,6 +329,10 @@ main(void)
 {
 	uint32_t any = 0;
 
+	if (cudnnGetVersion() < 90800) {
+		skip("cuDNN plans for devices that are not present", "cuDNN 9.8 is the first that does");
+		return done();
+	}
 	for (size_t i = 0; i < sizeof(cards) / sizeof(*cards); i++) {
 		struct dnn_desc a = { .e = CUDNN_STATUS_SUCCESS };
 		struct device d;

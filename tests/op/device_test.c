@@ -281,6 +281,12 @@ multiply_with_unaligned_scratch(struct device *d)
 }
 
 static void
+read_unaligned(struct device *d)
+{
+	kernel_read_words(alloc_floats(d) + 1);
+}
+
+static void
 refuse_broken_rules(void)
 {
 	ok(is_fault(launch_elsewhere, "while device 1 is current"), "work for a device that is not current is noticed");
@@ -294,10 +300,10 @@ refuse_broken_rules(void)
 	ok(is_fault(follow_while_capturing, "outside its graph"), "captured work that follows an upload is noticed");
 	ok(is_fault(record_while_capturing, "a stream that captures"), "a captured event is noticed");
 	ok(is_fault(time_untimed, "record none"), "the time of an event without a clock is noticed");
-	ok(is_fault(multiply_unaligned, "is no multiple of 16"), "a product's factor that is not aligned is noticed");
+	ok(is_fault(multiply_unaligned, "is no multiple of 256"), "a product's factor that is not aligned is noticed");
+	ok(is_fault(read_unaligned, ""), "16 bytes that are read at an address which is no multiple of them are noticed");
 	ok(is_fault(multiply_beyond, "end beyond"), "a product's factor beyond its allocation is noticed");
-	ok(is_fault(multiply_with_unaligned_scratch, "is no multiple of 256"),
-	    "a product's scratch that is not aligned to 256 bytes is noticed");
+	ok(is_fault(multiply_with_unaligned_scratch, "is no multiple of 256"), "unaligned scratch of a product is noticed");
 	ok(is_fault(follow_unrecorded, "never recorded"), "a stream that waits for an event without a record is noticed");
 	ok(is_fault(await_unrecorded, "never recorded"), "a host that waits for an event without a record is noticed");
 	ok(is_fault(change_upload, "changed memory before its upload"), "a changed source of an upload is noticed");

@@ -3,10 +3,12 @@
 [ -e "$BUILD/tests/emu/tally-cuda.so" ] || { echo "1..0 # SKIP no cuda engine in this build"; exit 0; }
 export TALLY_MODULES=$BUILD/tests/emu OMP_WAIT_POLICY=passive
 
-# Stand-ins: compute-sanitizer runs its command; a PyTorch that takes 3 ms for a step, and fails with bf16.
+# Stand-ins: compute-sanitizer runs its command; a PyTorch that takes 3 ms for a step, and fails with bf16.  The checker
+# finds an error if it is to judge calls that fail inside of libraries.
 mkdir "$T/bin"
 cat >"$T/bin/compute-sanitizer" <<'SH'
 #!/bin/sh
+case "$*" in *'--report-api-errors no'*) ;; *) exit 1 ;; esac
 while [ "${1#--}" != "$1" ]; do shift 2; done
 exec "$@"
 SH
@@ -29,7 +31,7 @@ status 0 "the verdict succeeds on the emulated device" verdict
 like "$T/out" '^PASS in [0-9]+ s; the report is ' "the verdict prints PASS and names its report"
 for what in 'seam: [0-9]+ checks' 'layer: [0-9]+ checks' 'grad: [0-9]+ checks' 'scores: [0-9]+ checks' drop \
 	'match: [0-9]+ checks' 'learn: [0-9]+ checks' 'two runs have the same bits' 'split: [0-9]+ checks' \
-	'learn on two GPUs: [0-9]+ checks' 'two runs have the same bits on two GPUs' 'memcheck: seam' 'initcheck: seam'; do
+	'learn on two GPUs: [0-9]+ checks' 'two runs have the same bits on two GPUs' 'memcheck: seam'; do
 	like "$T/out" "^ok   $what\$" "the verdict has run: $what"
 done
 is "$(grep -cE '^(no time left|left out)' "$T/out")" 0 "the verdict leaves nothing out"
@@ -37,6 +39,7 @@ is "$(grep -cE '^(inception28|resnet110|resnet50|fast) +2 tf32 +[0-9.]+ +3 +[0-9
 	"the verdict measures four nets beside PyTorch, whose steps take three CUDA graphs"
 is "$(grep -cE '^(inception28|resnet110|resnet50|fast) +2 bf16 +[0-9.]+ +- +- +3/0$' "$T/out")" 4 \
 	"a PyTorch that fails is a dash in the table"
+is "$(tail -n 2 "$T/out" | cut -d: -f1 | head -n 1)" "ok   memcheck" "the checker of memory comes last"
 is "$(grep -c '^PyTorch failed: lenet, bf16, compiled, batch 2: status 3$' "$BUILD/gpu-report.txt") $(grep -c \
 	'^no kernel of bf16$' "$BUILD/gpu-report.txt")" "4 4" "the report has what PyTorch said when it failed"
 ok "the report has all that the verdict prints" cmp "$T/out" <(grep -v 'PyTorch failed\|no kernel' "$BUILD/gpu-report.txt")
@@ -49,8 +52,53 @@ status 1 "the verdict exits with status 1 without a device" env TALLY_EMU=none b
 	"T='$T'; $(declare -f verdict); verdict"
 is "$(cat "$T/out" "$T/err" | wc -l)" 1 "the verdict prints one line without a device"
 like "$T/err" '^gpu: FAIL: .*no GPU: no device' "the verdict says that there is no device"
+status 1 "the verdict exits with status 1 without a module" env CUDA_HOME=/nonexistent PATH="$BUILD:$PATH" TALLY_MODULES="$T" \
+	"$TOP/tests/gpu/verdict" "$BUILD" /nonexistent
+is "$(cat "$T/out" "$T/err")" "gpu: FAIL: no module of the cuda engine: no /nonexistent/bin/nvcc" \
+	"the verdict says why there is no module"
 status 77 "GPU_NONE is the status of the verdict without a device" env TALLY_EMU=none GPU_NONE=77 bash -c \
 	"T='$T'; $(declare -f verdict); verdict"
+
+# What the clock cuts: a checker is left out, the test match counts until then, and any other test fails.
+mkdir -p "$T/cut/tests/op" "$T/cut/share/demo" "$T/cut/tests/emu" "$T/cut/bench"
+for t in seam layer grad scores drop match learn split; do
+	printf '#!/bin/sh\necho ok 1\n' >"$T/cut/tests/op/${t}_test"
+done
+printf '#!/bin/sh\necho lenet 2 tf32 3 1.5 2 1 3/0\n' >"$T/cut/bench/gpu_step"
+cat >"$T/cut/pworker" <<'SH'
+#!/bin/sh
+while [ $# -gt 1 ]; do
+	[ "$1" != --save ] || echo bits >"$2-1.safetensors"
+	shift
+done
+SH
+cat >"$T/cut/timeout" <<'SH'
+#!/bin/sh
+shift 3
+"$@"
+status=$?
+case " $* " in *" $CUT "* | *"/$CUT "*) exit 124 ;; esac
+exit $status
+SH
+touch "$T/cut/tests/emu/tally-cuda.so"
+printf '#!/bin/sh\nexit 0\n' >"$T/cut/compute-sanitizer"
+chmod +x "$T"/cut/{tests/op/*,bench/gpu_step,pworker,timeout,compute-sanitizer}
+cut_verdict() {
+	env GPU_REHEARSE= TALLY_MODULES="$T/cut/tests/emu" PYTHON=false PATH="$T/cut:$PATH" CUT="$1" \
+		"$TOP/tests/gpu/verdict" "$T/cut" /nonexistent
+}
+status 0 "the verdict succeeds if the clock cuts the test match" cut_verdict match_test
+like "$T/out" '^cut after its time: match$' "the verdict says that match was cut"
+like "$T/out" '^ok   match: 1 checks$' "the verdict counts what match printed until then"
+status 1 "the verdict fails if the clock cuts another test" cut_verdict grad_test
+like "$T/out" '^FAIL grad: status 124' "the verdict names that test"
+printf '#!/bin/sh\necho "# gradients of several devices are added up on the host: no NCCL"\necho ok 1\n' >"$T/cut/tests/op/split_test"
+printf '#!/bin/sh\necho "ok 1${TEST_DEVICES:+ # SKIP no NCCL}"\n' >"$T/cut/tests/op/learn_test"
+status 0 "the verdict succeeds if the clock cuts the checker of memory, and without NCCL" cut_verdict memcheck
+like "$T/out" '^no time left: memcheck$' "the verdict says that the checker was cut"
+like "$T/out" '^left out: learn on two GPUs: no NCCL$' "the verdict says what was left out without NCCL"
+printf '#!/bin/sh\nexit 1\n' >"$T/cut/compute-sanitizer"
+status 1 "the verdict fails if the checker of memory finds an error" cut_verdict none
 
 # bench/gpu with tests that are stand-ins, as is timeout: it cuts match, and no other test or also another one.
 mkdir -p "$T/fake/tests/op"

@@ -231,8 +231,7 @@ build_dnn_plan(struct dnn *c, cudnnBackendDescriptor_t config)
 	}
 	plan = dnn_desc_new(&a, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
 	if (c->d->like != NULL)
-		dnn_desc_set(&a, plan, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
-		    &c->d->like);
+		dnn_desc_set(&a, plan, DNN_DESC_PLAN_DEVICE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &c->d->like);
 	else
 		dnn_desc_set(&a, plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &c->d->dnn);
 	dnn_desc_set(&a, plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &config);
@@ -264,7 +263,7 @@ propose_dnn_plans(struct dnn *c, cudnnBackendHeurMode_t mode, struct proposals *
 	dnn_desc_set(a, heur, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &c->graph);
 	dnn_desc_set(a, heur, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
 	if (c->d->like != NULL)
-		dnn_desc_set(a, heur, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &c->d->like);
+		dnn_desc_set(a, heur, DNN_DESC_HEUR_DEVICE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &c->d->like);
 	dnn_desc_ready(a, heur);
 	n = dnn_desc_get(a, heur, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, NULL);
 	n = n < MOST ? n : MOST;

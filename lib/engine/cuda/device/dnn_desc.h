@@ -12,6 +12,15 @@
 
 #define DNN_DESC_MOST 128
 
+/*
+ * A device that is not present, and its attributes: text in JSON; of heuristics and of plans.  By number, because the
+ * headers name them from cuDNN 9.8 on only.
+ */
+#define DNN_DESC_DEVICE		((cudnnBackendDescriptorType_t)38)
+#define DNN_DESC_DEVICE_JSON	((cudnnBackendAttributeName_t)2702)
+#define DNN_DESC_HEUR_DEVICE	((cudnnBackendAttributeName_t)204)
+#define DNN_DESC_PLAN_DEVICE	((cudnnBackendAttributeName_t)407)
+
 struct dnn_desc {
 	cudnnBackendDescriptor_t made[DNN_DESC_MOST];
 	uint32_t	n;

@@ -86,10 +86,24 @@ struct kernel_words {
 	uint32_t w[KERNEL_ACCESS / 4];
 };
 
+/* On a GPU a misaligned access ends the process; a loop on the CPU must not do without the fault. */
+KERNEL_BODY void
+kernel_check_access(const void *p)
+{
+#ifndef __CUDA_ARCH__
+	if ((uintptr_t)p % KERNEL_ACCESS != 0)
+		abort();
+#else
+	(void)p;
+#endif
+}
+
 KERNEL_BODY struct kernel_words
 kernel_read_words(const void *p)
 {
 	struct kernel_words v;
+
+	kernel_check_access(p);
 #ifdef __CUDA_ARCH__
 	const uint4 u = *(const uint4 *)p;
 
@@ -106,6 +120,7 @@ kernel_read_words(const void *p)
 KERNEL_BODY void
 kernel_write_words(void *p, struct kernel_words v)
 {
+	kernel_check_access(p);
 #ifdef __CUDA_ARCH__
 	*(uint4 *)p = make_uint4(v.w[0], v.w[1], v.w[2], v.w[3]);
 #else

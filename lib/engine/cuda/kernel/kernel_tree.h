@@ -63,6 +63,8 @@ kernel_get_fresh(const float *p, uint32_t width, float x[KERNEL_WIDTH])
 		x[0] = __ldcg(p);
 	}
 #else
+	if (width == KERNEL_WIDTH)
+		kernel_check_access(p);
 	memcpy(x, p, width * sizeof(*p));
 #endif
 }

@@ -83,6 +83,14 @@ front_help(void)
 	exit(0);
 }
 
+void
+front_version(void)
+{
+	printf("%s (tally) %s\n", tool, TALLY_VERSION);
+	front_flush();
+	exit(0);
+}
+
 /* Writes a line at once.  Control characters, which a name may contain, become question marks. */
 static void
 write_message(const char *thing, const char *text)

@@ -26,6 +26,7 @@ void	 front_usage(void) __attribute__((noreturn));	/* one line on stderr, exit 2
 /* Prints the usage if there are no arguments, else one line: what is missing, and --help.  Exits with 2. */
 void	 front_missing(int argc, const char *what) __attribute__((noreturn));
 void	 front_help(void) __attribute__((noreturn));	/* stdout, exit 0 */
+void	 front_version(void) __attribute__((noreturn));	/* the same */
 
 /* Parse the value of an option.  A wrong value prints one line and exits with 2. */
 int64_t	 front_num(const char *option, const char *text, int64_t lo, int64_t hi);

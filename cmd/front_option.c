@@ -1,13 +1,18 @@
-/* front_option - getopt_long(3) for all tools: -h, and messages that name what is near. */
+/* front_option - the options of a tool as a table, and messages that name what is near. */
 #include "front_option.h"
 #include "front.h"
+#include "front_recipe.h"
 
 #include "base/nearest.h"
 
+#include <assert.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#define OPTIONS	64	/* most rows of a table, with --help and --version */
 #define SHORTS	64	/* bytes of the short options */
 #define NAME	64	/* bytes of a long one; a longer one is unknown */
 
@@ -124,4 +129,115 @@ front_getopt(int argc, char *argv[], const char *shorts, const struct option *lo
 	if (own && c == '?')
 		refuse_option(argv[optind - 1], longs);
 	return c;
+}
+
+static void
+set_integer(const struct front_option *o, int64_t v, void *to)
+{
+	if (o->size == sizeof(uint8_t))
+		*(uint8_t *)to = (uint8_t)v;
+	else if (o->size == sizeof(uint32_t))
+		*(uint32_t *)to = (uint32_t)v;
+	else
+		*(uint64_t *)to = (uint64_t)v;
+}
+
+static void
+set_real(const struct front_option *o, double v, void *to)
+{
+	if (o->size == sizeof(float))
+		*(float *)to = (float)v;
+	else
+		*(double *)to = v;
+}
+
+static int
+find_word(const struct front_option *o, const char *option, const char *text)
+{
+	for (const struct front_word *w = o->words; w->name != NULL; w++)
+		if (strcmp(w->name, text) == 0)
+			return w->code;
+	front_wrong("%s: '%.64s' is %s", option, text, o->text);
+}
+
+static _Noreturn void
+print_text(const char *text)
+{
+	fputs(text, stdout);
+	front_flush();
+	exit(0);
+}
+
+void
+front_option_set(const struct front_option *o, const char *option, char *text, void *options)
+{
+	void *to = (char *)options + o->at;
+	int64_t hi = o->hi < 0x1p63 ? (int64_t)o->hi : INT64_MAX;
+
+	switch (o->kind) {
+	case FRONT_FLAG:	*(bool *)to = true; break;
+	case FRONT_SET:		set_integer(o, (int64_t)o->lo, to); break;
+	case FRONT_TEXT:	*(char **)to = text; break;
+	case FRONT_WHOLE:	set_integer(o, front_num(option, text, (int64_t)o->lo, hi), to); break;
+	case FRONT_REAL:	set_real(o, front_real(option, text, o->lo, o->hi), to); break;
+	case FRONT_WORD:	set_integer(o, find_word(o, option, text), to); break;
+	case FRONT_HELP:	print_text(o->text);
+	default:		o->apply(options, option, text);
+	}
+}
+
+/* getopt's numbers: letters for short options, FIRST + row for long ones. */
+#define FIRST	256
+
+/* The table for getopt_long(3), with --help and --version at its end.  Returns the number of rows before these. */
+static int
+list_options(const struct front_option *table, struct option longs[OPTIONS + 1], char shorts[SHORTS])
+{
+	size_t at = strlen(shorts);
+	int n = 0;
+
+	for (; table[n].name != NULL; n++) {
+		enum front_kind kind = table[n].kind;
+		bool bare = kind == FRONT_FLAG || kind == FRONT_SET || kind == FRONT_HELP ||
+		    kind == FRONT_ACTION;
+
+		assert(n + 2 < OPTIONS && at + 2 < SHORTS);
+		longs[n] = (struct option){ table[n].name, bare ? no_argument : required_argument, NULL, FIRST + n };
+		if (table[n].letter == 0)
+			continue;
+		shorts[at++] = table[n].letter;
+		if (!bare)
+			shorts[at++] = ':';
+	}
+	longs[n] = (struct option){ "help", no_argument, NULL, FIRST + n };
+	longs[n + 1] = (struct option){ "version", no_argument, NULL, FIRST + n + 1 };
+	return n;
+}
+
+void
+front_options(int *argc, char ***argv, enum front_operands operands, const struct front_option *table, void *options)
+{
+	struct option longs[OPTIONS + 1] = { { 0 } };
+	char shorts[SHORTS] = "", option[NAME];
+	const struct front_option *o;
+	int c, n;
+
+	if (operands != FRONT_ANYWHERE)
+		shorts[0] = '+';
+	n = list_options(table, longs, shorts);
+	while ((c = operands == FRONT_RECIPES ? front_recipe_getopt(argc, argv, shorts, longs) :
+	    front_getopt(*argc, *argv, shorts, longs)) != -1) {
+		if (c == FIRST + n)
+			front_help();
+		if (c == FIRST + n + 1)
+			front_version();
+		o = c < FIRST ? table : &table[c - FIRST];
+		snprintf(option, sizeof(option), "--%s", o->name);
+		if (c < FIRST) {
+			while (o->letter != c)
+				o++;
+			snprintf(option, sizeof(option), "-%c", c);
+		}
+		front_option_set(o, option, optarg, options);
+	}
 }

@@ -79,7 +79,7 @@ take_recipe(int *argc, char ***argv)
 }
 
 int
-front_option(int *argc, char ***argv, const char *shorts, const struct option *longs)
+front_recipe_getopt(int *argc, char ***argv, const char *shorts, const struct option *longs)
 {
 	int c;
 

@@ -23,55 +23,50 @@ static const char help[] =
     "  -h, --help, --version\n"
     "With a command, only its traffic counts, and its exit status is passed on.\n";
 
-enum { COUNT = 256, FILTER, HELP, JSON, MARK, VERSION };
-
-static const struct option longs[] = {
-	{ "count", required_argument, NULL, COUNT },
-	{ "duration", required_argument, NULL, 'd' },
-	{ "filter", no_argument, NULL, FILTER },
-	{ "help", no_argument, NULL, HELP },
-	{ "interface", required_argument, NULL, 'i' },
-	{ "json", no_argument, NULL, JSON },
-	{ "mark", required_argument, NULL, MARK },
-	{ "output", required_argument, NULL, 'o' },
-	{ "period", required_argument, NULL, 'p' },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "version", no_argument, NULL, VERSION },
-	{ NULL, 0, NULL, 0 }
-};
-
 static void
-add_interface(struct options *o, const char *name)
+add_interface(void *options, const char *option, char *name)
 {
+	struct options *o = options;
+
 	for (size_t i = 0; i < o->interfaces; i++)
 		if (strcmp(o->interface[i], name) == 0)
-			front_wrong("-i: %s is given twice", name);
+			front_wrong("%s: %s is given twice", option, name);
 	if (o->interfaces == SOURCES)
-		front_wrong("-i: more than %d interfaces", SOURCES);
+		front_wrong("%s: more than %d interfaces", option, SOURCES);
 	o->interface[o->interfaces++] = name;
 }
 
-static enum meter_by
-parse_count_method(const char *text)
-{
-	if (strcmp(text, "packets") == 0)
-		return METER_PACKETS;
-	if (strcmp(text, "calls") != 0)
-		front_wrong("--count: '%.64s' is not packets or calls", text);
-	return METER_CALLS;
-}
-
 static void
-compile_mark(const char *text, regex_t *r)
+compile_mark(void *options, const char *option, char *text)
 {
+	struct options *o = options;
 	char why[256];
-	int e = regcomp(r, text, REG_EXTENDED | REG_NOSUB);
+	int e;
 
-	if (e != 0) {
-		regerror(e, r, why, sizeof(why));
-		front_wrong("--mark: '%.64s': %s", text, why);
+	if (o->marks)
+		front_wrong("%s: given twice; join the expressions with |", option);
+	if ((e = regcomp(&o->mark, text, REG_EXTENDED | REG_NOSUB)) != 0) {
+		regerror(e, &o->mark, why, sizeof(why));
+		front_wrong("%s: '%.64s': %s", option, text, why);
 	}
+	o->marks = true;
 }
+
+#define MEMBER(m)	FRONT_MEMBER(struct options, m)
+
+static const struct front_word methods[] = { { "packets", METER_PACKETS }, { "calls", METER_CALLS }, { NULL, 0 } };
+static const struct front_option option_table[] = {
+	{ "count", FRONT_WORD, MEMBER(by), .words = methods, .text = "not packets or calls" },
+	{ "duration", FRONT_REAL, MEMBER(duration_s), 0.1, 1e9, .letter = 'd' },
+	{ "filter", FRONT_FLAG, MEMBER(filter) },
+	{ "interface", FRONT_VALUE, .apply = add_interface, .letter = 'i' },
+	{ "json", FRONT_FLAG, MEMBER(json) },
+	{ "mark", FRONT_VALUE, .apply = compile_mark },
+	{ "output", FRONT_TEXT, MEMBER(output), .letter = 'o' },
+	{ "period", FRONT_REAL, MEMBER(period_s), 0.1, 1e6, .letter = 'p' },
+	{ "quiet", FRONT_FLAG, MEMBER(quiet), .letter = 'q' },
+	{ 0 }
+};
 
 static void
 check_options(const struct options *o)
@@ -82,7 +77,7 @@ check_options(const struct options *o)
 		front_wrong("--duration and a command exclude each other; use timeout(1)");
 	if (o->argv == NULL && o->by != METER_BEST)
 		front_wrong("--count: needs a command");
-	if (o->mark != NULL && !o->filter)
+	if (o->marks && !o->filter)
 		front_wrong("--mark: only with --filter");
 	if (o->filter && o->output != NULL && strcmp(o->output, "-") == 0)
 		front_wrong("-o -: --filter writes the log to standard output; name a file");
@@ -92,38 +87,18 @@ int
 main(int argc, char *argv[])
 {
 	struct options o = { .period_s = 1 };
-	regex_t mark;
-	int c;
+	int status;
 
 	front_init(argv[0], usage, help);
-	/* "+": options after the command are its own. */
-	while ((c = front_getopt(argc, argv, "+d:i:o:p:q", longs)) != -1)
-		switch (c) {
-		case 'd': o.duration_s = front_real("-d", optarg, 0.1, 1e9); break;
-		case 'i': add_interface(&o, optarg); break;
-		case 'o': o.output = optarg; break;
-		case 'p': o.period_s = front_real("-p", optarg, 0.1, 1e6); break;
-		case 'q': o.quiet = true; break;
-		case COUNT: o.by = parse_count_method(optarg); break;
-		case FILTER: o.filter = true; break;
-		case HELP: front_help();
-		case JSON: o.json = true; break;
-		case MARK:
-			if (o.mark != NULL)
-				front_wrong("--mark: given twice; join the expressions with |");
-			compile_mark(optarg, &mark);
-			o.mark = &mark;
-			break;
-		case VERSION: printf("netstat-logging (tally) %s\n", TALLY_VERSION); front_flush(); return 0;
-		}
+	front_options(&argc, &argv, FRONT_FIRST, option_table, &o);	/* options after the command are its own */
 	if (argv[optind] != NULL)
 		o.argv = argv + optind;
 	/* Bytes that two processes exchange through memory are no traffic that the system counts. */
 	if (o.argv != NULL)
 		setenv("TALLY_TRANSPORT", "tcp", 0);
 	check_options(&o);
-	c = run(&o);
-	if (o.mark != NULL)
-		regfree(&mark);
-	return c;
+	status = run(&o);
+	if (o.marks)
+		regfree(&o.mark);
+	return status;
 }

@@ -457,7 +457,7 @@ run(const struct options *o)
 		now = w->meter != NULL ? w->source[0].last : sum_traffic(w);
 		if (o->argv == NULL)
 			w->in = STDIN_FILENO;
-		if ((w->marker = mark_new(&now, o->mark)) == NULL)
+		if ((w->marker = mark_new(&now, o->marks ? &o->mark : NULL)) == NULL)
 			front_die(NULL, err_nomem());
 	}
 	start_timers(w);

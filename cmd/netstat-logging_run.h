@@ -14,10 +14,10 @@ struct options {
 	char *const	*argv;		/* a command, or NULL */
 	/* file of the rows; NULL: standard output, or none with a command or a filter */
 	const char	*output;
-	const regex_t	*mark;		/* or NULL */
+	regex_t		 mark;		/* if marks is true */
 	double		 period_s, duration_s;	/* a duration of 0 lasts until a signal */
 	enum meter_by	 by;
-	bool		 filter, json, quiet;
+	bool		 filter, json, marks, quiet;
 };
 
 /* Returns the exit status. */

@@ -33,37 +33,54 @@ static const char help[] =
     "  -f, --follow    continue while the logs grow     -h, --help, --version\n"
     "Without a log, or if it is -, plog reads standard input.\n";
 
-enum {
-	O_ALL = 256, O_CSV, O_FIGURES, O_FORMAT, O_HELP, O_HTML, O_MACHINES, O_PLOT, O_PNG, O_PROFILE, O_SVG,
-	O_TENSORBOARD, O_VERSION
-};
-
-static const struct option longs[] = {
-	{ "all", no_argument, NULL, O_ALL },
-	{ "compare", no_argument, NULL, 'c' },
-	{ "csv", no_argument, NULL, O_CSV },
-	{ "figures", required_argument, NULL, O_FIGURES },
-	{ "follow", no_argument, NULL, 'f' },
-	{ "format", required_argument, NULL, O_FORMAT },
-	{ "help", no_argument, NULL, O_HELP },
-	{ "html", required_argument, NULL, O_HTML },
-	{ "machines", no_argument, NULL, O_MACHINES },
-	{ "plot", no_argument, NULL, O_PLOT },
-	{ "png", required_argument, NULL, O_PNG },
-	{ "profile", no_argument, NULL, O_PROFILE },
-	{ "ranks", no_argument, NULL, 'r' },
-	{ "svg", required_argument, NULL, O_SVG },
-	{ "tensorboard", required_argument, NULL, O_TENSORBOARD },
-	{ "version", no_argument, NULL, O_VERSION },
-	{ NULL, 0, NULL, 0 }
-};
-
 struct options {
 	const char *html, *png, *svg, *tensorboard;
 	enum table_form form;
 	unsigned figures;
 	bool	 all, compare, follow, by_rank, machines, plot, profile;
 	bool	 form_given, figures_given;
+};
+
+static void
+parse_figures(void *options, const char *option, char *text)
+{
+	struct options *o = options;
+
+	o->figures_given = true;
+	if ((o->figures = plot_figures(text)) == 0)
+		front_wrong("%s: '%.64s' is not a list of accuracy, loss, time, speed, traffic, rate, lr", option,
+		    text);
+}
+
+/* --csv has no value. */
+static void
+parse_form(void *options, const char *option, char *text)
+{
+	struct options *o = options;
+
+	o->form_given = true;
+	if ((o->form = text != NULL ? table_form(text) : TABLE_CSV) == TABLE_FORMS)
+		front_wrong("%s: '%.64s' is not text, markdown, tsv, csv or json", option, text);
+}
+
+#define MEMBER(m)	FRONT_MEMBER(struct options, m)
+
+static const struct front_option option_table[] = {
+	{ "all", FRONT_FLAG, MEMBER(all) },
+	{ "compare", FRONT_FLAG, MEMBER(compare), .letter = 'c' },
+	{ "csv", FRONT_ACTION, .apply = parse_form },
+	{ "figures", FRONT_VALUE, .apply = parse_figures },
+	{ "follow", FRONT_FLAG, MEMBER(follow), .letter = 'f' },
+	{ "format", FRONT_VALUE, .apply = parse_form },
+	{ "html", FRONT_TEXT, MEMBER(html) },
+	{ "machines", FRONT_FLAG, MEMBER(machines) },
+	{ "plot", FRONT_FLAG, MEMBER(plot) },
+	{ "png", FRONT_TEXT, MEMBER(png) },
+	{ "profile", FRONT_FLAG, MEMBER(profile) },
+	{ "ranks", FRONT_FLAG, MEMBER(by_rank), .letter = 'r' },
+	{ "svg", FRONT_TEXT, MEMBER(svg) },
+	{ "tensorboard", FRONT_TEXT, MEMBER(tensorboard) },
+	{ 0 }
 };
 
 /* Who chooses figures and draws them wants no table, unless its options are given too. */
@@ -251,37 +268,9 @@ main(int argc, char *argv[])
 	struct logs logs = { .rates = { 0 } };
 	struct table profile = { 0 };
 	char title[256];
-	int c;
 
 	front_init(argv[0], usage, help);
-	while ((c = front_getopt(argc, argv, "cfr", longs)) != -1)
-		switch (c) {
-		case 'c':	o.compare = true; break;
-		case 'f':	o.follow = true; break;
-		case 'r':	o.by_rank = true; break;
-		case O_ALL:	o.all = true; break;
-		case O_CSV:	o.form = TABLE_CSV; o.form_given = true; break;
-		case O_FIGURES:
-			o.figures_given = true;
-			if ((o.figures = plot_figures(optarg)) == 0)
-				front_wrong("--figures: '%.64s' is not a list of "
-				    "accuracy, loss, time, speed, traffic, rate, lr", optarg);
-			break;
-		case O_FORMAT:
-			o.form_given = true;
-			if ((o.form = table_form(optarg)) == TABLE_FORMS)
-				front_wrong("--format: '%.64s' is not text, markdown, tsv, csv or json", optarg);
-			break;
-		case O_HELP:	front_help();
-		case O_HTML:	o.html = optarg; break;
-		case O_MACHINES: o.machines = true; break;
-		case O_PLOT:	o.plot = true; break;
-		case O_PNG:	o.png = optarg; break;
-		case O_PROFILE:	o.profile = true; break;
-		case O_SVG:	o.svg = optarg; break;
-		case O_TENSORBOARD: o.tensorboard = optarg; break;
-		case O_VERSION:	printf("plog (tally) %s\n", TALLY_VERSION); front_flush(); return 0;
-		}
+	front_options(&argc, &argv, FRONT_ANYWHERE, option_table, &o);
 	if (o.follow && (o.compare || o.machines || o.form != TABLE_TEXT))
 		front_wrong("-f: only with text, and not with --compare or --machines");
 	if (o.profile && (o.compare || o.follow || o.by_rank || o.machines || o.plot || o.html || o.png || o.svg ||

@@ -37,22 +37,6 @@ static const char help[] =
     "Without --listen, a tracker of dmlc starts it as the server or scheduler of DMLC_ROLE.\n"
     "Exit status: 0 if all workers finished, 75 if one was lost, 128+n after signal n.\n";
 
-enum { O_LISTEN = 256, O_LISTEN_FD, O_WORKERS, O_SERVER, O_KEY, O_PLAIN, O_READY, O_STATE, O_HELP, O_VERSION };
-
-static const struct option longs[] = {
-	{ "help", no_argument, NULL, O_HELP },
-	{ "key-file", required_argument, NULL, O_KEY },
-	{ "listen", required_argument, NULL, O_LISTEN },
-	{ "listen-fd", required_argument, NULL, O_LISTEN_FD },
-	{ "plain", no_argument, NULL, O_PLAIN },
-	{ "ready-fd", required_argument, NULL, O_READY },
-	{ "server", required_argument, NULL, O_SERVER },
-	{ "state", required_argument, NULL, O_STATE },
-	{ "version", no_argument, NULL, O_VERSION },
-	{ "workers", required_argument, NULL, O_WORKERS },
-	{ NULL, 0, NULL, 0 }
-};
-
 struct pserver {
 	struct serve_opt serve;
 	const char	*key;
@@ -96,35 +80,46 @@ report_traffic(void *arg, const struct serve_traffic_report *m)
 
 /* Its giver may have left it blocking: then a connection that ends before it is accepted would stop the server. */
 static void
-take_listener(struct pserver *p, const char *text)
+take_listener(void *pserver, const char *option, char *text)
 {
-	int fd = (int)front_num("--listen-fd", text, 3, 1 << 20), listens = 0, flags = fcntl(fd, F_GETFL);
+	struct pserver *p = pserver;
+	int fd = (int)front_num(option, text, 3, 1 << 20), listens = 0, flags = fcntl(fd, F_GETFL);
 
 	if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &(socklen_t){ sizeof(listens) }) < 0 || !listens)
-		front_wrong("--listen-fd: descriptor %d is not a socket that listens", fd);
+		front_wrong("%s: descriptor %d is not a socket that listens", option, fd);
 	if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
-		front_die("--listen-fd", err_sys("descriptor %d", fd));
+		front_die(option, err_sys("descriptor %d", fd));
 	p->serve.listen_fd = fd;
 }
 
 static void
+parse_place(void *pserver, const char *option, char *text)
+{
+	struct pserver *p = pserver;
+
+	front_part(option, text, &p->serve.index, &p->serve.nservers);
+}
+
+#define MEMBER(m)	FRONT_MEMBER(struct pserver, m)
+
+static const struct front_option options[] = {
+	{ "key-file", FRONT_TEXT, MEMBER(key) },
+	{ "listen", FRONT_TEXT, MEMBER(serve.listen) },
+	{ "listen-fd", FRONT_VALUE, .apply = take_listener },
+	{ "plain", FRONT_FLAG, MEMBER(plain) },
+	{ "ready-fd", FRONT_WHOLE, MEMBER(ready), 0, 1 << 20 },
+	{ "server", FRONT_VALUE, .apply = parse_place },
+	{ "state", FRONT_TEXT, MEMBER(state) },
+	{ "workers", FRONT_WHOLE, MEMBER(serve.nworkers), 1, 65536 },
+	{ 0 }
+};
+
+static void
 parse_options(int argc, char *argv[], struct pserver *p)
 {
-	int c;
-
-	while ((c = front_getopt(argc, argv, "", longs)) != -1)
-		switch (c) {
-		case O_HELP:	front_help();
-		case O_KEY:	p->key = optarg; break;
-		case O_LISTEN:	front_address("--listen", p->serve.listen = optarg); break;
-		case O_LISTEN_FD: take_listener(p, optarg); break;
-		case O_PLAIN:	p->plain = true; break;
-		case O_READY:	p->ready = (int)front_num("--ready-fd", optarg, 0, 1 << 20); break;
-		case O_SERVER:	front_part("--server", optarg, &p->serve.index, &p->serve.nservers); break;
-		case O_STATE:	p->state = optarg; break;
-		case O_VERSION:	printf("pserver (tally) %s\n", TALLY_VERSION); front_flush(); _exit(0);
-		case O_WORKERS:	p->serve.nworkers = (uint32_t)front_num("--workers", optarg, 1, 65536); break;
-		}
+	front_options(&argc, &argv, FRONT_ANYWHERE, options, p);
+	if (p->serve.listen != NULL)
+		front_address("--listen", p->serve.listen);
 	if (optind != argc)
 		front_wrong("%s: is no option; pserver takes no operands", argv[optind]);
 	if (p->serve.listen == NULL && getenv("DMLC_ROLE") == NULL)

@@ -32,7 +32,7 @@ struct dlaunch {
 	const char	*server;
 	struct words	 env, each;
 	uint32_t	 workers, servers, restarts, respawn, spool_mib;
-	bool		 servers_given, agent, dry, verbose, wait, detach, force, input;
+	bool		 agent, dry, verbose, wait, detach, force, input;
 	double		 grace_s, silence_s, start_s;	/* silence_s 0: not given */
 	char		**line;			/* the whole command line */
 	char		**argv;			/* the command in it */

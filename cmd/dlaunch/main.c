@@ -1,7 +1,7 @@
 /* main - runs one command on many hosts, with one output and one exit status.  See dlaunch(1). */
 #include "dlaunch/dlaunch.h"
 #include "front.h"
-#include "front_recipe.h"
+#include "front_option.h"
 
 #include "base/err.h"
 
@@ -40,80 +40,35 @@ static const char help[] =
     "  --grace SECONDS (10)  to end       --respawn N (10)  times an hour for a killed process\n"
     "Any command but pworker runs in all roles, which DMLC_ROLE distinguishes, with -- before it.\n";
 
-enum {
-	AGENT = 256, AGENT_KEEP, AGENT_RESUME, CHDIR, DETACH, EACH, FORCE, GRACE, HELP, INTERFACE, JOB, ON_FAIL, OUTPUT,
-	REMOTE, RESPAWN, RESTART, RESUME, RSH, SERVER, SILENCE, SPOOL, STDIN, SYNC, TIMEOUT, VERSION
-};
-
-static const struct option longs[] = {
-	{ "agent", no_argument, NULL, AGENT },
-	{ "agent-keep", required_argument, NULL, AGENT_KEEP },
-	{ "agent-resume", required_argument, NULL, AGENT_RESUME },
-	{ "chdir", required_argument, NULL, CHDIR },
-	{ "detach", no_argument, NULL, DETACH },
-	{ "dry-run", no_argument, NULL, 'P' },
-	{ "each", required_argument, NULL, EACH },
-	{ "env", required_argument, NULL, 'x' },
-	{ "force", no_argument, NULL, FORCE },
-	{ "grace", required_argument, NULL, GRACE },
-	{ "help", no_argument, NULL, HELP },
-	{ "hosts", required_argument, NULL, 'H' },
-	{ "interface", required_argument, NULL, INTERFACE },
-	{ "job", required_argument, NULL, JOB },
-	{ "num-servers", required_argument, NULL, 's' },
-	{ "num-workers", required_argument, NULL, 'n' },
-	{ "on-fail", required_argument, NULL, ON_FAIL },
-	{ "output", required_argument, NULL, OUTPUT },
-	{ "remote", required_argument, NULL, REMOTE },
-	{ "respawn", required_argument, NULL, RESPAWN },
-	{ "restart", required_argument, NULL, RESTART },
-	{ "resume", required_argument, NULL, RESUME },
-	{ "rsh", required_argument, NULL, RSH },
-	{ "server-command", required_argument, NULL, SERVER },
-	{ "silence", required_argument, NULL, SILENCE },
-	{ "spool", required_argument, NULL, SPOOL },
-	{ "stdin", no_argument, NULL, STDIN },
-	{ "sync", required_argument, NULL, SYNC },
-	{ "timeout", required_argument, NULL, TIMEOUT },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "version", no_argument, NULL, VERSION },
-	{ NULL, 0, NULL, 0 }
-};
-
 /* Adds "NAME=VALUE", or "NAME" with its value here. */
 static void
-pass_env(struct dlaunch *c, const char *env)
+pass_env(void *dlaunch, const char *option, char *env)
 {
+	struct dlaunch *c = dlaunch;
 	const char *value = getenv(env);
 	int e;
 
 	if (*env == '=' || *env == 0)
-		front_wrong("--env: '%s' is not NAME or NAME=VALUE", env);
+		front_wrong("%s: '%s' is not NAME or NAME=VALUE", option, env);
 	if (strchr(env, '=') != NULL)
 		e = words_add(&c->env, "%s", env);
 	else if (value != NULL)
 		e = words_add(&c->env, "%s=%s", env, value);
 	else
-		front_wrong("--env: %s is not set", env);
+		front_wrong("%s: %s is not set", option, env);
 	if (e < 0)
 		front_die(NULL, e);
 }
 
 static void
-add_each(struct dlaunch *c, const char *each)
+add_each(void *dlaunch, const char *option, char *each)
 {
+	struct dlaunch *c = dlaunch;
+
 	if (*each == '=' || strchr(each, '=') == NULL)
-		front_wrong("--each: '%s' is not WORD=VALUE:VALUE:...", each);
+		front_wrong("%s: '%s' is not WORD=VALUE:VALUE:...", option, each);
 	if (words_add(&c->each, "%s", each) < 0)
 		front_die(NULL, err_nomem());
-}
-
-static void
-set_on_fail(struct dlaunch *c, const char *what)
-{
-	c->wait = strcmp(what, "wait") == 0;
-	if (!c->wait && strcmp(what, "stop") != 0)
-		front_wrong("--on-fail: '%s' is neither stop nor wait", what);
 }
 
 /* Refuses a list of --each that does not have one value for each worker. */
@@ -147,50 +102,51 @@ has_save(char *const *argv)
 	return false;
 }
 
+#define MEMBER(m)	FRONT_MEMBER(struct dlaunch, m)
+#define NOT_GIVEN	UINT32_MAX
+
+static const struct front_word on_fail[] = { { "stop", false }, { "wait", true }, { NULL, 0 } };
+static const struct front_option options[] = {
+	{ "agent", FRONT_FLAG, MEMBER(agent) },
+	{ "agent-keep", FRONT_TEXT, MEMBER(agent_keep) },
+	{ "agent-resume", FRONT_TEXT, MEMBER(agent_resume) },
+	{ "chdir", FRONT_TEXT, MEMBER(dir) },
+	{ "detach", FRONT_FLAG, MEMBER(detach) },
+	{ "dry-run", FRONT_FLAG, MEMBER(dry), .letter = 'P' },
+	{ "each", FRONT_VALUE, .apply = add_each },
+	{ "env", FRONT_VALUE, .apply = pass_env, .letter = 'x' },
+	{ "force", FRONT_FLAG, MEMBER(force) },
+	{ "grace", FRONT_REAL, MEMBER(grace_s), 0, 1e6 },
+	{ "hosts", FRONT_TEXT, MEMBER(hosts_file), .letter = 'H' },
+	{ "interface", FRONT_TEXT, MEMBER(iface) },
+	{ "job", FRONT_TEXT, MEMBER(job) },
+	{ "num-servers", FRONT_WHOLE, MEMBER(servers), 0, JOB_MOST / 2 - 1, .letter = 's' },
+	{ "num-workers", FRONT_WHOLE, MEMBER(workers), 1, JOB_MOST / 2 - 1, .letter = 'n' },
+	{ "on-fail", FRONT_WORD, MEMBER(wait), .words = on_fail, .text = "neither stop nor wait" },
+	{ "output", FRONT_TEXT, MEMBER(output) },
+	{ "remote", FRONT_TEXT, MEMBER(remote) },
+	{ "respawn", FRONT_WHOLE, MEMBER(respawn), 0, 1 << 20 },
+	{ "restart", FRONT_WHOLE, MEMBER(restarts), 0, 1 << 20 },
+	{ "resume", FRONT_TEXT, MEMBER(resume) },
+	{ "rsh", FRONT_TEXT, MEMBER(rsh) },
+	{ "server-command", FRONT_TEXT, MEMBER(server) },
+	{ "silence", FRONT_REAL, MEMBER(silence_s), LEAST_S, 1e6 },
+	{ "spool", FRONT_WHOLE, MEMBER(spool_mib), 1, 1 << 20 },
+	{ "stdin", FRONT_FLAG, MEMBER(input) },
+	{ "sync", FRONT_TEXT, MEMBER(sync) },
+	{ "timeout", FRONT_REAL, MEMBER(start_s), 1, 1e6 },
+	{ "verbose", FRONT_FLAG, MEMBER(verbose), .letter = 'v' },
+	{ 0 }
+};
+
 static void
 parse_options(struct dlaunch *c, int argc, char *argv[])
 {
-	int o;
-
 	c->line = argv;		/* before recipes are expanded: --resume reads them again */
-	/* "+": words after the command's name belong to the command. */
-	while ((o = front_option(&argc, &argv, "+H:Pn:s:vx:", longs)) != -1)
-		switch (o) {
-		case 'H': c->hosts_file = optarg; break;
-		case 'P': c->dry = true; break;
-		case 'n': c->workers = (uint32_t)front_num("-n", optarg, 1, JOB_MOST / 2 - 1); break;
-		case 's': c->servers = (uint32_t)front_num("-s", optarg, 0, JOB_MOST / 2 - 1);
-			  c->servers_given = true; break;
-		case 'v': c->verbose = true; break;
-		case 'x': pass_env(c, optarg); break;
-		case AGENT: c->agent = true; break;
-		case AGENT_KEEP: c->agent_keep = optarg; break;
-		case AGENT_RESUME: c->agent_resume = optarg; break;
-		case CHDIR: c->dir = optarg; break;
-		case DETACH: c->detach = true; break;
-		case EACH: add_each(c, optarg); break;
-		case FORCE: c->force = true; break;
-		case GRACE: c->grace_s = front_real("--grace", optarg, 0, 1e6); break;
-		case HELP: front_help();
-		case INTERFACE: c->iface = optarg; break;
-		case JOB: c->job = optarg; break;
-		case ON_FAIL: set_on_fail(c, optarg); break;
-		case OUTPUT: c->output = optarg; break;
-		case REMOTE: c->remote = optarg; break;
-		case RESPAWN: c->respawn = (uint32_t)front_num("--respawn", optarg, 0, 1 << 20); break;
-		case RESTART: c->restarts = (uint32_t)front_num("--restart", optarg, 0, 1 << 20); break;
-		case RESUME: c->resume = optarg; break;
-		case RSH: c->rsh = optarg; break;
-		case SERVER: c->server = optarg; break;
-		case SILENCE: c->silence_s = front_real("--silence", optarg, LEAST_S, 1e6); break;
-		case SPOOL: c->spool_mib = (uint32_t)front_num("--spool", optarg, 1, 1 << 20); break;
-		case STDIN: c->input = true; break;
-		case SYNC: c->sync = optarg; break;
-		case TIMEOUT: c->start_s = front_real("--timeout", optarg, 1, 1e6); break;
-		case VERSION: printf("dlaunch %s\n", TALLY_VERSION); front_flush(); exit(0);
-		}
+	/* Words after the command's name belong to the command. */
+	front_options(&argc, &argv, FRONT_RECIPES, options, c);
 	c->argv = argv + optind;
-	if (!c->servers_given)
+	if (c->servers == NOT_GIVEN)
 		c->servers = c->workers;
 	if (c->silence_s == 0)
 		c->silence_s = c->detach ? DETACHED_S : SILENCE_S;
@@ -221,14 +177,13 @@ check_dlaunch_options(struct dlaunch *c)
 static void
 init_options(struct dlaunch *c, int argc, char *argv[])
 {
-	static const char *const always[] = { "OMP_NUM_THREADS", "OMP_WAIT_POLICY", "TALLY_MAX_ISA",
-		"TALLY_TRANSPORT" };
+	static char always[][16] = { "OMP_NUM_THREADS", "OMP_WAIT_POLICY", "TALLY_MAX_ISA", "TALLY_TRANSPORT" };
 
-	*c = (struct dlaunch){ .workers = 1, .server = "pserver", .iface = "", .grace_s = 10, .start_s = 60,
-	    .spool_mib = 1024, .respawn = 10 };
+	*c = (struct dlaunch){ .workers = 1, .servers = NOT_GIVEN, .server = "pserver", .iface = "", .grace_s = 10,
+	    .start_s = 60, .spool_mib = 1024, .respawn = 10 };
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		if (getenv(always[i]) != NULL)
-			pass_env(c, always[i]);
+			pass_env(c, "--env", always[i]);
 	optind = 0;
 	parse_options(c, argc, argv);
 }

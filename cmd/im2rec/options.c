@@ -74,198 +74,123 @@ static const char help_lists[] =
     "  --train-ratio X        write this share of each list to PREFIX_train.lst\n"
     "  --test-ratio X         write this share to PREFIX_test.lst, and the rest to PREFIX_val.lst\n";
 
-enum {
-	O_BYTES = 256, O_CAT, O_CHUNKS, O_COLOR, O_CROP, O_ENCODING, O_EXTRACT, O_EXTS, O_HELP, O_HELP_LISTS,
-	O_HELP_PICTURES, O_HELP_RECORDS, O_INDEX, O_INTER, O_KEY, O_LABELS, O_WIDTH, O_LIST, O_LISTEN,
-	O_MAKE, O_PIXELS, O_NOSHUFFLE, O_THREADS, O_PACKLABEL, O_PART, O_PASS, O_QUALITY, O_READY,
-	O_RECURSIVE, O_REJECTS, O_RESIZE, O_RESUME, O_ROOT, O_ROUNDING, O_SERVE, O_SEED, O_SPLIT, O_TEST, O_TAR,
-	O_TRAIN, O_VERIFY, O_VERSION
-};
-
-static const struct option longs[] = {
-	{ "cat", required_argument, NULL, O_CAT },
-	{ "center-crop", no_argument, NULL, O_CROP },
-	{ "chunks", required_argument, NULL, O_CHUNKS },
-	{ "color", required_argument, NULL, O_COLOR },
-	{ "crop-rounding", required_argument, NULL, O_ROUNDING },
-	{ "encoding", required_argument, NULL, O_ENCODING },
-	{ "extract", no_argument, NULL, O_EXTRACT },
-	{ "exts", required_argument, NULL, O_EXTS },
-	{ "help", no_argument, NULL, O_HELP },
-	{ "help-lists", no_argument, NULL, O_HELP_LISTS },
-	{ "help-pictures", no_argument, NULL, O_HELP_PICTURES },
-	{ "help-records", no_argument, NULL, O_HELP_RECORDS },
-	{ "index", no_argument, NULL, O_INDEX },
-	{ "inter-method", required_argument, NULL, O_INTER },
-	{ "key-file", required_argument, NULL, O_KEY },
-	{ "label-width", required_argument, NULL, O_WIDTH },
-	{ "labels", required_argument, NULL, O_LABELS },
-	{ "list", no_argument, NULL, O_LIST },
-	{ "listen", required_argument, NULL, O_LISTEN },
-	{ "make-list", no_argument, NULL, O_MAKE },
-	{ "max-bytes", required_argument, NULL, O_BYTES },
-	{ "max-pixels", required_argument, NULL, O_PIXELS },
-	{ "no-shuffle", no_argument, NULL, O_NOSHUFFLE },
-	{ "num-thread", required_argument, NULL, O_THREADS },
-	{ "output", required_argument, NULL, 'o' },
-	{ "pack-label", no_argument, NULL, O_PACKLABEL },
-	{ "part", required_argument, NULL, O_PART },
-	{ "pass-through", no_argument, NULL, O_PASS },
-	{ "quality", required_argument, NULL, O_QUALITY },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "ready-fd", required_argument, NULL, O_READY },
-	{ "recursive", no_argument, NULL, O_RECURSIVE },
-	{ "rejects", required_argument, NULL, O_REJECTS },
-	{ "resize", required_argument, NULL, O_RESIZE },
-	{ "resume", no_argument, NULL, O_RESUME },
-	{ "root", required_argument, NULL, O_ROOT },
-	{ "seed", required_argument, NULL, O_SEED },
-	{ "serve", no_argument, NULL, O_SERVE },
-	{ "split", required_argument, NULL, O_SPLIT },
-	{ "test-ratio", required_argument, NULL, O_TEST },
-	{ "threads", required_argument, NULL, 'j' },
-	{ "to-tar", no_argument, NULL, O_TAR },
-	{ "train-ratio", required_argument, NULL, O_TRAIN },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "verify", no_argument, NULL, O_VERIFY },
-	{ "version", no_argument, NULL, O_VERSION },
-	{ NULL, 0, NULL, 0 }
-};
-
-struct word {
-	const char	*name;
-	int		 code;
-};
-
-static const struct word splits[] = { { "train", SOURCE_TRAIN }, { "test", SOURCE_TEST }, { NULL, 0 } };
-static const struct word roundings[] = { { "down", 0 }, { "even", 1 }, { NULL, 0 } };
-static const struct word colors[] = {
+static const struct front_word splits[] = { { "train", SOURCE_TRAIN }, { "test", SOURCE_TEST }, { NULL, 0 } };
+static const struct front_word roundings[] = { { "down", 0 }, { "even", 1 }, { NULL, 0 } };
+static const struct front_word colors[] = {
 	{ "color", TRANSCODE_COLOR }, { "1", TRANSCODE_COLOR }, { "grey", TRANSCODE_GREY }, { "0", TRANSCODE_GREY },
 	{ "stored", TRANSCODE_AS_STORED }, { "-1", TRANSCODE_AS_STORED }, { NULL, 0 }
 };
-static const struct word encodings[] = {
+static const struct front_word encodings[] = {
 	{ "jpg", TRANSCODE_JPEG }, { ".jpg", TRANSCODE_JPEG }, { "png", TRANSCODE_PNG }, { ".png", TRANSCODE_PNG },
 	{ NULL, 0 }
 };
-static const struct word inters[] = {
+static const struct front_word inters[] = {
 	{ "nearest", RESIZE_NEAREST }, { "0", RESIZE_NEAREST }, { "bilinear", RESIZE_BILINEAR },
 	{ "1", RESIZE_BILINEAR }, { "cubic", RESIZE_CUBIC }, { "2", RESIZE_CUBIC }, { "area", RESIZE_AREA },
 	{ "3", RESIZE_AREA }, { "lanczos", RESIZE_LANCZOS }, { "4", RESIZE_LANCZOS }, { "auto", RESIZE_AUTO },
 	{ "9", RESIZE_AUTO }, { NULL, 0 }
 };
 
-/* Returns the code of a word; wanted says which words there are. */
-static int
-find_word(const char *option, const char *text, const struct word *words, const char *wanted)
-{
-	for (; words->name != NULL; words++)
-		if (strcmp(words->name, text) == 0)
-			return words->code;
-	front_wrong("%s: '%.64s' is %s", option, text, wanted);
-}
-
 /* Parses suffixes separated by commas. */
 static void
-take_exts(struct lister_opt *l, const char *text)
+parse_exts(void *im2rec, const char *option, char *text)
 {
 	static const char *exts[EXTS_MOST];
+	struct lister_opt *l = &((struct im2rec *)im2rec)->list;
 	char *copy = strdup(text), *rest = copy, *one;
 
 	if (copy == NULL)
-		front_wrong("--exts: out of memory");
+		front_wrong("%s: out of memory", option);
 	for (l->n_exts = 0; (one = strsep(&rest, ",")) != NULL; l->n_exts++) {
 		if (*one == 0 || l->n_exts == EXTS_MOST)
-			front_wrong("--exts: '%.64s' is not a list of 1 to %d suffixes such as .jpg,.png", text,
+			front_wrong("%s: '%.64s' is not a list of 1 to %d suffixes such as .jpg,.png", option, text,
 			    EXTS_MOST);
 		exts[l->n_exts] = one;
 	}
 	l->exts = exts;
 }
 
-static _Noreturn void
-print_and_exit(const char *text)
+static void
+parse_item_part(void *im2rec, const char *option, char *text)
 {
-	fputs(text, stdout);
-	front_flush();
-	exit(0);
+	struct im2rec *o = im2rec;
+
+	front_part(option, text, &o->in.part, &o->in.parts);
 }
 
+/* The value of --cat is the numbers of records. */
 static void
-choose_verb(struct im2rec *o, im2rec_verb *verb)
+choose_verb(void *im2rec, const char *option, char *text)
 {
-	if (o->verb != NULL && o->verb != verb)
+	static const struct { const char *name; im2rec_verb *verb; } verbs[] = {
+		{ "--list", im2rec_list }, { "--verify", im2rec_verify }, { "--extract", im2rec_extract },
+		{ "--cat", im2rec_cat }, { "--to-tar", im2rec_to_tar }, { "--index", im2rec_index },
+		{ "--serve", im2rec_serve }, { "--make-list", im2rec_make_list },
+	};
+	struct im2rec *o = im2rec;
+	size_t i = 0;
+
+	while (strcmp(verbs[i].name, option) != 0)
+		i++;
+	if (o->verb != NULL && o->verb != verbs[i].verb)
 		front_wrong("--list, --verify, --extract, --cat, --to-tar, --index, --serve and --make-list "
 		    "exclude each other");
-	o->verb = verb;
+	o->verb = verbs[i].verb;
+	o->which = text;
 }
 
-static void
-apply_im2rec_option(struct im2rec *o, int c)
-{
-	struct transcode_opt *conv = &o->pack.conv;
+#define MEMBER(m)	FRONT_MEMBER(struct im2rec, m)
 
-	switch (c) {
-	case 'j': case O_THREADS: o->pack.threads = (unsigned)front_num("--threads", optarg, 1, THREADS_MOST); break;
-	case 'o':		o->out = optarg; break;
-	case 'q':		o->quiet = true; break;
-	case 'v':		o->verbose = true; break;
-	case O_BYTES:		o->in.bytes = (size_t)front_num("--max-bytes", optarg, 1, BYTES_MOST); break;
-	case O_CAT:		choose_verb(o, im2rec_cat); o->which = optarg; break;
-	case O_CHUNKS:		o->list.chunks = (uint32_t)front_num("--chunks", optarg, 1, LISTER_CHUNKS); break;
-	case O_COLOR:
-		conv->color = (enum transcode_color)find_word("--color", optarg, colors,
-		    "neither color, grey nor stored");
-		break;
-	case O_CROP:		conv->crop = true; break;
-	case O_ENCODING:
-		conv->encoding = (enum transcode_encoding)find_word("--encoding", optarg, encodings,
-		    "neither jpg nor png");
-		break;
-	case O_EXTRACT:		choose_verb(o, im2rec_extract); break;
-	case O_EXTS:		take_exts(&o->list, optarg); break;
-	case O_INDEX:		choose_verb(o, im2rec_index); break;
-	case O_INTER:
-		conv->inter = (enum resize_inter)find_word("--inter-method", optarg, inters,
-		    "neither nearest, bilinear, cubic, area, lanczos nor auto");
-		break;
-	case O_KEY:		o->key = optarg; break;
-	case O_LABELS:		o->in.labels = optarg; break;
-	case O_LISTEN:		front_address("--listen", o->listen = optarg); break;
-	case O_LIST:		choose_verb(o, im2rec_list); break;
-	case O_MAKE:		choose_verb(o, im2rec_make_list); break;
-	case O_NOSHUFFLE:	o->list.shuffle = false; break;
-	case O_PACKLABEL:	o->in.label_width = 0; break;
-	case O_PART:		front_part("--part", optarg, &o->in.part, &o->in.parts); break;
-	case O_PASS:		conv->pass = true; break;
-	case O_PIXELS:		conv->pixels = (uint32_t)front_num("--max-pixels", optarg, 1, PIXELS_MOST); break;
-	case O_QUALITY:		conv->quality = (int)front_num("--quality", optarg, 1, 100); break;
-	case O_RECURSIVE:	o->list.recursive = true; break;
-	case O_READY:		o->ready = (int)front_num("--ready-fd", optarg, 0, 1 << 20); break;
-	case O_REJECTS:		o->rejects = optarg; break;
-	case O_RESIZE:		conv->resize = (uint32_t)front_num("--resize", optarg, 1, 65500); break;
-	case O_RESUME:		o->resume = true; break;
-	case O_ROOT:		o->in.root = optarg; break;
-	case O_ROUNDING:
-		conv->crop_even = find_word("--crop-rounding", optarg, roundings, "neither down nor even") != 0;
-		break;
-	case O_SEED:		o->list.seed = (uint64_t)front_num("--seed", optarg, 0, INT64_MAX); break;
-	case O_SERVE:		choose_verb(o, im2rec_serve); break;
-	case O_SPLIT:
-		o->in.split = (enum source_split)find_word("--split", optarg, splits, "neither train nor test, "
-		    "which also stands for folders such as val");
-		break;
-	case O_TAR:		choose_verb(o, im2rec_to_tar); break;
-	case O_TEST:		o->list.test = front_real("--test-ratio", optarg, 0, 1); break;
-	case O_TRAIN:		o->list.train = front_real("--train-ratio", optarg, 0, 1); break;
-	case O_VERIFY:		choose_verb(o, im2rec_verify); break;
-	case O_WIDTH:		o->in.label_width = (uint32_t)front_num("--label-width", optarg, 1, 4096); break;
-	case O_HELP:		front_help();
-	case O_HELP_LISTS:	print_and_exit(help_lists);
-	case O_HELP_PICTURES:	print_and_exit(help_pictures);
-	case O_HELP_RECORDS:	print_and_exit(help_records);
-	case O_VERSION:		printf("im2rec (tally) %s\n", TALLY_VERSION); front_flush(); exit(0);
-	}
-}
+static const struct front_option options[] = {
+	{ "cat", FRONT_VALUE, .apply = choose_verb },
+	{ "center-crop", FRONT_FLAG, MEMBER(pack.conv.crop) },
+	{ "chunks", FRONT_WHOLE, MEMBER(list.chunks), 1, LISTER_CHUNKS },
+	{ "color", FRONT_WORD, MEMBER(pack.conv.color), .words = colors, .text = "neither color, grey nor stored" },
+	{ "crop-rounding", FRONT_WORD, MEMBER(pack.conv.crop_even), .words = roundings,
+	    .text = "neither down nor even" },
+	{ "encoding", FRONT_WORD, MEMBER(pack.conv.encoding), .words = encodings, .text = "neither jpg nor png" },
+	{ "extract", FRONT_ACTION, .apply = choose_verb },
+	{ "exts", FRONT_VALUE, .apply = parse_exts },
+	{ "help-lists", FRONT_HELP, .text = help_lists },
+	{ "help-pictures", FRONT_HELP, .text = help_pictures },
+	{ "help-records", FRONT_HELP, .text = help_records },
+	{ "index", FRONT_ACTION, .apply = choose_verb },
+	{ "inter-method", FRONT_WORD, MEMBER(pack.conv.inter), .words = inters,
+	    .text = "neither nearest, bilinear, cubic, area, lanczos nor auto" },
+	{ "key-file", FRONT_TEXT, MEMBER(key) },
+	{ "label-width", FRONT_WHOLE, MEMBER(in.label_width), 1, 4096 },
+	{ "labels", FRONT_TEXT, MEMBER(in.labels) },
+	{ "list", FRONT_ACTION, .apply = choose_verb },
+	{ "listen", FRONT_TEXT, MEMBER(listen) },
+	{ "make-list", FRONT_ACTION, .apply = choose_verb },
+	{ "max-bytes", FRONT_WHOLE, MEMBER(in.bytes), 1, BYTES_MOST },
+	{ "max-pixels", FRONT_WHOLE, MEMBER(pack.conv.pixels), 1, PIXELS_MOST },
+	{ "no-shuffle", FRONT_SET, MEMBER(list.shuffle), false },
+	{ "num-thread", FRONT_WHOLE, MEMBER(pack.threads), 1, THREADS_MOST },
+	{ "output", FRONT_TEXT, MEMBER(out), .letter = 'o' },
+	{ "pack-label", FRONT_SET, MEMBER(in.label_width), 0 },
+	{ "part", FRONT_VALUE, .apply = parse_item_part },
+	{ "pass-through", FRONT_FLAG, MEMBER(pack.conv.pass) },
+	{ "quality", FRONT_WHOLE, MEMBER(pack.conv.quality), 1, 100 },
+	{ "quiet", FRONT_FLAG, MEMBER(quiet), .letter = 'q' },
+	{ "ready-fd", FRONT_WHOLE, MEMBER(ready), 0, 1 << 20 },
+	{ "recursive", FRONT_FLAG, MEMBER(list.recursive) },
+	{ "rejects", FRONT_TEXT, MEMBER(rejects) },
+	{ "resize", FRONT_WHOLE, MEMBER(pack.conv.resize), 1, 65500 },
+	{ "resume", FRONT_FLAG, MEMBER(resume) },
+	{ "root", FRONT_TEXT, MEMBER(in.root) },
+	{ "seed", FRONT_WHOLE, MEMBER(list.seed), 0, 0x1p63 },
+	{ "serve", FRONT_ACTION, .apply = choose_verb },
+	{ "split", FRONT_WORD, MEMBER(in.split), .words = splits,
+	    .text = "neither train nor test, which also stands for folders such as val" },
+	{ "test-ratio", FRONT_REAL, MEMBER(list.test), 0, 1 },
+	{ "threads", FRONT_WHOLE, MEMBER(pack.threads), 1, THREADS_MOST, .letter = 'j' },
+	{ "to-tar", FRONT_ACTION, .apply = choose_verb },
+	{ "train-ratio", FRONT_REAL, MEMBER(list.train), 0, 1 },
+	{ "verbose", FRONT_FLAG, MEMBER(verbose), .letter = 'v' },
+	{ "verify", FRONT_ACTION, .apply = choose_verb },
+	{ 0 }
+};
 
 static bool
 is_list(const char *path)
@@ -278,13 +203,12 @@ is_list(const char *path)
 void
 im2rec_options(struct im2rec *o, int argc, char *argv[])
 {
-	int c;
-
 	*o = (struct im2rec){ .ready = -1, .list = { .shuffle = true, .seed = 100 },
 	    .in.bytes = IMG_BYTES, .pack.conv = { .inter = RESIZE_CUBIC, .pixels = IMG_PIXELS } };
 	front_init(argv[0], usage, help);
-	while ((c = front_getopt(argc, argv, "j:o:qv", longs)) != -1)
-		apply_im2rec_option(o, c);
+	front_options(&argc, &argv, FRONT_ANYWHERE, options, o);
+	if (o->listen != NULL)
+		front_address("--listen", o->listen);
 	if (optind == argc)
 		front_missing(argc, "no images, list or records are named");
 	if (o->verb == NULL)

@@ -46,42 +46,7 @@ static const char help[] =
     "  --list  a line for each tensor    --verify  name broken files, and NaN or infinite numbers\n"
     "  --diff  tensors that differ by more than --tolerance X (0); exit with 1 if there are\n";
 
-enum {
-	O_AVERAGE = 256, O_CLASSES, O_DIFF, O_DROP, O_EMA, O_FORCE, O_HELP, O_JOIN, O_LIST, O_LOGITS,
-	O_MEAN, O_MEANIMAGE, O_NET, O_NETOPT, O_NOAVERAGE, O_NOSTATE, O_PICK, O_RENAME, O_SHAPE, O_SPLIT,
-	O_STATE, O_TO, O_TOLERANCE, O_VERIFY, O_VERSION, O_WEIGHTS
-};
-
-static const struct option longs[] = {
-	{ "average", no_argument, NULL, O_AVERAGE },
-	{ "classes", required_argument, NULL, O_CLASSES },
-	{ "diff", no_argument, NULL, O_DIFF },
-	{ "drop", required_argument, NULL, O_DROP },
-	{ "ema", required_argument, NULL, O_EMA },
-	{ "force", no_argument, NULL, O_FORCE },
-	{ "help", no_argument, NULL, O_HELP },
-	{ "join", no_argument, NULL, O_JOIN },
-	{ "list", no_argument, NULL, O_LIST },
-	{ "logits", no_argument, NULL, O_LOGITS },
-	{ "mean", no_argument, NULL, O_MEAN },
-	{ "mean-image", no_argument, NULL, O_MEANIMAGE },
-	{ "net", required_argument, NULL, O_NET },
-	{ "net-opt", required_argument, NULL, O_NETOPT },
-	{ "no-average", no_argument, NULL, O_NOAVERAGE },
-	{ "no-state", no_argument, NULL, O_NOSTATE },
-	{ "output", required_argument, NULL, 'o' },
-	{ "pick", required_argument, NULL, O_PICK },
-	{ "rename", required_argument, NULL, O_RENAME },
-	{ "shape", required_argument, NULL, O_SHAPE },
-	{ "split", required_argument, NULL, O_SPLIT },
-	{ "state", no_argument, NULL, O_STATE },
-	{ "to", required_argument, NULL, O_TO },
-	{ "tolerance", required_argument, NULL, O_TOLERANCE },
-	{ "verify", no_argument, NULL, O_VERIFY },
-	{ "version", no_argument, NULL, O_VERSION },
-	{ "weights", required_argument, NULL, O_WEIGHTS },
-	{ NULL, 0, NULL, 0 }
-};
+enum verb { MERGE, MEAN, WEIGHTS, EMA, JOIN, SPLIT, LIST, VERIFY, DIFF, VERBS };
 
 /* The command line. */
 struct args {
@@ -96,48 +61,105 @@ struct args {
 	struct onnx_net	 net;
 	bool		 logits, exports;	/* exports: --rename to:TABLE */
 	int		 stop_fd, stopped;	/* -1: not open yet; the exit status after a signal, or 0 */
-	int		 verb;		/* its option, or 0 */
+	enum verb	 verb;
 	int		 state, average, kind;	/* -1: not given */
 };
 
 static void
-set_verb(struct args *a, int verb)
+choose_verb(void *args, const char *option, char *text)
 {
-	if (a->verb != 0 && a->verb != verb)
+	static const char *const names[VERBS] = { "", "--mean", "--weights", "--ema", "--join", "--split", "--list",
+		"--verify", "--diff" };
+	struct args *a = args;
+	enum verb verb = MEAN;
+
+	while (strcmp(names[verb], option) != 0)
+		verb++;
+	if (a->verb != MERGE && a->verb != verb)
 		front_wrong("more than one of --mean, --weights, --ema, --join, --split, --list, --verify and --diff");
 	a->verb = verb;
+	if (verb == EMA)
+		a->decay = front_real(option, text, 0, 1);
+	else if (verb == SPLIT)
+		a->parts = (uint32_t)front_num(option, text, 1, 99999);
+	else if (verb == WEIGHTS)
+		a->weights = text;
 }
 
 static void
-add_pattern(const char *option, char **list, uint32_t *n, char *pattern)
+add_pattern(void *args, const char *option, char *pattern)
 {
+	struct args *a = args;
+	bool picks = strcmp(option, "--pick") == 0;
+	uint32_t *n = picks ? &a->merge.npick : &a->merge.ndrop;
+
 	if (*n == PATTERNS)
 		front_wrong("%s: more than %d patterns", option, PATTERNS);
-	list[(*n)++] = pattern;
+	(picks ? a->pick : a->drop)[(*n)++] = pattern;
 }
 
 static void
-add_rule(struct args *a, const char *rule)
+add_rule(void *args, const char *option, char *rule)
 {
+	struct args *a = args;
+
 	if (a->rename == NULL && rename_new(&a->rename) < 0)
-		front_die("--rename", ERR_NOMEM);
+		front_die(option, ERR_NOMEM);
 	if (rename_add(a->rename, rule) < 0)
-		front_wrong("--rename: %s", err_line());
+		front_wrong("%s: %s", option, err_line());
 	a->exports |= strncmp(rule, "to:", 3) == 0;
 }
 
-static int
-find_kind(const char *text)
+static void
+add_net_option(void *args, const char *option, char *text)
 {
-	static const char *const formats[] = {
-		[TENSORS_SAFE] = "safetensors", [TENSORS_PARAMS] = "params", [TENSORS_ONNX] = "onnx",
-	};
+	struct args *a = args;
 
-	for (int i = 0; i < (int)(sizeof(formats) / sizeof(*formats)); i++)
-		if (strcmp(text, formats[i]) == 0)
-			return i;
-	front_wrong("--to: '%.64s' is none of safetensors, params, onnx", text);
+	if (script_opt_take(a->net.option, &a->net.noption, text) < 0)
+		front_wrong("%s: %s", option, err_line());
 }
+
+static void
+parse_net_shape(void *args, const char *option, char *text)
+{
+	struct args *a = args;
+
+	front_shape(option, text, &a->net.c, &a->net.h, &a->net.w);
+}
+
+#define MEMBER(m)	FRONT_MEMBER(struct args, m)
+
+static const struct front_word formats[] = {
+	{ "safetensors", TENSORS_SAFE }, { "params", TENSORS_PARAMS }, { "onnx", TENSORS_ONNX }, { NULL, 0 }
+};
+static const struct front_option options[] = {
+	{ "average", FRONT_SET, MEMBER(average), MERGE_AVERAGES },
+	{ "classes", FRONT_WHOLE, MEMBER(net.classes), 1, 1 << 24 },
+	{ "diff", FRONT_ACTION, .apply = choose_verb },
+	{ "drop", FRONT_VALUE, .apply = add_pattern },
+	{ "ema", FRONT_VALUE, .apply = choose_verb },
+	{ "force", FRONT_FLAG, MEMBER(merge.force) },
+	{ "join", FRONT_ACTION, .apply = choose_verb },
+	{ "list", FRONT_ACTION, .apply = choose_verb },
+	{ "logits", FRONT_FLAG, MEMBER(logits) },
+	{ "mean", FRONT_ACTION, .apply = choose_verb },
+	{ "mean-image", FRONT_FLAG, MEMBER(merge.mean_image) },
+	{ "net", FRONT_TEXT, MEMBER(net.name) },
+	{ "net-opt", FRONT_VALUE, .apply = add_net_option },
+	{ "no-average", FRONT_SET, MEMBER(average), MERGE_WEIGHTS },
+	{ "no-state", FRONT_SET, MEMBER(state), 0 },
+	{ "output", FRONT_TEXT, MEMBER(out), .letter = 'o' },
+	{ "pick", FRONT_VALUE, .apply = add_pattern },
+	{ "rename", FRONT_VALUE, .apply = add_rule },
+	{ "shape", FRONT_VALUE, .apply = parse_net_shape },
+	{ "split", FRONT_VALUE, .apply = choose_verb },
+	{ "state", FRONT_SET, MEMBER(state), 1 },
+	{ "to", FRONT_WORD, MEMBER(kind), .words = formats, .text = "none of safetensors, params, onnx" },
+	{ "tolerance", FRONT_REAL, MEMBER(tolerance), 0, 1e30 },
+	{ "verify", FRONT_ACTION, .apply = choose_verb },
+	{ "weights", FRONT_VALUE, .apply = choose_verb },
+	{ 0 }
+};
 
 /* The format of --to, or that of the output's name. */
 static enum tensors_kind
@@ -164,48 +186,7 @@ get_kind(const struct args *a)
 static void
 parse_arguments(struct args *a, int argc, char *argv[])
 {
-	int c;
-
-	while ((c = front_getopt(argc, argv, "o:", longs)) != -1)
-		switch (c) {
-		case 'o':	a->out = optarg; break;
-		case O_AVERAGE:	a->average = MERGE_AVERAGES; break;
-		case O_CLASSES:	a->net.classes = (uint32_t)front_num("--classes", optarg, 1, 1 << 24); break;
-		case O_DROP:	add_pattern("--drop", a->drop, &a->merge.ndrop, optarg); break;
-		case O_FORCE:	a->merge.force = true; break;
-		case O_MEANIMAGE: a->merge.mean_image = true; break;
-		case O_LOGITS:	a->logits = true; break;
-		case O_NET:	a->net.name = optarg; break;
-		case O_NETOPT:
-			if (script_opt_take(a->net.option, &a->net.noption, optarg) < 0)
-				front_wrong("--net-opt: %s", err_line());
-			break;
-		case O_PICK:	add_pattern("--pick", a->pick, &a->merge.npick, optarg); break;
-		case O_RENAME:	add_rule(a, optarg); break;
-		case O_SHAPE:	front_shape("--shape", optarg, &a->net.c, &a->net.h, &a->net.w); break;
-		case O_NOAVERAGE: a->average = MERGE_WEIGHTS; break;
-		case O_STATE:	a->state = 1; break;
-		case O_NOSTATE:	a->state = 0; break;
-		case O_TO:	a->kind = find_kind(optarg); break;
-		case O_TOLERANCE: a->tolerance = front_real("--tolerance", optarg, 0, 1e30); break;
-		case O_DIFF: case O_JOIN: case O_LIST: case O_MEAN: case O_VERIFY:
-			set_verb(a, c);
-			break;
-		case O_EMA:
-			set_verb(a, c);
-			a->decay = front_real("--ema", optarg, 0, 1);
-			break;
-		case O_WEIGHTS:
-			set_verb(a, c);
-			a->weights = optarg;
-			break;
-		case O_SPLIT:
-			set_verb(a, c);
-			a->parts = (uint32_t)front_num("--split", optarg, 1, 99999);
-			break;
-		case O_HELP:	front_help();
-		case O_VERSION:	printf("pmerge (tally) %s\n", TALLY_VERSION); front_flush(); exit(0);
-		}
+	front_options(&argc, &argv, FRONT_ANYWHERE, options, a);
 	if (optind == argc)
 		front_missing(argc, "no file of weights is named");
 	if (argc - optind > MERGE_FILES)
@@ -218,8 +199,8 @@ parse_arguments(struct args *a, int argc, char *argv[])
 static void
 check_options(const struct args *a)
 {
-	bool shows = a->verb == O_LIST || a->verb == O_VERIFY || a->verb == O_DIFF;
-	bool merges = !shows && a->verb != O_SPLIT;
+	bool shows = a->verb == LIST || a->verb == VERIFY || a->verb == DIFF;
+	bool merges = !shows && a->verb != SPLIT;
 	bool onnx = merges && get_kind(a) == TENSORS_ONNX, net = onnx && a->net.name != NULL;
 	const struct { bool said, fits; const char *option, *with; } all[] = {
 		{ strcmp(a->out, "-") != 0, !shows, "output", "an output" },
@@ -236,13 +217,13 @@ check_options(const struct args *a)
 		{ a->net.noption > 0, net, "net-opt", "--net" },
 		{ a->net.c > 0, net, "shape", "--net" },
 		{ a->net.classes > 0, net, "classes", "--net" },
-		{ a->tolerance >= 0, a->verb == O_DIFF, "tolerance", "--diff" },
+		{ a->tolerance >= 0, a->verb == DIFF, "tolerance", "--diff" },
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (all[i].said && !all[i].fits)
 			front_wrong("--%s: goes only with %s", all[i].option, all[i].with);
-	if (a->verb == O_DIFF && a->merge.n != 2)
+	if (a->verb == DIFF && a->merge.n != 2)
 		front_wrong("--diff: needs two files, not %u", a->merge.n);
 }
 
@@ -327,13 +308,13 @@ run_merge(struct args *a)
 
 	for (uint32_t i = 0; i < o->n; i++)
 		a->share[i] = 1.0 / o->n;
-	if (a->verb == O_WEIGHTS)
+	if (a->verb == WEIGHTS)
 		parse_weights(a);
-	if (a->verb == O_EMA)
+	if (a->verb == EMA)
 		weigh_series(a);
 	o->step = watch_merge;
 	o->arg = a;
-	o->share = a->verb == O_JOIN ? NULL : a->share;
+	o->share = a->verb == JOIN ? NULL : a->share;
 	o->rename = a->rename;
 	o->pick = a->pick;
 	o->drop = a->drop;
@@ -369,10 +350,10 @@ main(int argc, char *argv[])
 	a.began_s = clk_s();
 	progress_start(PROGRESS_SILENT);
 	switch (a.verb) {
-	case O_LIST:	status = show_list(a.merge.path, a.merge.n); break;
-	case O_VERIFY:	status = show_faults(a.merge.path, a.merge.n); break;
-	case O_DIFF:	status = show_diff(a.merge.path, a.tolerance > 0 ? a.tolerance : 0); break;
-	case O_SPLIT:	status = run_split(&a); break;
+	case LIST:	status = show_list(a.merge.path, a.merge.n); break;
+	case VERIFY:	status = show_faults(a.merge.path, a.merge.n); break;
+	case DIFF:	status = show_diff(a.merge.path, a.tolerance > 0 ? a.tolerance : 0); break;
+	case SPLIT:	status = run_split(&a); break;
 	default:	status = run_merge(&a);
 	}
 	progress_clear();

@@ -53,9 +53,7 @@ static void
 print_version(struct pworker *p, const char *option, char *text)
 {
 	(void)p, (void)option, (void)text;
-	printf("pworker (tally) %s\n", TALLY_VERSION);
-	front_flush();
-	exit(0);
+	front_version();
 }
 
 static const struct pworker_option main_options[] = {
@@ -120,7 +118,8 @@ list_long_options(struct option *longs)
 	for (int i = 0; (o = get_option((size_t)i)) != NULL; i++) {
 		assert(i < PWORKER_OPTIONS);
 		longs[i] = (struct option){ o->name,
-		    o->kind == PWORKER_FLAG || o->kind == PWORKER_ACTION ? no_argument : required_argument,
+		    o->kind == PWORKER_FLAG || o->kind == PWORKER_HELP || o->kind == PWORKER_ACTION ?
+		    no_argument : required_argument,
 		    NULL, FIRST + i };
 	}
 }
@@ -158,30 +157,6 @@ parse_numbers(const struct pworker_option *o, const char *option, char *text, fl
 	return n;
 }
 
-static void
-set_whole(const struct pworker_option *o, const char *option, const char *text, void *to)
-{
-	int64_t hi = o->hi < 0x1p63 ? (int64_t)o->hi : INT64_MAX, v = front_num(option, text, (int64_t)o->lo, hi);
-
-	if (o->size == sizeof(uint8_t))
-		*(uint8_t *)to = (uint8_t)v;
-	else if (o->size == sizeof(uint32_t))
-		*(uint32_t *)to = (uint32_t)v;
-	else
-		*(uint64_t *)to = (uint64_t)v;
-}
-
-static void
-set_real(const struct pworker_option *o, const char *option, const char *text, void *to)
-{
-	double v = front_real(option, text, o->lo, o->hi);
-
-	if (o->size == sizeof(float))
-		*(float *)to = (float)v;
-	else
-		*(double *)to = v;
-}
-
 /* LO,HI, or one number for both. */
 static void
 set_range(const struct pworker_option *o, const char *option, char *text, struct aug_range *to)
@@ -216,10 +191,6 @@ apply_option(struct pworker *p, const struct pworker_option *o, char *text)
 
 	snprintf(option, sizeof(option), "--%s", o->name);
 	switch (o->kind) {
-	case PWORKER_FLAG:	*(bool *)to = true; break;
-	case PWORKER_TEXT:	*(char **)to = text; break;
-	case PWORKER_WHOLE:	set_whole(o, option, text, to); break;
-	case PWORKER_REAL:	set_real(o, option, text, to); break;
 	case PWORKER_RANGE:	set_range(o, option, text, to); break;
 	case PWORKER_SYMMETRIC:
 		v = (float)front_real(option, text, o->lo, o->hi);
@@ -227,6 +198,9 @@ apply_option(struct pworker *p, const struct pworker_option *o, char *text)
 		break;
 	case PWORKER_CHANNELS:	set_channels(o, option, text, to); break;
 	case PWORKER_VALUE: case PWORKER_ACTION:	o->apply(p, option, text); break;
+	default:
+		front_option_set(&(struct front_option){ .kind = (enum front_kind)o->kind, .at = o->at,
+		    .size = o->size, .lo = o->lo, .hi = o->hi, .text = o->text }, option, text, p);
 	}
 }
 
@@ -348,7 +322,7 @@ pworker_options(struct pworker *p, int argc, char *argv[])
 	put_command(&p->command, argv);
 	list_long_options(longs);
 	opterr = 0;
-	while ((c = front_option(&argc, &argv, "+:", longs)) != -1 || take_operand(p, argc, argv)) {
+	while ((c = front_recipe_getopt(&argc, &argv, "+:", longs)) != -1 || take_operand(p, argc, argv)) {
 		if (c == -1)
 			continue;
 		o = c >= FIRST ? get_option((size_t)(c - FIRST)) : NULL;
@@ -395,12 +369,4 @@ pworker_release(struct pworker *p)
 	pworker_close_classes(&p->class);
 	if (autotune_cache_close(p->autotune) < 0)
 		front_say("--autotune: the kernels chosen are not stored: %s", err_line());
-}
-
-void
-pworker_help(const char *text)
-{
-	fputs(text, stdout);
-	front_flush();
-	exit(0);
 }

@@ -23,13 +23,6 @@ static const char help[] =
     "  --start-rename REGEX=TEXT  rename them first; again for more\n";
 
 static void
-print_keep_help(struct pworker *p, const char *option, char *text)
-{
-	(void)p, (void)option, (void)text;
-	pworker_help(help);
-}
-
-static void
 add_start_rename(struct pworker *p, const char *option, char *rule)
 {
 	if (p->start_rename == NULL && rename_new(&p->start_rename) < 0)
@@ -43,7 +36,7 @@ static const struct pworker_option checkpoint_options[] = {
 	{ "best", PWORKER_FLAG, PWORKER_MEMBER(train.best), .needs = NEED_TRAINING },
 	{ "cut", PWORKER_WHOLE, PWORKER_MEMBER(train.cut), 0, UINT32_MAX, .needs = NEED_TRAINING | NEED_FILE },
 	{ "cut-dir", PWORKER_TEXT, PWORKER_MEMBER(cut_dir), .needs = NEED_TRAINING | NEED_FILE },
-	{ "help-keep", PWORKER_ACTION, .apply = print_keep_help },
+	{ "help-keep", PWORKER_HELP, .text = help },
 	{ "keep", PWORKER_WHOLE, PWORKER_MEMBER(train.keep), 1, UINT32_MAX, .needs = NEED_TRAINING },
 	{ "patience", PWORKER_WHOLE, PWORKER_MEMBER(train.patience), 1, UINT32_MAX, .needs = NEED_TRAINING },
 	{ "resume", PWORKER_TEXT, PWORKER_MEMBER(train.resume), .needs = NEED_TRAINING },

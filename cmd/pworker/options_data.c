@@ -28,13 +28,6 @@ static const char help[] =
     "  --mixup ALPHA           with the next sample and its class: shares of Beta(ALPHA, ALPHA)\n"
     "  --cutmix ALPHA          a rectangle of it instead; both: a random choice\n";
 
-static void
-print_data_help(struct pworker *p, const char *option, char *text)
-{
-	(void)p, (void)option, (void)text;
-	pworker_help(help);
-}
-
 /* ram is half of the memory that is free; ram:MB; device. */
 static void
 parse_cache(struct pworker *p, const char *option, char *text)
@@ -99,7 +92,7 @@ static const struct pworker_option data_options[] = {
 	{ "cutmix", PWORKER_REAL, AUG(cutmix), 0, 100 },
 	{ "cutout", PWORKER_WHOLE, AUG(cutout), 0, 65536 },
 	{ "fill-value", PWORKER_WHOLE, AUG(fill), 0, 255, .needs = NEED_BORDER },
-	{ "help-data", PWORKER_ACTION, .apply = print_data_help },
+	{ "help-data", PWORKER_HELP, .text = help },
 	{ "img-size", PWORKER_RANGE, AUG(side), 1, 65536 },
 	{ "label-at", PWORKER_WHOLE, DATA(label_at), 0, 65535, .needs = NEED_LABELS },
 	{ "max-random-contrast", PWORKER_REAL, AUG(rand_contrast), 0, 10 },

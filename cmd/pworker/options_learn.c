@@ -36,13 +36,6 @@ static const char help[] =
     "  --lookahead K:A     after every K-th update a = a + A (w - a), w = a, as Zhang et al.\n"
     "  --on-nan stop|skip (stop)  end the run, or leave the batch out, if a loss is NaN or infinite\n";
 
-static void
-print_learn_help(struct pworker *p, const char *option, char *text)
-{
-	(void)p, (void)option, (void)text;
-	pworker_help(help);
-}
-
 /* A number between 0 and 1: either bound would make an average of one summand. */
 static float
 parse_fraction(const char *option, const char *text)
@@ -143,7 +136,7 @@ static const struct pworker_option learn_options[] = {
 	{ "clip-norm", PWORKER_REAL, LEARN(clip_norm), 0, 1e30, .needs = NEED_TRAINING },
 	{ "ema", PWORKER_VALUE, .apply = parse_ema, .needs = NEED_TRAINING },
 	{ "epsilon", PWORKER_REAL, LEARN(eps), 0, 1e30, .needs = NEED_TRAINING },
-	{ "help-learn", PWORKER_ACTION, .apply = print_learn_help },
+	{ "help-learn", PWORKER_HELP, .text = help },
 	{ "l1", PWORKER_REAL, LEARN(l1), 0, 1e30, .needs = NEED_TRAINING },
 	{ "lookahead", PWORKER_VALUE, .apply = parse_lookahead, .needs = NEED_TRAINING },
 	{ "class-weights", PWORKER_TEXT, PWORKER_MEMBER(class_weights), .needs = NEED_TRAINING },

@@ -19,13 +19,6 @@ static const char help[] =
     "  --trace FILE[:N|:A-B]   write a time line of the first N (20) steps, or of A to B, for chrome://tracing\n";
 
 static void
-print_log_help(struct pworker *p, const char *option, char *text)
-{
-	(void)p, (void)option, (void)text;
-	pworker_help(help);
-}
-
-static void
 parse_style(struct pworker *p, const char *option, char *text)
 {
 	if (!pworker_log_style(text, &p->style))
@@ -61,7 +54,7 @@ parse_trace(struct pworker *p, const char *option, char *text)
 
 static const struct pworker_option log_options[] = {
 	{ "frequent", PWORKER_WHOLE, PWORKER_MEMBER(frequent), 1, 0x1p63, .needs = NEED_TRAINING },
-	{ "help-log", PWORKER_ACTION, .apply = print_log_help },
+	{ "help-log", PWORKER_HELP, .text = help },
 	{ "log", PWORKER_TEXT, PWORKER_MEMBER(log), .needs = NEED_TRAINING },
 	{ "log-style", PWORKER_VALUE, .apply = parse_style, .needs = NEED_TRAINING },
 	{ "profile", PWORKER_WHOLE, PWORKER_MEMBER(profile), 1, 1e6, .needs = NEED_TRAINING },

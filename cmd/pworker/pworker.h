@@ -15,6 +15,7 @@
 #include "net/graph/script.h"
 #include "train/train.h"
 #include "pworker/log.h"
+#include "front_option.h"
 
 #include <stddef.h>
 
@@ -88,13 +89,14 @@ struct pworker {
 	uint8_t		 given[PWORKER_OPTIONS];	/* enum pworker_given of each row of all tables */
 };
 
-/* How the value of an option is read. */
+/* How the value of an option is read: as in front_option.h, and in more ways. */
 enum pworker_option_kind {
-	PWORKER_FLAG,		/* no value; the bool becomes true */
-	PWORKER_TEXT,		/* char pointer */
-	PWORKER_WHOLE,		/* unsigned integer of any size, lo to hi */
-	PWORKER_REAL,		/* float or double, lo to hi */
-	PWORKER_RANGE,		/* struct aug_range: LO,HI, or one number for both */
+	PWORKER_FLAG = FRONT_FLAG,
+	PWORKER_TEXT = FRONT_TEXT,
+	PWORKER_WHOLE = FRONT_WHOLE,
+	PWORKER_REAL = FRONT_REAL,
+	PWORKER_HELP = FRONT_HELP,
+	PWORKER_RANGE = FRONT_KINDS,	/* struct aug_range: LO,HI, or one number for both */
 	PWORKER_SYMMETRIC,	/* struct aug_range: V for -V to V */
 	PWORKER_CHANNELS,	/* float[3]: R,G,B, or one number for all */
 	PWORKER_VALUE,		/* apply() reads the value */
@@ -127,6 +129,7 @@ struct pworker_option {
 	double		 lo, hi;	/* bounds; hi of 2^63 and more: none */
 	void		(*apply)(struct pworker *p, const char *option, char *text);	/* option: with its hyphens */
 	unsigned	 needs;
+	const char	*text;		/* of PWORKER_HELP */
 };
 #define PWORKER_MEMBER(m) .at = offsetof(struct pworker, m), .size = sizeof(((struct pworker *)NULL)->m)
 
@@ -143,8 +146,6 @@ void	 pworker_options(struct pworker *p, int argc, char *argv[]);
 void	 pworker_release(struct pworker *p);
 /* Whether an option, without its hyphens, is on the command line itself, or in a recipe alone. */
 enum pworker_given pworker_given(const struct pworker *p, const char *option);
-/* Prints the help of one theme and exits. */
-void	 pworker_help(const char *text) __attribute__((noreturn));
 
 /*
  * options_net.c: the graph of --net, with its frozen arrays marked and their rules added to the job's.  Options that

@@ -5,9 +5,13 @@ cd "$T" || exit 1
 
 # The options of the tables in a tool's sources; + follows those with an argument.
 table() { # TOOL
-	tool_sources "$1" |
-		sed -nE 's/^	\{ "([a-z0-9-]*)", (no_argument|PWORKER_FLAG|PWORKER_ACTION),.*/--\1/p
-			s/^	\{ "([a-z0-9-]*)", (required_argument|PWORKER_[A-Z]*),.*/--\1 +/p' | sort -u
+	{
+		tool_sources "$1" |
+			sed -nE 's/^	\{ "([a-z0-9-]*)", (FRONT|PWORKER)_(FLAG|SET|HELP|ACTION),.*/--\1/p
+				t
+				s/^	\{ "([a-z0-9-]*)", (FRONT|PWORKER)_[A-Z]*,.*/--\1 +/p'
+		printf '%s\n' --help --version
+	} | sort -u
 }
 words() {
 	sh "$TOP/share/completion/words" "$@"

@@ -16,8 +16,8 @@ options() {
 in_code() { # TOOL
 	tool_sources "$1" | awk '/struct [a-z_]*option [a-z_]*\[\]/ { on = 1 } /^};/ { on = 0 } on' |
 		grep -o '{ *"[a-z0-9-]*"' | sed 's/{ *"/--/; s/"//'
-	tool_sources "$1" | tr '\n' ' ' | grep -oE '(front_getopt|front_option)\([^"]*"[^"]*"' |
-		sed 's/.*"\([^"]*\)"$/\1h/; s/[:+]//g' | grep -o . | sed 's/^/-/'	# front_getopt() adds h
+	tool_sources "$1" | sed -n "s/.*{ *\"[a-z0-9-]*\".*\.letter = '\(.\)'.*/-\1/p"
+	printf '%s\n' -h --help --version	# of all tools
 }
 
 for p in man/*.[157]; do

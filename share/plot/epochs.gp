@@ -50,6 +50,12 @@ if (k == 0 && drawn) { set label 1000 title at screen 0.5, screen 1 - 22.0 / hig
 if (k == 0 && !drawn) { set label 1000 title at screen 0.5, screen 1 - 0.5 / high center noenhanced }
 set xtics autofreq
 set ytics autofreq
+# Few lines of text have room for few values.
+if (!drawn && !logarithmic && !dots && most > low) {
+	step = 10.0 ** floor(log10((most - low) / 3))
+	ratio = (most - low) / 3 / step
+	set ytics step * (ratio < 1.5 ? 1 : ratio < 3.5 ? 2 : ratio < 7.5 ? 5 : 10)
+}
 if (drawn) { set grid lt 1 lw 0.5 lc rgb "#dddddd" }
 if (first ne "" && drawn) { set key at graph 1, graph 1.02 right bottom horizontal noenhanced }
 
@@ -76,10 +82,12 @@ if (dots) {
 	set xlabel xlabel offset 0, (drawn ? 0.3 : 0) noenhanced
 	set label 1001 ylabel at graph 0, graph 1 left offset (drawn ? -4 : -8), (drawn ? 0.9 : 1) noenhanced
 	set format x "%.15g"
-	margin = log_positions ? 0 : 0.02 * (to - from)
+	# A point on an axis of text would be hidden.
+	margin = log_positions ? 0 : (drawn ? 0.02 : 1.5 / (right - left)) * (to - from)
 	set xrange [from - margin:to + margin]
 	if (log_positions) { set logscale x; set format x "%g" }
-	if (whole && to - from < 16 && drawn) { set xtics ceil(from), 1 }
+	span = to - from
+	if (whole && span < 16) { set xtics ceil(from), (drawn || span < 5 ? 1 : span < 9 ? 2 : 4) }
 	if (whole && ceil(from) == floor(to)) { set xtics (ceil(from)) }
 }
 

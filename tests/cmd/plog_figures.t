@@ -81,6 +81,9 @@ if command -v gnuplot >/dev/null; then
 	ok "the figures have at most 80 columns" test "$(widest out)" -le 80
 	is "$(grep -oE 'accuracy|loss|seconds an epoch|samples/s' <(tail -n 24 out) | sort | tr '\n' ' ')" \
 		"accuracy loss samples/s seconds an epoch " "all four figures are drawn"
+	printf 'Epoch[0] Train-accuracy=0.1\nEpoch[1] Train-accuracy=0.3\n' >two.log
+	plog --plot --figures accuracy two.log >out
+	ok "the figure of two epochs has whole ones on its axis" grep -qE '^ +0 +1 *$' out
 	perl "$TOP/tests/cmd/pty.pl" 60 12 sh -c 'plog --plot a.tsv 2>few' >small
 	ok "a small terminal has at most its lines" test $(($(wc -l <small) - $(wc -l <table))) -le 12
 	like few 'plog: 3 more figures: choose with --figures' "standard error says how many figures are omitted"

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@
 #include <unistd.h>
 
 #define LINE	8192	/* bytes of a message */
+#define LAUNCHER_MS	300	/* in which dlaunch learns of the end of a process */
 
 static const char *tool = "tally", *usage_text = "", *help_text = "";
 static unsigned warnings;
@@ -180,10 +182,20 @@ front_say(const char *fmt, ...)
 	write_message(NULL, text);
 }
 
+/* dlaunch learns of a peer's death from another host, and reports the cause; the consequence should follow it. */
+static void
+let_launcher_report(void)
+{
+	if (getenv("DMLC_NUM_ATTEMPT") != NULL)
+		poll(NULL, 0, LAUNCHER_MS);
+}
+
 void
 front_die(const char *thing, int e)
 {
 	fflush(stdout);
+	if (e == ERR_PEER)
+		let_launcher_report();
 	write_message(thing, get_error_text(e));
 	exit(e == ERR_PEER ? FRONT_AGAIN : e == ERR_ARG ? FRONT_USAGE : FRONT_PARTIAL);
 }

@@ -78,13 +78,14 @@ read_log_line(struct state *s, const char *line)
 }
 
 static void
-handle_lines(void *arg, const struct member *m, const char *text, size_t n)
+handle_lines(void *arg, const struct member *m, bool out, const char *text, size_t n)
 {
 	struct dlaunch_watch *w = arg;
 	struct state *s = &w->state[m - w->roster->m];
 	const char *end = text + n, *nl;
 	char line[LINE];
 
+	(void)out;
 	if (m->child.role != JOB_WORKER)
 		return;
 	for (; text < end && (nl = memchr(text, '\n', (size_t)(end - text))) != NULL; text = nl + 1)

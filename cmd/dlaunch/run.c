@@ -2,6 +2,7 @@
 #include "dlaunch/dlaunch.h"
 #include "front.h"
 
+#include "base/clk.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "run/launcher/launch.h"
@@ -20,6 +21,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#define AT_WORK_S	2.0	/* time in which a worker without output reports what it cannot work with */
 #define OWN_FILES	24	/* descriptors besides remote shells: standard streams, signals, files */
 #define REMOTE_FILES	4	/* descriptors a host: the pipes to a remote shell, and one while they are made */
 
@@ -68,6 +70,8 @@ struct start {
 	struct jobdir	*job;
 	int		 signals;
 	int		 started;	/* descriptor for dlaunch_started(); -1: none */
+	bool		 at_work;	/* a worker has written to standard output, as pworker does before its first step */
+	double		 at_work_by;	/* when it is taken to be at work without that; 0: not all processes were started */
 };
 
 /* The name of the hosts' text in messages. */
@@ -221,11 +225,24 @@ save_record(void *arg, const void *p, size_t n)
 }
 
 static void
+note_output(void *arg, const struct member *m, bool out, const char *text, size_t n)
+{
+	struct start *s = arg;
+
+	(void)text, (void)n;
+	s->at_work |= out && m->child.role == JOB_WORKER;
+}
+
+/* Called once all processes were started.  Of a command other than pworker no output is awaited. */
+static void
 report_started(void *arg)
 {
 	struct start *s = arg;
 
-	dlaunch_started(&s->started);
+	if (s->at_work_by == 0)
+		s->at_work_by = clk_s() + AT_WORK_S;
+	if (s->at_work || clk_s() >= s->at_work_by)
+		dlaunch_started(&s->started);
 }
 
 static void
@@ -272,7 +289,7 @@ run_attempt(const struct dlaunch *c, struct start *s, struct roster *roster, uin
 {
 	char key[JOB_KEY + 1] = "", *none[] = { NULL };
 	struct words argv = { 0 }, env = { 0 };
-	struct launch_watch watch;
+	struct launch_watch watch, quiet = { .arg = s, .lines = note_output };
 	int status;
 
 	dlaunch_build_attempt(c, attempts, c->resume != NULL, &argv, &env);
@@ -291,7 +308,7 @@ run_attempt(const struct dlaunch *c, struct start *s, struct roster *roster, uin
 	    .in = STDIN_FILENO, .out = STDOUT_FILENO, .err = STDERR_FILENO,
 	    .detached = { .id = s->id[0] != 0 ? s->id : NULL, .attempt = attempts, .save = save_record,
 		.started = report_started, .arg = s, .from = from },
-	    .verbose = c->verbose, .wait = c->wait, .watch = watch, .dir = c->output }, roster);
+	    .verbose = c->verbose, .wait = c->wait, .watch = c->detach ? quiet : watch, .dir = c->output }, roster);
 	dlaunch_watch_end(&watch);
 	explicit_bzero(key, sizeof(key));
 	words_free(&argv);
@@ -451,7 +468,7 @@ claim_job_dir(const struct dlaunch *c, struct start *s, const struct roster *ros
 int
 dlaunch_run(const struct dlaunch *c, struct jobdir *d)
 {
-	struct start s = { .job = d, .started = -1 };
+	struct start s = { .job = d, .started = -1, .at_work = c->dmlc };
 	struct roster roster;
 	int status = 0;
 
@@ -466,6 +483,8 @@ dlaunch_run(const struct dlaunch *c, struct jobdir *d)
 			status = sync_hosts(c, &s, &roster);
 		if (status == 0)
 			status = run_attempts(c, &s, &roster);
+		if (status == 0)
+			dlaunch_started(&s.started);
 		if (d->dir >= 0 && jobdir_end(d, status) < 0)
 			front_warn("--job", ERR_SYS);
 	}

@@ -27,8 +27,8 @@
  */
 struct launch_watch {
 	void		*arg;
-	/* Whole lines that a process printed. */
-	void		(*lines)(void *arg, const struct member *m, const char *text, size_t n);
+	/* Whole lines that a process printed on standard output (out) or error. */
+	void		(*lines)(void *arg, const struct member *m, bool out, const char *text, size_t n);
 	/* Whether a line of a process's standard output, with its newline, is written to out. */
 	bool		(*shows)(void *arg, const char *line, size_t n);
 	void		(*hide)(void *arg, bool err);

@@ -154,7 +154,7 @@ handle_lines(struct launch *l, struct remote *r, const struct member *m, const s
 		return err_fail(ERR_FORMAT, "a malformed LINES message, or more than its credit");
 	roster_name(m, name);
 	if (l->opt->watch.lines != NULL)
-		l->opt->watch.lines(l->opt->watch.arg, m, text, n);
+		l->opt->watch.lines(l->opt->watch.arg, m, out, text, n);
 	if (l->opt->dir == NULL)
 		return out ? queue_shown_lines(l, text, n) : outq_put_lines(&l->err, name, text, n);
 	if (outfile_put(l->opt->dir, &m->child, out, text, n) < 0)

@@ -115,20 +115,17 @@ io_write(int fd, const void *p, size_t n)
 int
 io_slurp_fd(int fd, size_t max, struct buf *b)
 {
-	size_t room = 0, got = 0, start = b->n;
-	int e = 0;
+	size_t room, got, start = b->n;
 
-	while (e == 0 && got == room) {
-		if ((e = buf_room(b, SLURP_LEAST)) < 0)
-			break;
+	do {
+		ERR_TRY(buf_room(b, SLURP_LEAST));
 		room = b->cap - b->n;
-		if ((e = io_read(fd, b->p + b->n, room, &got)) < 0)
-			break;
+		ERR_TRY(io_read(fd, b->p + b->n, room, &got));
 		b->n += got;
 		if (b->n - start > max)
-			e = err_fail(ERR_LIMIT, "longer than %zu bytes", max);
-	}
-	return e;
+			return err_fail(ERR_LIMIT, "longer than %zu bytes", max);
+	} while (got == room);
+	return 0;
 }
 
 int
@@ -344,10 +341,9 @@ int
 io_replace(const char *path, const void *p, size_t n)
 {
 	struct io_new f;
-	int e = io_create(&f, path);
+	int e;
 
-	if (e < 0)
-		return e;
+	ERR_TRY(io_create(&f, path));
 	if ((e = io_write(f.fd, p, n)) == 0)
 		return io_commit(&f);
 	io_abandon(&f);

@@ -126,15 +126,14 @@ alias_apply(const struct alias *a, const char *name, struct buf *out)
 	for (unsigned i = 0; i < a->n; i++) {
 		const char *to = a->line[i].to, *star = strchr(to, '*'), *any;
 		size_t n;
-		int e;
 
 		if ((any = match_alias_pattern(a->line[i].from, name, &n)) == NULL)
 			continue;
 		if (star == NULL)
 			return buf_put(out, to, strlen(to));
-		if ((e = buf_put(out, to, (size_t)(star - to))) == 0 && (e = buf_put(out, any, n)) == 0)
-			e = buf_put(out, star + 1, strlen(star + 1));
-		return e;
+		ERR_TRY(buf_put(out, to, (size_t)(star - to)));
+		ERR_TRY(buf_put(out, any, n));
+		return buf_put(out, star + 1, strlen(star + 1));
 	}
 	return buf_put(out, name, strlen(name));
 }

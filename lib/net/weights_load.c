@@ -22,11 +22,9 @@ take_metas(const struct tensors *t, struct weights *out)
 	for (uint32_t i = 0; i < t->nmeta; i++) {
 		struct tensors_meta *m = &out->meta[out->nmeta];
 		const char *value = t->meta[i].value;
-		int e;
 
 		if (strcmp(t->meta[i].key, WEIGHTS_GRAPH) == 0) {
-			if ((e = parse_graph(value, &out->graph)) < 0)
-				return e;
+			ERR_TRY(parse_graph(value, &out->graph));
 			continue;
 		}
 		if (strcmp(t->meta[i].key, WEIGHTS_OPTIMIZER) == 0) {
@@ -100,16 +98,15 @@ static int
 read_arrays(const struct tensors *t, const struct graph_array *a, uint32_t n, const char *tail, size_t total,
     float **to)
 {
-	int e = 0;
-
-	for (uint32_t i = 0; e == 0 && i < n; i++)
-		e = check_weights_tensor(t, &a[i], tail);
-	if (e == 0 && (*to = malloc((total + 1) * sizeof(float))) == NULL)
-		e = err_nomem();
-	for (uint32_t i = 0; e == 0 && i < n; i++)
-		if ((e = tensors_read(t, find_weights_tensor(t, &a[i], tail), 0, a[i].count, *to + a[i].first)) == 0)
-			e = weights_finite(*to + a[i].first, a[i].count, a[i].name, tail);
-	return e;
+	for (uint32_t i = 0; i < n; i++)
+		ERR_TRY(check_weights_tensor(t, &a[i], tail));
+	if ((*to = malloc((total + 1) * sizeof(float))) == NULL)
+		return err_nomem();
+	for (uint32_t i = 0; i < n; i++) {
+		ERR_TRY(tensors_read(t, find_weights_tensor(t, &a[i], tail), 0, a[i].count, *to + a[i].first));
+		ERR_TRY(weights_finite(*to + a[i].first, a[i].count, a[i].name, tail));
+	}
+	return 0;
 }
 
 /* Reads the tensors of all states and stores the states of a weight side by side. */

@@ -214,10 +214,7 @@ open_tensor_file(struct tensors *t, const char *path)
 	if (fstat(t->fd, &st) < 0)
 		return err_sys("stat");
 	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)) {
-		int e = copy_pipe(&t->fd);
-
-		if (e < 0)
-			return e;
+		ERR_TRY(copy_pipe(&t->fd));
 		if (fstat(t->fd, &st) < 0)
 			return err_sys("stat");
 	}

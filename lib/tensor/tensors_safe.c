@@ -316,14 +316,13 @@ append_tensor_json(const struct tensor *x, struct buf *b, uint64_t *at)
 	int e = name == NULL ? err_fail(ERR_FORMAT, "a tensor's name is not UTF-8") : append_json(b, name);
 
 	json_decref(name);
-	if (e == 0)
-		e = buf_put_fmt(b, ":{\"dtype\":\"%s\",\"shape\":[", tensors_type_name(x->type));
-	for (uint32_t i = 0; e == 0 && i < x->ndim; i++)
-		e = buf_put_fmt(b, "%s%" PRIu64, i > 0 ? "," : "", x->dim[i]);
-	if (e == 0)
-		e = buf_put_fmt(b, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", *at, end);
+	ERR_TRY(e);
+	ERR_TRY(buf_put_fmt(b, ":{\"dtype\":\"%s\",\"shape\":[", tensors_type_name(x->type)));
+	for (uint32_t i = 0; i < x->ndim; i++)
+		ERR_TRY(buf_put_fmt(b, "%s%" PRIu64, i > 0 ? "," : "", x->dim[i]));
+	ERR_TRY(buf_put_fmt(b, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", *at, end));
 	*at = end;
-	return e;
+	return 0;
 }
 
 int
@@ -331,23 +330,20 @@ tensors_safe_head(struct tensors *t, struct buf *head)
 {
 	static const uint8_t word[WORD];
 	uint64_t at = 0;
-	int e;
 
-	if ((e = buf_put(head, word, WORD)) == 0 && (e = buf_put(head, "{", 1)) == 0 && t->nmeta > 0)
-		e = append_metadata(t, head);
-	for (size_t i = 0; e == 0 && i < t->n; i++) {
+	ERR_TRY(buf_put(head, word, WORD));
+	ERR_TRY(buf_put(head, "{", 1));
+	if (t->nmeta > 0)
+		ERR_TRY(append_metadata(t, head));
+	for (size_t i = 0; i < t->n; i++) {
 		t->t[i].at = at;
-		if (i == 0 && t->nmeta == 0)
-			e = append_tensor_json(&t->t[i], head, &at);
-		else if ((e = buf_put(head, ",", 1)) == 0)
-			e = append_tensor_json(&t->t[i], head, &at);
+		if (i > 0 || t->nmeta > 0)
+			ERR_TRY(buf_put(head, ",", 1));
+		ERR_TRY(append_tensor_json(&t->t[i], head, &at));
 	}
-	if (e == 0)
-		e = buf_put(head, "}", 1);
-	while (e == 0 && head->n % ALIGN != 0)
-		e = buf_put(head, " ", 1);
-	if (e < 0)
-		return e;
+	ERR_TRY(buf_put(head, "}", 1));
+	while (head->n % ALIGN != 0)
+		ERR_TRY(buf_put(head, " ", 1));
 	if (head->n - WORD > TENSORS_HEAD)
 		return err_fail(ERR_LIMIT, "a header of %zu bytes", head->n - WORD);
 	le_put64(head->p, head->n - WORD);

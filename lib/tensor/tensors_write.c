@@ -115,20 +115,18 @@ int
 tensors_write(struct tensors_out *o, const void *data, size_t n)
 {
 	const uint8_t *p = data;
-	int e = 0;
 
-	while (e == 0 && n > 0) {
+	while (n > 0) {
 		size_t part = n < o->left ? n : (size_t)o->left;
 
 		assert(o->left > 0);
-		if ((e = write_bytes(o, p, part)) < 0)
-			break;
+		ERR_TRY(write_bytes(o, p, part));
 		p += part;
 		n -= part;
 		if ((o->left -= part) == 0)
-			e = start_next_tensor(o);
+			ERR_TRY(start_next_tensor(o));
 	}
-	return e;
+	return 0;
 }
 
 int

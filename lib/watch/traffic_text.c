@@ -158,7 +158,6 @@ traffic_summary(const struct traffic_sum *s, const char *name, struct buf *out)
 {
 	double seconds = s->seconds > 0 ? s->seconds : 1, bytes[TRAFFIC_WAYS], packets[TRAFFIC_WAYS];
 	struct traffic_sum all = *s;
-	int e;
 
 	for (int i = 0; i < TRAFFIC_WAYS; i++) {
 		bytes[i] = (double)s->total.bytes[i] / seconds;
@@ -168,15 +167,13 @@ traffic_summary(const struct traffic_sum *s, const char *name, struct buf *out)
 			all.most_packets[i] = all.least_packets[i] = packets[i];
 		}
 	}
-	e = buf_put_fmt(out, "\n %s  /  traffic statistics\n\n%48s\n" RULE, name, "rx         |       tx");
-	e = e < 0 ? e : put_bytes(out, s->total.bytes);
-	e = e < 0 ? e : put_rates(out, "max", all.most_bytes);
-	e = e < 0 ? e : put_rates(out, "average", bytes);
-	e = e < 0 ? e : put_rates(out, "min", all.least_bytes);
-	e = e < 0 ? e : buf_put_fmt(out, RULE);
-	e = e < 0 ? e : put_all_packets(out, &all, packets);
-	if (e < 0)
-		return e;
+	ERR_TRY(buf_put_fmt(out, "\n %s  /  traffic statistics\n\n%48s\n" RULE, name, "rx         |       tx"));
+	ERR_TRY(put_bytes(out, s->total.bytes));
+	ERR_TRY(put_rates(out, "max", all.most_bytes));
+	ERR_TRY(put_rates(out, "average", bytes));
+	ERR_TRY(put_rates(out, "min", all.least_bytes));
+	ERR_TRY(buf_put_fmt(out, RULE));
+	ERR_TRY(put_all_packets(out, &all, packets));
 	return s->seconds <= 60 ? buf_put_fmt(out, "  time             %9.0f seconds\n\n", s->seconds) :
 	    buf_put_fmt(out, "  time               %7.2f minutes\n\n", s->seconds / 60);
 }

@@ -306,25 +306,23 @@ plan_meta(struct merge *m)
 {
 	const struct tensors *first = &m->in[0];
 	bool position = m->o->position || tensors_meta(first, WEIGHTS_GRAPH) == NULL;
-	int e = 0;
 
-	for (uint32_t i = 0; e == 0 && i < first->nmeta; i++) {
+	for (uint32_t i = 0; i < first->nmeta; i++) {
 		const char *key = first->meta[i].key;
 
 		if (strcmp(key, WEIGHTS_GRAPH) == 0 || strcmp(key, WEIGHTS_NET) == 0 ? keeps_names(m->o) :
 		    strcmp(key, WEIGHTS_OPTIMIZER) == 0 ? m->o->state :
 		    position || strcmp(key, WEIGHTS_PREPROCESSING) == 0 || strcmp(key, WEIGHTS_CLASS_NAMES) == 0)
-			e = tensors_add_meta(&m->out, key, first->meta[i].value);
+			ERR_TRY(tensors_add_meta(&m->out, key, first->meta[i].value));
 	}
-	return e;
+	return 0;
 }
 
 int
 merge_plan(struct merge *m)
 {
-	int e;
-
-	if ((e = check_meta(m, WEIGHTS_PREPROCESSING)) == 0 && (e = check_meta(m, WEIGHTS_CLASS_NAMES)) == 0)
-		e = plan_tensors(m);
-	return e == 0 ? plan_meta(m) : e;
+	ERR_TRY(check_meta(m, WEIGHTS_PREPROCESSING));
+	ERR_TRY(check_meta(m, WEIGHTS_CLASS_NAMES));
+	ERR_TRY(plan_tensors(m));
+	return plan_meta(m);
 }

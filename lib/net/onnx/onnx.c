@@ -21,20 +21,17 @@ static int
 write_onnx_array(const struct graph *g, const struct graph_array *a, onnx_read *read, void *arg, float *piece,
     struct tensors_out *out)
 {
-	int e = 0;
-
-	for (size_t at = 0; e == 0 && at < a->count; at += CHUNK) {
+	for (size_t at = 0; at < a->count; at += CHUNK) {
 		size_t n = a->count - at < CHUNK ? a->count - at : CHUNK;
 
 		if (a->role == GRAPH_GAMMA && g->node[a->node].fix_gamma)
 			for (size_t i = 0; i < n; i++)
 				piece[i] = 1;
 		else
-			e = read(arg, a, at, n, piece);
-		if (e == 0)
-			e = tensors_write(out, piece, n * sizeof(*piece));
+			ERR_TRY(read(arg, a, at, n, piece));
+		ERR_TRY(tensors_write(out, piece, n * sizeof(*piece)));
 	}
-	return e;
+	return 0;
 }
 
 int

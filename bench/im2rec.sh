@@ -13,10 +13,10 @@
 #
 # PUBLIC names a build by `make JPEGINT=0 PNGPLAIN=0 BUILD=folder folder/im2rec`, which decodes JPEG by the public interface
 # of libjpeg-turbo alone, and PNG by libspng alone.  Small files are then also resized, to SMALL_SIZE.  By processor time
-# the own entropy decoder packs 15 % more photographs at 128, 6 % at 256, and 1 % when they are copied, which only checks
-# their codes; it stays because reading gains 31 % (read.sh).  The own path of plain PNG packs 84 % more images of CIFAR-10
-# unchanged, and 45 % at 40 pixels.  (libjpeg-turbo 2.1.5, libspng 0.7.3, libdeflate 1.14, EPYC, one thread, medians of 5
-# rounds in turn, 300 photographs, 10,000 images of CIFAR-10.)
+# the own entropy decoder packs 12 to 15 % more photographs at 128, 6 % at 256, and 1 % when they are copied, which only
+# checks their codes; it stays because reading gains 24 to 31 % (read.sh).  The own path of plain PNG packs 84 % more images
+# of CIFAR-10 unchanged, and 40 to 45 % at 40 pixels.  (libjpeg-turbo 2.1.5, libspng 0.7.3, libdeflate 1.14, two EPYC, one
+# thread, medians of rounds in turn, 200 and 300 photographs, 10,000 images of CIFAR-10.)
 #
 #	bare	turbojpeg and the resizer by bare calls, from memory to memory: im2rec_bare
 #	tar	GNU tar into a pipe that is read

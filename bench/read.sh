@@ -7,9 +7,9 @@
 # its own, as MXNet's batches have them.
 #
 # PUBLIC names a build by `make JPEGINT=0 PNGPLAIN=0 BUILD=folder folder/bench/read`, which decodes JPEG by the public
-# interface of libjpeg-turbo alone, and PNG by libspng alone.  By processor time the own entropy decoder reads 31 % more
-# photographs of 224x224, and the own path of plain PNG twice as many images of CIFAR-10 (libjpeg-turbo 2.1.5, libspng 0.7.3,
-# libdeflate 1.14, EPYC, one thread, medians of 5 rounds in turn).
+# interface of libjpeg-turbo alone, and PNG by libspng alone.  By processor time the own entropy decoder reads 24 to 31 %
+# more photographs of 224x224, and the own path of plain PNG 1.8 to 2 times as many images of CIFAR-10 (libjpeg-turbo
+# 2.1.5, libspng 0.7.3, libdeflate 1.14, two EPYC, one or two threads, medians of rounds in turn).
 #
 # PEER_MXNET names a python that has mxnet; without it that column is left out.  The records are packed from TALLY_DATA
 # (../shared/data): photographs of 224x224, eight times over, and CIFAR-10 as PNG.  A round is an epoch of each; medians

@@ -162,11 +162,14 @@ run_worker(const struct job *j, uint32_t rank, int in, int out)
 	struct worker_opt o = { .graph = j->graph, .rank = rank, .nworkers = j->nworkers, .slack = j->slack,
 	    .hyper = j->hyper, .server = j->address, .nservers = j->nservers, .key = j->plain ? NULL : j->key,
 	    .tcp = !j->shm, .slice = j->slice };
-	float *g = alloc_floats(j->graph->P), *stats = alloc_floats(j->graph->A);
+	float *stats = alloc_floats(j->graph->A);
 	uint64_t steps = 0;
 	struct worker *wk;
+	struct loan g;
 	uint32_t k;
 
+	must(loan_make(j->graph->P * sizeof(float), &g), NULL);
+	o.lends = &g;
 	o.w = alloc_floats(j->graph->P);
 	o.aux = alloc_floats(j->graph->A);
 	must(io_random(&o.incarnation, sizeof(o.incarnation)), NULL);
@@ -177,7 +180,7 @@ run_worker(const struct job *j, uint32_t rank, int in, int out)
 		for (; k > 0; k--) {
 			double t = clk_s();
 
-			run_step(wk, &o, g, stats);
+			run_step(wk, &o, g.p, stats);
 			dprintf(out, "%.4f%s", (clk_s() - t) * 1e3, k > 1 ? " " : "\n");
 		}
 	must(worker_bye(wk), "worker");

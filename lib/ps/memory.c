@@ -56,6 +56,12 @@ memory_open(const char *path, struct memory *m)
 	return e;
 }
 
+void
+memory_make(struct memory *m)
+{
+	*m = (struct memory){ .fd = memfd_create("tally", MFD_CLOEXEC | MFD_ALLOW_SEALING) };
+}
+
 int
 memory_resize(struct memory *m, size_t size)
 {

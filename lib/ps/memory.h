@@ -42,6 +42,8 @@ struct memory_word {
  * if another process uses the file.  The line names it.
  */
 int	 memory_open(const char *path, struct memory *m);
+/* Makes a private memory that others can be let read (wire/loan.h), if the system can.  Sets all members. */
+void	 memory_make(struct memory *m);
 /*
  * Gives a memory without size this size, filled with zeros.  Returns 0, also if it has this size already, ERR_SYS,
  * ERR_NOMEM, or ERR_FORMAT if it has another size.

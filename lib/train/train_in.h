@@ -35,6 +35,7 @@ struct train {
 	uint32_t	*sizes;		/* [micro-batches of a step] for the readers, if batches differ; else NULL */
 	float		*w, *aux;	/* [P], [A] weights and statistics of the job, filled by wk */
 	float		*g, *sum;	/* [P] gradient of a micro-batch; sum over micro-batches, or NULL */
+	struct loan	 lends;		/* the one that is pushed, if servers of this host may read it */
 	float		*stats, *stats_sum;	/* [A] statistics in the same way */
 	float		*into;		/* destination of this backward(): g or sum */
 	bool		 add;		/* g is added to sum before it is pushed */

@@ -77,17 +77,29 @@ set_batch_sizes(struct train *t)
 	return 0;
 }
 
+/* The array whose gradients are sent, which servers on this host read where it is. */
+static int
+alloc_pushed(struct train *t, float **p)
+{
+	if (t->o->ps.nservers == 0 || t->o->ps.tcp)
+		return alloc_floats(p, t->graph->P);
+	ERR_TRY(loan_make((t->graph->P + 1) * sizeof(float), &t->lends));
+	*p = t->lends.p;
+	return 0;
+}
+
 static int
 alloc_train(struct train *t)
 {
 	const struct graph *g = t->graph;
+	const bool sums = t->o->accumulate > 1 || t->o->skip_nan;
 
 	ERR_TRY(alloc_floats(&t->w, g->P));
 	ERR_TRY(alloc_floats(&t->aux, g->A));
-	ERR_TRY(alloc_floats(&t->g, g->P));
 	ERR_TRY(alloc_floats(&t->stats, g->A));
-	if ((t->o->accumulate > 1 || t->o->skip_nan))
-		ERR_TRY(alloc_floats(&t->sum, g->P));
+	if (sums)
+		ERR_TRY(alloc_floats(&t->g, g->P));
+	ERR_TRY(alloc_pushed(t, sums ? &t->sum : &t->g));
 	if (t->o->accumulate > 1)
 		ERR_TRY(alloc_floats(&t->stats_sum, g->A));
 	if (t->o->ps.hyper.average.kind != AVERAGE_NONE)
@@ -125,6 +137,7 @@ join_job(struct train *t)
 
 	ps.w = t->w;
 	ps.aux = t->aux;
+	ps.lends = t->lends.p != NULL ? &t->lends : NULL;
 	ps.engine = t->engine;
 	ps.plan = t->o->skip_nan ? NULL : t->plan;	/* gradients are to be seen before weights change */
 	ps.accumulate = t->o->accumulate > 1;
@@ -272,8 +285,9 @@ train_close(struct train *t)
 	free(t->w);
 	free(t->aux);
 	free(t->average);
-	free(t->g);
-	free(t->sum);
+	free(t->g != t->lends.p ? t->g : NULL);
+	free(t->sum != t->lends.p ? t->sum : NULL);
+	loan_free(&t->lends);
 	free(t->stats);
 	free(t->stats_sum);
 	free(t->loaded);

@@ -33,6 +33,7 @@ new_conn(int fd, bool server, const uint8_t *key, struct conn **out)
 	}
 	c->fd = fd;
 	c->server = server;
+	c->lends.fd = -1;
 	c->shm_listener = -1;
 	c->shm_state = server ? CONN_SHM_MAY : CONN_SHM_NONE;
 	c->since = clk_s();
@@ -110,8 +111,8 @@ conn_byte_counts(const struct conn *c, uint64_t *received, uint64_t *sent)
 	conn_socket_byte_counts(c, received, sent);
 	if (c->shm != NULL)
 		shm_byte_counts(c->shm, &in, &out);
-	*received += in;
-	*sent += out;
+	*received += in + c->lent_bytes[0];
+	*sent += out + c->lent_bytes[1];
 }
 
 void
@@ -168,6 +169,13 @@ write_queued(struct conn *c)
 	return c->held || c->control.n > 0 ? 0 : conn_socket_write(c, &c->out);
 }
 
+/* Bytes of a message after its header. */
+static size_t
+count_rest(const struct msg *m)
+{
+	return m->flags & MSG_LENT ? MSG_OFFSET : m->len;
+}
+
 /*
  * Receives the rest of a message directly into the place that the caller has for its payload, if any.  While the caller
  * has yet to take an earlier message, which may change what is at that place, the payload is received here.
@@ -178,7 +186,8 @@ find_place(struct conn *c, const struct msg *m)
 	size_t have = c->in.n - c->whole - MSG_HEAD;
 	uint8_t *to;
 
-	if (c->place == NULL || m->len < READ_LEAST || c->whole > c->at || (to = c->place(c->place_arg, m)) == NULL)
+	if (c->place == NULL || count_rest(m) < READ_LEAST || c->whole > c->at ||
+	    (to = c->place(c->place_arg, m)) == NULL)
 		return;
 	memcpy(to, c->in.p + c->whole + MSG_HEAD, have);
 	c->in.n -= have;
@@ -226,17 +235,22 @@ scan_messages(struct conn *c, size_t *lacks)
 		/* A peer that has offered memory holds its messages back until it is agreed. */
 		if (m.type == MSG_SHM ? m.len > SHM_OFFER : c->shm_state == CONN_SHM_ACCEPTED)
 			return err_fail(ERR_FORMAT, "%s out of place", msg_name(m.type));
+		if (m.flags & MSG_LENT && (c->shm == NULL || (m.type != MSG_PUSH && m.type != MSG_WEIGHTS)))
+			return err_fail(ERR_FORMAT, "%s by reference", msg_name(m.type));
+		if (m.flags & MSG_LENT && have >= MSG_OFFSET &&
+		    (e = conn_shm_borrow(c, &m, c->in.p + c->whole + MSG_HEAD)) < 0)
+			return e;
 		if (have >= m.len && m.type == MSG_SHM) {
 			if ((e = handle_control(c, &m)) < 0)
 				return e;
 			continue;
 		}
-		if (have < m.len) {
-			*lacks = m.len - have;
+		if (have < count_rest(&m)) {
+			*lacks = count_rest(&m) - have;
 			find_place(c, &m);
 			return 0;
 		}
-		c->whole += MSG_HEAD + m.len;
+		c->whole += MSG_HEAD + count_rest(&m);
 	}
 	*lacks = MSG_HEAD - (c->in.n - c->whole);
 	return 0;
@@ -377,7 +391,7 @@ conn_send(struct conn *c, const struct msg *m)
 {
 	size_t n = MSG_HEAD + (size_t)m->len;
 	bool lent = m->lasting && m->len >= LENT_LEAST, first = c->out.n == 0;
-	uint8_t head[MSG_HEAD];
+	uint8_t head[MSG_HEAD + MSG_OFFSET];
 	int e;
 
 	assert(m->type > 0 && m->type < MSG_TYPES && m->len <= MSG_MOST);
@@ -386,7 +400,13 @@ conn_send(struct conn *c, const struct msg *m)
 	if (c->out.n > CONN_QUEUE - n)
 		return err_fail(ERR_LIMIT, "%s: does not read: %zu bytes wait to be sent", c->peer, c->out.n);
 	msg_head(m, head);
-	if (lent) {
+	if (lent && conn_shm_lends(c, m)) {
+		if ((e = queue_room(&c->out, sizeof(head))) < 0)
+			return e;
+		msg_lend(head, (size_t)((const uint8_t *)m->payload - (const uint8_t *)c->lends.p));
+		queue_put(&c->out, head, sizeof(head));
+		c->lent_bytes[1] += m->len;
+	} else if (lent) {
 		if ((e = queue_lend(&c->out, head, MSG_HEAD, m->payload, m->len)) < 0)
 			return e;
 	} else {
@@ -422,6 +442,7 @@ int
 conn_next(struct conn *c, struct msg *m)
 {
 	uint8_t *p;
+	int e;
 
 	if (c->at == c->whole)
 		read_more(c);
@@ -435,7 +456,13 @@ conn_next(struct conn *c, struct msg *m)
 		c->at += MSG_HEAD;
 		return 1;
 	}
-	c->at += MSG_HEAD + m->len;
+	c->at += MSG_HEAD + count_rest(m);
+	if (m->flags & MSG_LENT) {
+		e = conn_shm_borrow(c, m, p + MSG_HEAD);
+		assert(e == 0);		/* scan_messages() has seen it */
+		c->lent_bytes[0] += m->len;
+		return 1;
+	}
 	if ((uintptr_t)p % 8 != 0)	/* the bytes before it belong to a message that was taken */
 		p = memmove(p - (uintptr_t)p % 8, p, MSG_HEAD + m->len);
 	m->payload = m->len > 0 ? p + MSG_HEAD : NULL;

@@ -17,6 +17,7 @@
 #ifndef WIRE_CONN_H
 #define WIRE_CONN_H
 
+#include "wire/loan.h"
 #include "wire/msg.h"
 
 #include <stdbool.h>
@@ -74,7 +75,7 @@ int	 conn_send(struct conn *c, const struct msg *m);
 #define CONN_AHEAD	(4u << 20)
 bool	 conn_room(const struct conn *c);
 size_t	 conn_queued(const struct conn *c);	/* bytes that wait to be sent */
-/* bytes on the socket, with those of TLS, and in shared memory */
+/* bytes on the socket, with those of TLS, and in shared memory, with those of payloads that are lent */
 void	 conn_byte_counts(const struct conn *c, uint64_t *received, uint64_t *sent);
 /*
  * Returns 1 and the next complete message, its payload aligned to 8 bytes, or 0 if there is none.  It reads on when all
@@ -101,6 +102,16 @@ void	 conn_set_place(struct conn *c, conn_place_fn *place, void *arg);
  * of at most `ring` bytes each, or of the least that is possible (wire/shm.h).
  */
 void	 conn_use_shm(struct conn *c, size_t ring);
+/*
+ * Lends a memory to the peer: through shared memory, payloads of gradients and weights that are `lasting` and in it are
+ * sent by their place alone.  l is copied; it and its descriptor are lent until the connection is closed.
+ */
+void	 conn_lend(struct conn *c, const struct loan *l);
+/*
+ * The peer may lend a memory of at most `most` bytes (0).  Payloads of conn_next() in it are `lasting`, and aligned to
+ * 4 bytes; they are there until the connection is closed.
+ */
+void	 conn_borrow(struct conn *c, size_t most);
 /*
  * Reads TALLY_TRANSPORT: *tcp is whether it asks for TCP alone.  Returns 0, or ERR_ARG if its value is neither "tcp"
  * nor "auto"; the line names both.

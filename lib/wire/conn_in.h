@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "wire/addr.h"
 #include "wire/conn.h"
+#include "wire/loan.h"
 #include "wire/plain.h"
 #include "wire/shm.h"
 #include "wire/tls.h"
@@ -33,6 +34,10 @@ struct conn {
 	uint8_t		 shm_offer[SHM_OFFER];
 	struct shm	*shm_next;	/* agreed, and not yet in use */
 	struct shm	*shm;		/* in use: the socket carries nothing more; NULL: none */
+	struct loan	 lends;		/* to the peer, of the caller; p NULL: none */
+	bool		 lent;		/* the peer has it */
+	size_t		 borrows;	/* most bytes that the peer may lend */
+	uint64_t	 lent_bytes[2];	/* of payloads received and sent by their place alone */
 	char		 peer[ADDR_TEXT];
 	double		 since;
 	struct queue	 out;
@@ -69,6 +74,13 @@ int	 conn_shm_handle(struct conn *c, const struct msg *m);
 void	 conn_shm_decline(struct conn *c);
 /* Both ends have the memory: it is used from now on. */
 void	 conn_shm_begin(struct conn *c);
+/* Whether the payload of m is sent by its place in the memory that is lent. */
+bool	 conn_shm_lends(struct conn *c, const struct msg *m);
+/*
+ * Finds the payload of m, whose offset is at p, in the memory that the peer lends.  Returns 0, ERR_SYS, ERR_LIMIT or
+ * ERR_FORMAT.
+ */
+int	 conn_shm_borrow(struct conn *c, struct msg *m, const uint8_t *p);
 /* Takes the peer's signals, and notes its end. */
 void	 conn_shm_look(struct conn *c);
 

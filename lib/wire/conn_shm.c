@@ -86,6 +86,36 @@ conn_shm_begin(struct conn *c)
 	c->held = false;
 }
 
+void
+conn_lend(struct conn *c, const struct loan *l)
+{
+	c->lends = *l;
+}
+
+void
+conn_borrow(struct conn *c, size_t most)
+{
+	c->borrows = most;
+}
+
+bool
+conn_shm_lends(struct conn *c, const struct msg *m)
+{
+	if (c->shm == NULL || c->lends.fd < 0 || !m->lasting || (m->type != MSG_PUSH && m->type != MSG_WEIGHTS) ||
+	    !loan_has(&c->lends, m->payload, m->len))
+		return false;
+	if (!c->lent)
+		c->lent = shm_lend(c->shm, c->lends.fd) == 0;
+	return c->lent;
+}
+
+int
+conn_shm_borrow(struct conn *c, struct msg *m, const uint8_t *p)
+{
+	m->lasting = true;
+	return shm_borrowed(c->shm, c->borrows, le_get64(p), m->len, &m->payload);
+}
+
 /* The socket says whether the peer lives. */
 static int
 check_peer(struct conn *c)

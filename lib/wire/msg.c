@@ -33,6 +33,13 @@ msg_head(const struct msg *m, uint8_t head[MSG_HEAD])
 	le_putf32(head + AT_RATE, m->rate);
 }
 
+void
+msg_lend(uint8_t head[MSG_HEAD + MSG_OFFSET], uint64_t at)
+{
+	le_put16(head + AT_FLAGS, (uint16_t)(le_get16(head + AT_FLAGS) | MSG_LENT));
+	le_put64(head + MSG_HEAD, at);
+}
+
 int
 msg_parse(struct msg *m, const uint8_t head[MSG_HEAD])
 {

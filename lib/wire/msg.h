@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define MSG_HEAD	40u
-#define MSG_VERSION	5u		/* of the protocol; MSG_HELLO carries it */
+#define MSG_VERSION	6u		/* of the protocol; MSG_HELLO carries it */
 #define MSG_MOST	(16u << 20)	/* most bytes of payload */
 
 /* The sender comes first: a worker or a server of a job, a reader of records or the host that serves them. */
@@ -66,6 +66,12 @@ enum msg_type {
 /* WELCOME: the server is restarted if it dies, with all that it has answered.  HELLO: the worker is */
 #define MSG_KEPT	32u
 #define MSG_EXACT	64u	/* PULL, STATE: the slice's weights as f32, although they have a codec */
+/*
+ * wire/conn.h only.  PUSH, WEIGHTS: the payload is in a memory that the sender lends, and its offset, u64, stands here.
+ * A received message keeps the flag.
+ */
+#define MSG_LENT	32768u
+#define MSG_OFFSET	8u		/* bytes of that offset */
 
 #define MSG_NOBODY	UINT32_MAX	/* WAIT: no worker, or no server */
 
@@ -80,13 +86,17 @@ struct msg {
 	uint32_t	 len;
 	const void	*payload;	/* [len]; lent */
 	/*
-	 * Not sent: the payload stays as it is until the peer has it or the connection ends, so that conn_send() need
-	 * not copy it.
+	 * Not sent.  Of a message to send: the payload stays as it is until the peer has handled what it is for, or the
+	 * connection ends, so that conn_send() need not copy it.  A gradient stays until it is answered, weights until
+	 * the next gradient.  Of a message from conn_next(): the same, as the peer promises.  But a peer that breaks
+	 * the promise may change it at any time, so that a receiver copies what it decides by.
 	 */
 	bool		 lasting;
 };
 
 void	 msg_head(const struct msg *m, uint8_t head[MSG_HEAD]);
+/* Says in a header that the payload is lent, at an offset. */
+void	 msg_lend(uint8_t head[MSG_HEAD + MSG_OFFSET], uint64_t at);
 /* Parses a header into m (payload NULL).  Returns 0, ERR_FORMAT (unknown type) or ERR_LIMIT (len above MSG_MOST). */
 int	 msg_parse(struct msg *m, const uint8_t head[MSG_HEAD]);
 const char *msg_name(unsigned type);

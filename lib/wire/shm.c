@@ -12,6 +12,7 @@
 
 #define PART	(64u << 10)	/* bytes after which the other side is signalled, so that both copy at the same time */
 #define LEAST	(4 * PART)	/* most bytes that a reader waits for at once */
+#define SIGNALS	64	/* reads that take all signals of a full socket */
 
 enum { OF_CALLER, OF_PEER };	/* what epoll reports */
 
@@ -24,6 +25,9 @@ shm_free(struct shm *s)
 		close(s->epoll);
 	if (s->sock >= 0)
 		close(s->sock);
+	if (s->passed >= 0)
+		close(s->passed);
+	loan_free(&s->theirs);
 	if (s->memory != NULL)
 		munmap(s->memory, SHM_HEAD + 2 * s->ring);
 	free(s);
@@ -59,22 +63,34 @@ shm_closed(const struct shm *s)
 	return s->closed;
 }
 
+/* Takes signals, and with them a descriptor: the first one.  Returns false if there are none. */
+static bool
+take_signals(struct shm *s)
+{
+	uint8_t signals[256];
+	int fd;
+	ssize_t r = shm_receive(s->sock, signals, sizeof(signals), &fd);
+
+	s->closed |= r == 0 || (r < 0 && errno != EAGAIN && errno != EINTR);
+	if (fd >= 0 && s->passed < 0 && s->theirs.p == NULL)
+		s->passed = fd;
+	else if (fd >= 0)
+		close(fd);
+	return r > 0;
+}
+
 void
 shm_look(struct shm *s)
 {
 	struct epoll_event ev[2];
 	int n = epoll_wait(s->epoll, ev, 2, 0);
-	uint8_t signals[256];
-	ssize_t r;
 
 	s->signalled = false;
 	for (int i = 0; i < n; i++) {
-		if (ev[i].data.u32 == OF_CALLER) {
+		if (ev[i].data.u32 == OF_CALLER)
 			s->signalled = true;
-		} else if ((ev[i].events & ~(uint32_t)EPOLLOUT) != 0) {
-			r = recv(s->sock, signals, sizeof(signals), MSG_DONTWAIT);
-			s->closed |= r == 0 || (r < 0 && errno != EAGAIN && errno != EINTR);
-		}
+		else if ((ev[i].events & ~(uint32_t)EPOLLOUT) != 0)
+			take_signals(s);
 	}
 }
 
@@ -218,6 +234,32 @@ shm_send(struct shm *s, struct queue *q)
 		untold = 0;
 	}
 	return e;
+}
+
+int
+shm_lend(struct shm *s, int fd)
+{
+	return shm_pass(s->sock, "", 1, fd);
+}
+
+/* The descriptor was sent before the message that refers to its memory, behind signals that are not taken yet. */
+int
+shm_borrowed(struct shm *s, size_t most, uint64_t at, size_t n, const void **p)
+{
+	int e;
+
+	for (unsigned i = 0; s->theirs.p == NULL && s->passed < 0 && i < SIGNALS && take_signals(s); i++)
+		continue;
+	if (s->passed >= 0) {
+		e = loan_take(s->passed, most, &s->theirs);
+		s->passed = -1;
+		if (e < 0)
+			return e;
+	}
+	if (s->theirs.p == NULL || at % sizeof(float) != 0 || at > s->theirs.size || n > s->theirs.size - at)
+		return err_fail(ERR_FORMAT, "refers to memory that it does not lend");
+	*p = (const uint8_t *)s->theirs.p + at;
+	return 0;
 }
 
 void

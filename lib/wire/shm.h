@@ -6,6 +6,8 @@
  * private memory as well, and checks the peer's against it.  So whatever the peer writes into the memory, a process
  * reads and writes only inside the rings.  The memory is sealed: its size cannot change, and no access raises SIGBUS.
  *
+ * A process may also lend the other a memory of its own (wire/loan.h), of which messages then give only the place.
+ *
  * Who finds its ring empty or full stores in the memory which count it waits for.  The other sends a byte on a socket
  * once the count is there.  Nobody waits in a loop.
  *
@@ -72,6 +74,13 @@ int	 shm_read(struct shm *s, void *p, size_t n, size_t least, size_t *got);
 bool	 shm_empty(const struct shm *s);	/* the last shm_read() found nothing more */
 /* Writes and drops the first bytes of q while there is room; else the peer signals when there is.  As shm_read(). */
 int	 shm_send(struct shm *s, struct queue *q);
+/* Lends the peer the memory of fd, once.  Returns 0 or ERR_SYS. */
+int	 shm_lend(struct shm *s, int fd);
+/*
+ * Points *p to n bytes at an offset of the memory that the peer has lent, of at most `most` bytes.  Returns 0, ERR_SYS,
+ * ERR_LIMIT, or ERR_FORMAT if there are no such bytes.
+ */
+int	 shm_borrowed(struct shm *s, size_t most, uint64_t at, size_t n, const void **p);
 void	 shm_byte_counts(const struct shm *s, uint64_t *received, uint64_t *sent);
 
 #endif

@@ -2,9 +2,11 @@
 #ifndef WIRE_SHM_IN_H
 #define WIRE_SHM_IN_H
 
+#include "wire/loan.h"
 #include "wire/shm.h"
 
 #include <stdatomic.h>
+#include <sys/types.h>
 
 #define SHM_LINE	64	/* bytes of a cache line */
 
@@ -39,6 +41,16 @@ struct shm {
 	bool	 waits;			/* the ring was empty, and the peer signals when it is not */
 	bool	 at_once;		/* shm_fd() is readable in any case */
 	bool	 signalled, closed;
+	int	 passed;		/* the descriptor of a memory that the peer lends, not taken yet; -1: none */
+	struct loan theirs;		/* that memory */
 };
+
+/* shm_meet.c: sends n bytes with a descriptor.  Returns 0 or ERR_SYS. */
+int	 shm_pass(int sock, const void *p, size_t n, int fd);
+/*
+ * Receives up to n bytes and at most one descriptor with them, *fd, or -1.  Returns what recvmsg() does, or -1 with
+ * EPROTO if there was more than one.
+ */
+ssize_t	 shm_receive(int sock, void *p, size_t n, int *fd);
 
 #endif

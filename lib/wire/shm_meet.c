@@ -78,7 +78,7 @@ new_shm(int sock)
 		return NULL;
 	}
 	s->sock = sock;
-	s->epoll = -1;
+	s->epoll = s->passed = -1;
 	return s;
 }
 
@@ -119,16 +119,16 @@ make_memory(struct shm *s, size_t most, int *fd)
 	return map_rings(s, *fd, ring, 1);
 }
 
-static int
-pass_memory(int sock, const uint8_t *token, int fd)
+int
+shm_pass(int sock, const void *p, size_t n, int fd)
 {
-	struct iovec v = { .iov_base = (void *)(uintptr_t)token, .iov_len = SHM_TOKEN };
+	struct iovec v = { .iov_base = (void *)(uintptr_t)p, .iov_len = n };
 	union passed c = { .head = { .cmsg_len = CMSG_LEN(sizeof(fd)), .cmsg_level = SOL_SOCKET,
 	    .cmsg_type = SCM_RIGHTS } };
 	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c) };
 
 	memcpy(CMSG_DATA(&c.head), &fd, sizeof(fd));
-	return sendmsg(sock, &m, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)SHM_TOKEN ? 0 : err_sys("sendmsg");
+	return sendmsg(sock, &m, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)n ? 0 : err_sys("sendmsg");
 }
 
 int
@@ -146,7 +146,7 @@ shm_call(const uint8_t offer[SHM_OFFER], size_t ring, struct shm **out)
 	if (connect(sock, (struct sockaddr *)&a, n) < 0)
 		e = err_sys("connect");
 	else if ((e = check_user(sock)) == 0 && (e = make_memory(s, ring, &fd)) == 0)
-		e = pass_memory(sock, offer + SHM_NAME, fd);
+		e = shm_pass(sock, offer + SHM_NAME, SHM_TOKEN, fd);
 	if (fd >= 0)
 		close(fd);
 	if (e < 0)
@@ -156,12 +156,10 @@ shm_call(const uint8_t offer[SHM_OFFER], size_t ring, struct shm **out)
 	return e;
 }
 
-/* Receives a memory with the token.  A descriptor that came without it is closed, and no second one is received. */
-static int
-receive_memory(int sock, const uint8_t *token, int *fd)
+ssize_t
+shm_receive(int sock, void *p, size_t n, int *fd)
 {
-	uint8_t got[SHM_TOKEN];
-	struct iovec v = { .iov_base = got, .iov_len = sizeof(got) };
+	struct iovec v = { .iov_base = p, .iov_len = n };
 	union passed c = { 0 };
 	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = &c,
 		.msg_controllen = CMSG_LEN(sizeof(*fd)) };
@@ -171,7 +169,22 @@ receive_memory(int sock, const uint8_t *token, int *fd)
 	if (r >= 0 && CMSG_FIRSTHDR(&m) != NULL && c.head.cmsg_level == SOL_SOCKET && c.head.cmsg_type == SCM_RIGHTS &&
 	    c.head.cmsg_len == CMSG_LEN(sizeof(*fd)))
 		memcpy(fd, CMSG_DATA(&c.head), sizeof(*fd));
-	if (*fd >= 0 && r == (ssize_t)sizeof(got) && (m.msg_flags & MSG_CTRUNC) == 0 &&
+	if (r < 0 || (m.msg_flags & MSG_CTRUNC) == 0)
+		return r;
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	errno = EPROTO;
+	return -1;
+}
+
+/* Receives a memory with the token.  A descriptor that came without it is closed. */
+static int
+receive_memory(int sock, const uint8_t *token, int *fd)
+{
+	uint8_t got[SHM_TOKEN];
+
+	if (shm_receive(sock, got, sizeof(got), fd) == (ssize_t)sizeof(got) && *fd >= 0 &&
 	    CRYPTO_memcmp(got, token, sizeof(got)) == 0)
 		return 0;
 	if (*fd >= 0)

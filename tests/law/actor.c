@@ -240,6 +240,7 @@ reconnect(struct actor *a)
 		if (!a->broken[s] || pair_queued(a->world->net, a->world->W + s, a->o.rank) > 0)
 			continue;
 		a->broken[s] = false;
+		worker_state_keep(a->worker, s);
 		a->hailing[s] = !worker_state_parted(a->worker, s);
 		if (a->hailing[s])
 			worker_state_hello(a->worker, s);

@@ -24,6 +24,7 @@ struct link {
 struct pair {
 	unsigned	 parties;
 	size_t		 waiting;
+	bool		 lends;
 	struct rng	 rng;
 	struct link	 links[];	/* [from][to] */
 };
@@ -71,10 +72,17 @@ pair_free(struct pair *p)
 	free(p);
 }
 
+void
+pair_lend(struct pair *p)
+{
+	p->lends = true;
+}
+
 /* The message has the payload as it is now. */
 static void
 copy_payload(struct item *i)
 {
+	i->m.lasting = false;
 	if (i->m.payload != i->payload)
 		i->m.payload = i->m.len > 0 ? memcpy(i->payload, i->m.payload, i->m.len) : NULL;
 }
@@ -138,6 +146,7 @@ pair_next(struct pair *p, unsigned *from, unsigned *to, struct msg *m)
 {
 	struct link *l = draw(p);
 	struct item *i;
+	struct msg lent;
 
 	if (l == NULL)
 		return 0;
@@ -145,11 +154,12 @@ pair_next(struct pair *p, unsigned *from, unsigned *to, struct msg *m)
 	if ((l->first = i->next) == NULL)
 		l->last = NULL;
 	p->waiting--;
+	lent = i->m;
 	copy_payload(i);
 	keep(l, i);
 	*from = (unsigned)((size_t)(l - p->links) / p->parties);
 	*to = (unsigned)((size_t)(l - p->links) % p->parties);
-	*m = i->m;
+	*m = p->lends && lent.lasting ? lent : i->m;
 	return 1;
 }
 

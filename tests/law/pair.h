@@ -5,8 +5,9 @@
  * delivers next is drawn.  So whole jobs, with their crashes, run in one thread
  * and are replayed from one integer: the tests of tests/law do that.  Parties are numbers from 0.
  *
- * Ownership: pair_send copies, but a payload that is lasting is read when it is delivered, or when its link breaks.  A
- * message from pair_next is lent until the next pair_next, pair_cut or pair_free.
+ * Ownership: pair_send copies, but a payload that is lasting is read when it is delivered, or when its link breaks, or
+ * with pair_lend() never: a message has the sender's own bytes, and is lasting.  A message from pair_next is lent until
+ * the next pair_next, pair_cut or pair_free.
  */
 #ifndef TESTS_LAW_PAIR_H
 #define TESTS_LAW_PAIR_H
@@ -23,6 +24,8 @@ struct pair;
 struct pair *pair_new(unsigned parties, uint64_t seed);
 void	 pair_free(struct pair *p);	/* NULL is fine */
 
+/* From now on lasting payloads are not copied.  What is repeated, or sent before its link broke, has the bytes of then. */
+void	 pair_lend(struct pair *p);
 /* Queues a message on the link from one party to another, which may be itself.  0 or ERR_NOMEM. */
 int	 pair_send(struct pair *p, unsigned from, unsigned to, const struct msg *m);
 /* The next to be delivered: 1, or 0 when every open link is empty. */

@@ -180,6 +180,7 @@ draw(uint64_t seed)
 	x.S = 1 + (uint32_t)rng_below(&c, WORLD_SERVERS);
 	x.slice = 8u << rng_below(&c, 6);
 	x.full = 400 * (uint32_t)(seed % 3);
+	x.lends = seed % 4 < 2;
 	x.freeze = world_freeze(&c, bn);
 	x.codec = world_codec(&c, false);
 	return x;

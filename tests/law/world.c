@@ -104,6 +104,11 @@ static void
 restart_worker(struct actor *a)
 {
 	pair_cut(a->world->net, a->o.rank);
+	for (uint32_t s = 0; s < a->world->S; s++)
+		if (server_state_keep(a->world->host[s].server, a->o.rank) < 0)
+			abort();
+	/* What it lent is lost. */
+	memset(a->g, 0xff, a->world->graph->P * sizeof(float));
 	actor_start(a);
 	a->world->died++;
 }
@@ -305,6 +310,8 @@ world_open(struct world *x, uint64_t steps)
 	    x->freeze != NULL && x->codec != NULL ? ";" : "", x->codec != NULL ? x->codec : "");
 	x->chance = rng_start(x->seed, 1, 1);
 	x->net = pair_new(x->W + x->S, x->seed);
+	if (x->lends)
+		pair_lend(x->net);
 	x->accumulate = x->accumulate > 0 ? x->accumulate : 1;
 	for (uint32_t s = 0; s < x->S; s++) {
 		x->host[s] = (struct host){ .world = x, .index = s, .dies_at = x->host[s].dies_at, .memory = { .fd = -1,

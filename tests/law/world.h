@@ -39,6 +39,7 @@ struct world {
 	uint32_t	 W, S, slack, slice;
 	bool		 counting;	/* gradients of 1, for which any order gives the same bits */
 	uint32_t	 repeats, crashes, stops;	/* in a thousand turns; crashes: deaths of workers */
+	bool		 lends;		/* gradients and weights are read where they are */
 	uint32_t	 full;		/* of a thousand answers, those that find no room and wait */
 	const char	*freeze;	/* a rule of net/freeze.h, or NULL */
 	const char	*codec;		/* rules of ps/shard_plan.h, or NULL */

@@ -231,17 +231,17 @@ opt_fold(float *w, const float *g, size_t count, double n, float momentum)
 }
 
 void
-opt_add(float *sum, const void *g, size_t count)
+opt_add(float *sum, const float *g, size_t count)
 {
-	const unsigned char *p = g;
+	opt_add_to(sum, sum, g, count);
+}
 
+void
+opt_add_to(const float *sum, float *to_sum, const float *g, size_t count)
+{
 	#pragma omp simd
-	for (size_t i = 0; i < count; i++) {
-		float v;
-
-		memcpy(&v, p + i * sizeof(v), sizeof(v));
-		sum[i] += v;
-	}
+	for (size_t i = 0; i < count; i++)
+		to_sum[i] = sum[i] + g[i];
 }
 
 double

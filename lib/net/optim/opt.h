@@ -94,8 +94,10 @@ void	 opt_step(float *w, float *state, const float *g, size_t count, double n, c
 void	 opt_step_to(const float *w, const float *state, float *to_w, float *to_state, const float *g, size_t count,
 	     double n, const struct opt_hyper *h);
 
-/* Adds a gradient, count floats at any address, to a sum. */
-void	 opt_add(float *sum, const void *g, size_t count);
+/* Adds a gradient to a sum. */
+void	 opt_add(float *sum, const float *g, size_t count);
+/* The same, but writes the new sum to another array, or to g. */
+void	 opt_add_to(const float *sum, float *to_sum, const float *g, size_t count);
 
 /* The factor of all gradients by clip_norm if their mean has that norm. */
 double	 opt_shrink(double norm, const struct opt_hyper *h);

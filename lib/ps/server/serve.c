@@ -67,6 +67,14 @@ serve_lose_worker(struct serve *s, uint32_t rank, const char *reason)
 	server_state_lost(s->state, rank);
 }
 
+/* The memory that a worker lends ends with its connection. */
+static void
+keep_gradients(struct serve *s, uint32_t rank)
+{
+	if (server_state_keep(s->state, rank) < 0)
+		end_service(s, ERR_NOMEM, err_line());
+}
+
 /* Ends a connection that broke or was refused. */
 static void
 drop_client(struct serve *s, struct client *g, const char *reason)
@@ -74,6 +82,8 @@ drop_client(struct serve *s, struct client *g, const char *reason)
 	const bool returns = g->kept && !g->done && server_state_sync(s->state);
 	int64_t rank = g->rank;
 
+	if (rank >= 0)
+		keep_gradients(s, (uint32_t)rank);
 	g->rank = -1;
 	g->over = g->over || !g->done;
 	if (rank < 0 || server_state_gone(s->state, (uint32_t)rank))
@@ -108,6 +118,7 @@ bind_client(struct serve *s, uint32_t rank)
 	if (old != NULL && old != s->now) {
 		log_callback_line(s->o->say, s->o->arg, "worker %" PRIu32 " reconnected from %s", rank,
 		    conn_peer(s->now->conn));
+		keep_gradients(s, rank);
 		old->rank = old->page = -1;
 		old->over = true;
 	}
@@ -119,6 +130,7 @@ bind_client(struct serve *s, uint32_t rank)
 		epoch_traffic_join(&s->traffic, rank);
 	s->now->rank = s->now->page = rank;
 	conn_set_place(s->now->conn, server_state_place, s->state);
+	serve_lend(s, s->now->conn);
 	s->now->claims = -1;
 	s->now->until = (double)INFINITY;
 	if (s->since == 0)
@@ -432,7 +444,7 @@ static int
 open_service(struct serve *s)
 {
 	struct server_state_opt so = { .nworkers = s->o->nworkers, .index = s->o->index, .nservers = s->o->nservers,
-	    .incarnation = s->o->incarnation, .memory = s->o->memory, .emit = send_to_worker,
+	    .incarnation = s->o->incarnation, .memory = s->o->memory, .lends = !s->o->tcp, .emit = send_to_worker,
 	    .room = has_send_room, .arg = s };
 	size_t most = 2 * (size_t)s->o->nworkers + SERVE_STRANGERS + 1;
 	char where[ADDR_TEXT];
@@ -475,6 +487,7 @@ serve_run(const struct serve_opt *opt, struct serve_sums *sums)
 		conn_close(s.client[i].conn);
 	if (s.fd >= 0)
 		close(s.fd);
+	serve_lend_end(&s);
 	server_state_free(s.state);
 	epoch_traffic_free(&s.traffic);
 	free(s.client);

@@ -31,6 +31,7 @@ struct serve {
 	const struct serve_opt *o;
 	struct serve_sums *sums;
 	struct server_state	*state;
+	struct loan	 lends;		/* the weights, to workers of this host */
 	int		 fd;		/* listening socket */
 	bool		 paused;	/* it is not polled for one turn */
 	struct client	*client;	/* [n], room for two for each worker and SERVE_STRANGERS more */
@@ -66,6 +67,10 @@ void	 serve_count_wire(struct serve *s, const struct client *g);
 void	 serve_begin_epoch(struct serve *s, uint32_t worker, uint64_t next);
 /* Reports the traffic of an epoch with all workers. */
 void	 serve_report_epoch(struct serve *s, uint64_t epoch, const uint64_t sum[PEER_TRAFFIC_WAYS]);
+
+/* serve_lend.c: lets the worker of a connection read the weights where they are, and lend its gradients. */
+void	 serve_lend(struct serve *s, struct conn *c);
+void	 serve_lend_end(struct serve *s);
 
 /* serve_wait.c: notes for which server a worker waits, and tells it which other worker is late. */
 void	 serve_answer_wait(struct serve *s, struct client *g, const struct msg *m);

@@ -43,7 +43,10 @@ server_state_new(const struct server_state_opt *opt, struct server_state **serve
 	if ((s = calloc(1, sizeof(*s))) == NULL)
 		return err_nomem();
 	s->o = *opt;
-	s->own.fd = -1;
+	if (opt->lends)
+		memory_make(&s->own);
+	else
+		s->own.fd = -1;
 	if ((e = total_init(&s->total, opt->nworkers)) == 0) {
 		s->peer = calloc(opt->nworkers, sizeof(*s->peer));
 		e = s->peer != NULL ? find_known_workers(s) : err_nomem();
@@ -305,6 +308,18 @@ server_state_lost(struct server_state *s, uint32_t w)
 {
 	if (w < s->o.nworkers && s->shard.plan != NULL)
 		release_worker(s, w, SHARD_LOST);
+}
+
+int
+server_state_keep(struct server_state *s, uint32_t w)
+{
+	return w < s->o.nworkers && s->shard.plan != NULL ? shard_keep(&s->shard, w) : 0;
+}
+
+const struct memory *
+server_state_memory(const struct server_state *s)
+{
+	return s->shard.plan != NULL ? s->shard.memory : NULL;
 }
 
 void

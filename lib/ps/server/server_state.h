@@ -32,7 +32,8 @@
  * update, sum and goodbye that was answered, but not the incarnations that were replaced.  Workers greet it and repeat
  * what was not answered.
  *
- * Ownership: messages taken and emitted are lent for the call.
+ * Ownership: messages taken and emitted are lent for the call, and payloads that are lasting until they are answered
+ * (wire/msg.h).
  */
 #ifndef PS_SERVER_SERVER_STATE_H
 #define PS_SERVER_SERVER_STATE_H
@@ -48,6 +49,7 @@ struct server_state_opt {
 	uint32_t index, nservers;	/* which server of the job */
 	uint64_t incarnation;
 	struct memory *memory;		/* that outlives this server, lent; NULL: a private one */
+	bool	 lends;			/* a private memory is one that workers can be let read, memory_make() */
 	bool	 once;			/* no worker returns, and no server: weights need one half, see slice_place() */
 	/* Sends a message to a worker.  It may call the worker's state machine, but not this one. */
 	void	 (*emit)(void *arg, uint32_t worker, const struct msg *m);
@@ -75,6 +77,13 @@ int	 server_state_take(struct server_state *s, const struct msg *m);
 void	*server_state_place(void *state, const struct msg *m);
 /* Worker w left without a goodbye: as after its BYE.  Nothing before the first hello. */
 void	 server_state_lost(struct server_state *s, uint32_t w);
+/*
+ * The gradients that worker w lends (msg.lasting) end now: copies those that are not answered.  Call it before their
+ * memory ends, and before the hello of a later connection.  Returns 0 or ERR_NOMEM.
+ */
+int	 server_state_keep(struct server_state *s, uint32_t w);
+/* The memory with all weights that are emitted as `lasting`; NULL before the first hello. */
+const struct memory *server_state_memory(const struct server_state *s);
 /* Emits answers to worker w that waited for room, in the order of slices, as far as there is room now. */
 void	 server_state_resume(struct server_state *s, uint32_t w);
 

@@ -147,7 +147,7 @@ shard_slice_filled(struct shard *s, uint32_t i)
 		return;
 	}
 	sl->counted = true;
-	norms_add(&s->norms, sl->at, sl->w[sl->half], sl->samples > 0 ? sl->sum : NULL);
+	norms_add(&s->norms, sl->at, sl->w[sl->half], sl->samples > 0 ? slice_sum(sl) : NULL);
 }
 
 bool
@@ -194,6 +194,17 @@ shard_join(struct shard *s, uint32_t w)
 	for (uint32_t i = 0; i < s->plan->n; i++)
 		if (shard_mine(s, i))
 			slice_join(&s->slice[i], w);
+}
+
+int
+shard_keep(struct shard *s, uint32_t w)
+{
+	int e = 0;
+
+	for (uint32_t i = 0; i < s->plan->n && e == 0; i++)
+		if (shard_mine(s, i))
+			e = slice_keep(&s->slice[i], w);
+	return e;
 }
 
 uint64_t

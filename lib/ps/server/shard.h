@@ -55,6 +55,7 @@ bool	 shard_learns(const struct shard *s, uint32_t slice);
 
 /* Worker w joins all slices. */
 void	 shard_join(struct shard *s, uint32_t w);
+int	 shard_keep(struct shard *s, uint32_t w);	/* slice_keep() of all */
 /* Adds an own slice to the norms, once, if it is full; or closes its step, if it is one of `closing`. */
 void	 shard_slice_filled(struct shard *s, uint32_t slice);
 /* Whether slices wait for norms and all of them are full. */

@@ -1,5 +1,5 @@
 /* slice - one slice of a model at its server: gradients of workers in, weights out. */
-#include "ps/server/slice.h"
+#include "ps/server/slice_in.h"
 #include "base/err.h"
 #include "net/optim/muon.h"
 
@@ -7,13 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct slice_part {
-	/* Gradient held until its turn, or the buffer in which it is received.  NULL: none, or added already. */
-	float	*g;
-	uint32_t samples;
-	bool	 here;		/* it has pushed in the open step */
-};
 
 int
 slice_init(struct slice *s, const struct shard_plan *p, uint32_t i, uint32_t nworkers, uint32_t slack,
@@ -39,6 +32,7 @@ slice_free(struct slice *s)
 		free(s->part[w].g);
 	free(s->part);
 	free(s->sum);
+	free(s->spare);
 	free(s->coded[0]);
 	free(s->due);
 	stale_free(&s->stale);
@@ -271,30 +265,12 @@ update_average(struct slice *s, unsigned to, bool any)
 	s->marked = false;
 }
 
-/* Adds the gradient that worker w has pushed: the first one becomes the sum. */
-static void
-add_held_gradient(struct slice *s, uint32_t w)
-{
-	struct slice_part *p = &s->part[w];
-
-	if (!p->here || p->g == NULL)
-		return;
-	if (s->sum == NULL) {
-		s->sum = p->g;
-	} else {
-		opt_add(s->sum, p->g, s->at->count);
-		slice_pool_put(s->pool, p->g, s->at->count);
-	}
-	s->samples += p->samples;
-	p->g = NULL;
-}
-
 void
 slice_update(struct slice *s, const struct norms_scale *k)
 {
 	unsigned to = begin_half(s);
 
-	apply_rule(s, to, s->sum, s->samples, k);
+	apply_rule(s, to, slice_sum(s), s->samples, k);
 	update_average(s, to, s->samples > 0);
 	slice_update_worker_w(s, to);
 	s->step++;
@@ -302,6 +278,7 @@ slice_update(struct slice *s, const struct norms_scale *k)
 	if (s->sum != NULL)
 		slice_pool_put(s->pool, s->sum, s->at->count);
 	s->sum = NULL;
+	s->first = NULL;
 	s->samples = 0;
 	s->full = s->counted = false;
 	s->rated = false;
@@ -316,7 +293,7 @@ static void
 close_sum(struct slice *s)
 {
 	for (; s->next < s->stale.n; s->next++)
-		add_held_gradient(s, s->next);
+		slice_add(s, s->next);
 	s->here = s->missing = 0;
 	for (uint32_t w = 0; w < s->stale.n; w++) {
 		s->part[w].here = false;
@@ -335,7 +312,7 @@ advance_sum(struct slice *s)
 	if (s->full)
 		return;
 	for (; s->next < s->stale.n && s->part[s->next].here; s->next++)
-		add_held_gradient(s, s->next);
+		slice_add(s, s->next);
 	if (s->missing == 0 && s->here > 0)
 		close_sum(s);
 }
@@ -353,28 +330,6 @@ slice_reserve(struct slice *s, const struct msg *m)
 	return p->g;
 }
 
-/* Holds the gradient of m in a buffer: that in which it was received, or another.  Returns false if out of memory. */
-static bool
-hold_gradient(struct slice *s, const struct msg *m)
-{
-	struct slice_part *p = &s->part[m->worker];
-
-	if (p->g == NULL && (p->g = slice_pool_get(s->pool, s->at->count)) == NULL)
-		return false;
-	if (m->payload != p->g)
-		codec_decode(s->at->codec, m->payload, s->at->count, p->g);
-	return true;
-}
-
-/* A message without a gradient needs no buffer. */
-static void
-release_buffer(struct slice *s, uint32_t w)
-{
-	if (s->part[w].g != NULL)
-		slice_pool_put(s->pool, s->part[w].g, s->at->count);
-	s->part[w].g = NULL;
-}
-
 static int
 push_sync(struct slice *s, const struct msg *m)
 {
@@ -383,13 +338,13 @@ push_sync(struct slice *s, const struct msg *m)
 	if (m->samples > 0 && s->rated && m->rate != s->rate)
 		return err_fail(ERR_FORMAT, "step %" PRIu64 " has rate %.9g, the others' %.9g", m->step,
 		    (double)m->rate, (double)s->rate);
-	if (m->samples > 0 && !hold_gradient(s, m))
+	if (m->samples > 0 && !slice_hold(s, m))
 		return err_nomem();
 	if (m->samples > 0) {
 		s->rate = m->rate;
 		s->rated = true;
 	} else {
-		release_buffer(s, m->worker);
+		slice_release(s, m->worker);
 	}
 	p->samples = m->samples;
 	p->here = true;
@@ -406,15 +361,16 @@ push_async(struct slice *s, const struct msg *m)
 {
 	unsigned to;
 
-	if (m->samples > 0 && !hold_gradient(s, m))
+	if (m->samples > 0 && !slice_hold(s, m))
 		return err_nomem();
 	to = begin_half(s);
 	s->rate = m->rate;
-	apply_rule(s, to, s->part[m->worker].g, m->samples, NULL);
+	apply_rule(s, to, slice_lent(s, m) ? m->payload : s->part[m->worker].g, m->samples, NULL);
 	update_average(s, to, m->samples > 0);
 	publish_half(s, to, m->worker, m->step + 1);
 	advance_clock(s, m->worker, m->step + 1);
-	release_buffer(s, m->worker);
+	slice_release(s, m->worker);
+	s->part[m->worker].lent = NULL;
 	return 0;
 }
 
@@ -431,6 +387,9 @@ slice_push(struct slice *s, const struct msg *m)
 	if (m->len != (empty ? 0 : shard_plan_bytes(s->at)) || empty != (m->samples == 0) || !isfinite(m->rate))
 		return err_fail(ERR_FORMAT, "push of slice %" PRIu32 " has %" PRIu32 " bytes, %" PRIu32
 		    " samples, rate %g", m->slice, m->len, m->samples, (double)m->rate);
+	/* Its indices could change after the look at them. */
+	if (m->flags & MSG_LENT && s->at->codec.kind != CODEC_F32)
+		return err_fail(ERR_FORMAT, "push of slice %" PRIu32 " is lent", m->slice);
 	/* A repeated gradient may have other bytes by now, as its worker goes on when it is answered. */
 	if (m->step == done && !empty && !codec_valid(s->at->codec, m->payload, s->at->count))
 		return err_fail(ERR_FORMAT, "push of slice %" PRIu32 " has invalid indices", m->slice);

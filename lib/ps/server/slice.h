@@ -10,6 +10,8 @@
  * If workers get updates of weights (codec_updates()), the memory also has what they hold: an update is encoded as the
  * difference of the weights to what they held one step ago.
  *
+ * A gradient that is lent (msg.lasting) is read where it is, until the answer, or slice_keep().
+ *
  * If an update needs norms over all servers, the complete sum waits for slice_update().
  *
  * Weights, state and average are in the server's memory (ps/memory.h) twice.  An update reads one half, writes the
@@ -76,7 +78,11 @@ struct slice {
 	bool			 encoded[2];	/* coded[] has the weights of its half */
 	unsigned		 half;		/* that is valid */
 	unsigned		 average_half;	/* of the average, which changes less often */
-	float			*sum;		/* [count] of the open step, a buffer of pool; NULL: no samples yet */
+	/* [count] of the open step, a buffer of pool; NULL: no samples yet, or one gradient that is lent */
+	float			*sum;
+	const float		*first;		/* [count] that gradient, or NULL */
+	uint32_t		 lender;	/* whose it is */
+	float			*spare;		/* [count] for the sum of lent gradients, of pool; or NULL */
 	uint32_t		 averaged;	/* number of weights in average; 0: it is w */
 	bool			 marked;	/* the weights after the open step become part of average */
 	bool			 ready;		/* it has its first weights */
@@ -130,6 +136,10 @@ int	 slice_alloc_coded(struct slice *s, bool sync);
 const void *slice_coded(struct slice *s, unsigned half);
 /* What workers hold with the update into half `to`: what an update does not tell them is in the next one. */
 void	 slice_update_worker_w(struct slice *s, unsigned to);
+/* The sum of the gradients so far, or NULL. */
+const float *slice_sum(const struct slice *s);
+/* Copies what worker w lends, which ends now.  Returns 0 or ERR_NOMEM. */
+int	 slice_keep(struct slice *s, uint32_t w);
 /* Worker w left; it joins or returns. */
 void	 slice_leave(struct slice *s, uint32_t w);
 void	 slice_join(struct slice *s, uint32_t w);

@@ -30,6 +30,7 @@
 #include "ps/memory.h"
 #include "ps/stale.h"
 #include "ps/worker/trace.h"
+#include "wire/loan.h"
 #include "wire/peer_traffic.h"
 
 #include <stdbool.h>
@@ -62,6 +63,8 @@ struct worker_opt {
 	bool		 tcp;			/* no shared memory with servers on this host */
 	uint32_t	 slice;			/* bytes of a slice, ps/shard_plan.h; 0: SHARD_PLAN_SLICE */
 	float		*w, *aux;
+	/* Memory that servers on this host may read: gradients in it are not copied; NULL: none.  Lent. */
+	const struct loan *lends;
 	const struct engine *engine;		/* of plan */
 	struct engine_plan *plan;		/* on which the device optimizer may run, lent; NULL: none */
 	bool		 accumulate;		/* steps have several micro-batches */

@@ -10,6 +10,9 @@
 #define PART_S		2.0		/* nobody listens for so long: the server has ended after the goodbye */
 #define RETRY_MS	50		/* between attempts */
 #define SERVE_MS		500		/* between looks at the servers that are there already */
+#define MEMORY_FLOATS	(6 + 2 * OPT_STATES)	/* most in a server's memory for each weight */
+#define MEMORY_SLICE	4096			/* and bytes beside them for each slice, */
+#define MEMORY_HEAD	(16u << 20)		/* and for all */
 #define NAME		320		/* bytes of a server's name and address */
 
 void
@@ -99,6 +102,16 @@ find_weights_place(void *arg, const struct msg *m)
 	return to;
 }
 
+/* More bytes than any server's memory has (ps/server/server_state.h). */
+static size_t
+limit_server_memory(const struct worker_net *n)
+{
+	const struct graph *g = n->o->graph;
+
+	return (g->P + g->A) * MEMORY_FLOATS * sizeof(float) +
+	    worker_state_plan(n->state)->n * (MEMORY_SLICE + n->o->nworkers * sizeof(uint64_t)) + MEMORY_HEAD;
+}
+
 static int
 dial_server(struct worker_net *n, uint32_t s)
 {
@@ -106,8 +119,12 @@ dial_server(struct worker_net *n, uint32_t s)
 
 	ERR_TRY(conn_dial(n->o->server[s], n->o->key, &l->conn));
 	conn_set_place(l->conn, find_weights_place, l);
-	if (!n->o->tcp)
-		conn_use_shm(l->conn, 0);
+	if (n->o->tcp)
+		return 0;
+	conn_use_shm(l->conn, 0);
+	if (n->o->lends != NULL)
+		conn_lend(l->conn, n->o->lends);
+	conn_borrow(l->conn, limit_server_memory(n));
 	return 0;
 }
 
@@ -145,6 +162,7 @@ lose_link(struct worker_net *n, uint32_t s)
 	struct link *l = &n->link[s];
 
 	pthread_mutex_lock(&n->lock);
+	worker_state_keep(n->state, s);
 	if (!l->lost) {
 		l->until = clk_s() + CONNECT_S;
 		l->failing_since = 0;
@@ -191,6 +209,8 @@ end_link(struct worker_net *n, uint32_t s, int e)
 		pthread_cond_broadcast(&n->arrived);
 	}
 	parted = worker_state_parted(n->state, s);
+	if (parted)
+		worker_state_keep(n->state, s);
 	kept = worker_state_kept(n->state, s);
 	pthread_mutex_unlock(&n->lock);
 	if (!parted && (!kept || (e != ERR_PEER && e != ERR_SYS))) {

@@ -97,6 +97,11 @@ close_links(struct worker_net *n)
 			continue;
 		if (conn_send(c, &m) == 0)
 			(void)conn_run(c);
+		if (n->running)
+			pthread_mutex_lock(&n->lock);
+		worker_state_keep(n->state, s);
+		if (n->running)
+			pthread_mutex_unlock(&n->lock);
 		conn_close(c);
 		n->link[s].conn = NULL;
 	}

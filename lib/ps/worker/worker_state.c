@@ -53,12 +53,13 @@ alloc_worker_state(struct worker_state *ws)
 	ws->link = calloc(ws->o.nservers, sizeof(*ws->link));
 	ws->pushed = calloc(g->nw + 1, sizeof(*ws->pushed));
 	ws->stale = calloc(g->nw + 1, sizeof(*ws->stale));
+	ws->next = calloc(g->nw + 1, sizeof(*ws->next));
 	ws->staged = calloc(g->P + g->A + 1, sizeof(*ws->staged));
 	ws->stats = calloc(g->A + 1, sizeof(*ws->stats));
 	if (alloc_norms(ws) < 0)
 		return ERR_NOMEM;
-	return ws->part != NULL && ws->link != NULL && ws->pushed != NULL && ws->stale != NULL && ws->staged != NULL &&
-	    ws->stats != NULL ? worker_state_alloc_coded(ws) : err_nomem();
+	return ws->part != NULL && ws->link != NULL && ws->pushed != NULL && ws->stale != NULL && ws->next != NULL &&
+	    ws->staged != NULL && ws->stats != NULL ? worker_state_alloc_coded(ws) : err_nomem();
 }
 
 int
@@ -96,6 +97,7 @@ worker_state_free(struct worker_state *ws)
 	free(ws->link);
 	free(ws->pushed);
 	free(ws->stale);
+	free(ws->next);
 	free(ws->staged);
 	free(ws->stats);
 	free(ws->own_residuals);
@@ -223,6 +225,14 @@ worker_state_start_slice(struct worker_state *ws, uint32_t i)
 	worker_state_emit_slice(ws, i, (struct msg){ .type = MSG_PULL, .step = ws->from });
 }
 
+/* The array in w is older than the last push. */
+static void
+expect_array(struct worker_state *ws, uint32_t a)
+{
+	ws->stale[a] = true;
+	ws->next[a] = 0;
+}
+
 void
 worker_state_begin(struct worker_state *ws, const struct worker_first *f, uint64_t step)
 {
@@ -241,7 +251,7 @@ worker_state_begin(struct worker_state *ws, const struct worker_first *f, uint64
 		worker_state_start_slice(ws, i);
 	}
 	for (uint32_t a = 0; a < ws->graph->nw; a++)
-		ws->stale[a] = true;
+		expect_array(ws, a);
 	ws->aux_stale = true;
 }
 
@@ -297,6 +307,7 @@ push_slice(struct worker_state *ws, uint32_t i, const float *base)
 	}
 	m.flags |= ws->marked ? MSG_MARK : 0;
 	ws->part[i].waiting = true;
+	ws->part[i].lent = NULL;
 	ws->part[i].want = ws->step + 1;
 	ws->part[i].push = m;
 	worker_state_emit_slice(ws, i, m);
@@ -309,7 +320,7 @@ worker_state_push(struct worker_state *ws, uint32_t a, const float *g)
 
 	assert(a < ws->graph->nw && !ws->graph->w[a].frozen && ws->pushed[a] <= ws->step && !ws->stale[a]);
 	ws->pushed[a] = ws->step + 1;
-	ws->stale[a] = true;
+	expect_array(ws, a);
 	if (ws->n == 0)
 		return;
 	shard_plan_over(ws->plan, ws->graph->w[a].first, ws->graph->w[a].count, &from, &to);
@@ -325,7 +336,7 @@ worker_state_finish(struct worker_state *ws, const float *stats)
 		if (ws->graph->w[a].frozen)
 			continue;
 		assert(ws->n == 0 || ws->pushed[a] == ws->step + 1);
-		ws->stale[a] = true;
+		expect_array(ws, a);
 	}
 	for (size_t i = 0; ws->n > 0 && i < ws->graph->A; i++)
 		ws->stats[i] = stats[i] * (float)ws->n;
@@ -345,21 +356,33 @@ find_missing(const struct worker_state *ws, uint32_t from, uint32_t to)
 	return -1;
 }
 
+/* Copies the weights that array r and slice i share. */
+static void
+copy_part(struct worker_state *ws, uint32_t i, const struct graph_array *r)
+{
+	const struct shard_plan_slice *s = &ws->plan->slice[i];
+	const size_t first = s->first > r->first ? s->first : r->first;
+	const size_t end = s->first + s->count < r->first + r->count ? s->first + s->count : r->first + r->count;
+	const float *from = ws->part[i].lent != NULL ? ws->part[i].lent + (first - s->first) : ws->staged + first;
+
+	memcpy(ws->w->w + first, from, (end - first) * sizeof(float));
+}
+
+/* Copies slices as they arrive, while the servers update others. */
 static int
 copy_array(struct worker_state *ws, uint32_t a)
 {
 	const struct graph_array *r = &ws->graph->w[a];
-	uint32_t from, to;
-	int who;
+	uint32_t from, to, i;
 
 	if (!ws->stale[a])
 		return -1;
 	shard_plan_over(ws->plan, r->first, r->count, &from, &to);
-	if ((who = find_missing(ws, from, to)) >= 0)
-		return who;
-	memcpy(ws->w->w + r->first, ws->staged + r->first, r->count * sizeof(float));
-	ws->stale[a] = false;
-	return -1;
+	for (i = ws->next[a] > from ? ws->next[a] : from; i < to && !ws->part[i].waiting; i++)
+		copy_part(ws, i, r);
+	ws->next[a] = i < to ? i : 0;
+	ws->stale[a] = i < to;
+	return i < to ? (int)ws->plan->slice[i].owner : -1;
 }
 
 static int

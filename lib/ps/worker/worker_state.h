@@ -2,8 +2,8 @@
  * worker_state - the state machine of a worker: gradients sent and weights received, without sockets or threads.
  *
  * It is the counterpart of ps/server/server_state.h: it emits messages to servers and takes theirs, and never waits.
- * A caller that waits asks it which server is missing.  Received weights are staged, and move into the caller's w and
- * aux only in worker_state_missing().
+ * A caller that waits asks it which server is missing.  Received weights are staged, or stay where the server lends
+ * them (msg.lasting), and move into the caller's w and aux only in worker_state_missing().
  *
  * Ownership: payloads of emitted messages must not change until the servers have answered: the caller's w, aux and
  * state until worker_state_begun(), a step's gradients until the arrays of their slices have arrived.  The payload of
@@ -47,6 +47,8 @@ int	 worker_state_hello(struct worker_state *ws, uint32_t server);	/* 0 or ERR_N
 bool	 worker_state_welcome(const struct worker_state *ws, uint32_t server);	/* the server accepted the hello */
 bool	 worker_state_kept(const struct worker_state *ws, uint32_t server);	/* the server is restarted if it dies */
 bool	 worker_state_empty(const struct worker_state *ws);	/* a server that accepted it had no weights */
+/* What the server lends ends now, for example with its connection: stages weights that are not in w yet. */
+void	 worker_state_keep(struct worker_state *ws, uint32_t server);
 /* After another welcome of the server, on a new connection: emits all that it has not answered. */
 void	 worker_state_repeat(struct worker_state *ws, uint32_t server);
 bool	 worker_state_parting(const struct worker_state *ws);	/* it has said goodbye */

@@ -38,6 +38,20 @@ worker_state_place(const struct worker_state *ws, uint32_t server, const struct 
 	return ws->staged + find_staged_offset(ws, m->slice);
 }
 
+void
+worker_state_keep(struct worker_state *ws, uint32_t server)
+{
+	for (uint32_t i = 0; i < ws->plan->n; i++) {
+		const struct shard_plan_slice *s = &ws->plan->slice[i];
+		struct worker_part *p = &ws->part[i];
+
+		if (s->owner == server && p->lent != NULL && s->count > 0)
+			memcpy(ws->staged + find_staged_offset(ws, i), p->lent, s->count * sizeof(float));
+		if (s->owner == server)
+			p->lent = NULL;
+	}
+}
+
 static int
 store_state(struct worker_state *ws, uint32_t i, const struct msg *m)
 {
@@ -76,15 +90,19 @@ handle_slice_answer(struct worker_state *ws, uint32_t server, const struct msg *
 	    shard_plan_answer(s, ws->w->slack == STALE_SYNC);
 	if (m->len != codec_bytes(codec, s->count))
 		return err_fail(ERR_FORMAT, "slice %" PRIu32 " has %" PRIu32 " bytes", m->slice, m->len);
+	if (m->flags & MSG_LENT && codec.kind != CODEC_F32)
+		return err_fail(ERR_FORMAT, "slice %" PRIu32 " is lent", m->slice);
 	/* An update for a dead worker may reach its successor, which has no weights yet to add it to. */
 	if (!is_answer_wanted(ws, p, m->step) || (codec_updates(codec) && (!ws->begin_done || p->got + 1 != m->step)))
 		return 0;
 	if (!codec_valid(codec, m->payload, s->count))
 		return err_fail(ERR_FORMAT, "slice %" PRIu32 " has invalid indices", m->slice);
 	to = ws->staged + find_staged_offset(ws, m->slice);
-	if (codec_updates(codec))
+	/* Later updates are added to what is staged. */
+	p->lent = m->lasting && s->kind == SHARD_PLAN_WEIGHTS && s->codec.kind == CODEC_F32 ? m->payload : NULL;
+	if (p->lent == NULL && codec_updates(codec))
 		codec_add(codec, m->payload, s->count, to);
-	else if (m->payload != to)
+	else if (p->lent == NULL && m->payload != to)
 		codec_decode(codec, m->payload, s->count, to);
 	p->waiting = false;
 	p->got = m->step;

@@ -14,6 +14,7 @@ struct worker_part {
 	bool	 waiting;	/* for weights of step `want` */
 	bool	 asked;		/* its state, average or exact weights were requested */
 	uint64_t want, got;	/* step awaited, and step of the last answer */
+	const float *lent;	/* the weights where the server has them, until the next gradient; or NULL: staged */
 	struct msg push;	/* the last gradient, repeated if it is not answered */
 	uint8_t	*coded;		/* the payload of push if the slice has a codec, else NULL */
 };
@@ -42,6 +43,7 @@ struct worker_state {
 	struct worker_server *link;		/* [nservers] */
 	uint64_t	*pushed;	/* [nw] 1 + the step in which array a was pushed last */
 	bool		*stale;		/* [nw] the array in w is older than the last push */
+	uint32_t	*next;		/* [nw] the first slice of a stale array that is not in w yet; 0: any */
 	bool		 aux_stale;	/* aux is */
 	float		*staged;	/* [P + A] received weights and statistics */
 	float		*stats;		/* [A] statistics as pushed, weighted by samples */

@@ -141,8 +141,10 @@ void
 worker_state_bye(struct worker_state *ws)
 {
 	ws->parting = true;
-	for (uint32_t s = 0; s < ws->o.nservers; s++)
+	for (uint32_t s = 0; s < ws->o.nservers; s++) {
+		worker_state_keep(ws, s);	/* the next update does not wait for this worker */
 		send_bye(ws, s);
+	}
 }
 
 static void

@@ -1,0 +1,27 @@
+/* slice_in - what the files of slice share: the pushes of the open step. */
+#ifndef PS_SERVER_SLICE_IN_H
+#define PS_SERVER_SLICE_IN_H
+
+#include "ps/server/slice.h"
+
+struct slice_part {
+	/* Gradient held until its turn, or the buffer in which it is received.  NULL: none, or added already. */
+	float	*g;
+	const float *lent;	/* in its place, a gradient in the worker's memory; or NULL */
+	uint32_t samples;
+	bool	 here;		/* it has pushed in the open step */
+};
+
+/* slice_part.c: whether the gradient of m may be read where it is. */
+bool	 slice_lent(const struct slice *s, const struct msg *m);
+/*
+ * Holds the gradient of m, which is lent, or in a buffer: that in which it was received, or another.  Returns false if
+ * out of memory.
+ */
+bool	 slice_hold(struct slice *s, const struct msg *m);
+/* Returns the buffer of worker w, as a message without a gradient needs none. */
+void	 slice_release(struct slice *s, uint32_t w);
+/* Adds the gradient that worker w has pushed, if any: the first one becomes the sum. */
+void	 slice_add(struct slice *s, uint32_t w);
+
+#endif

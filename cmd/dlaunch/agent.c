@@ -3,10 +3,8 @@
 #include "front.h"
 
 #include "base/err.h"
-#include "base/frame.h"
 #include "base/io.h"
 #include "run/agent/agent.h"
-#include "run/ctl.h"
 #include "run/attach/attach.h"
 
 #include <errno.h>
@@ -14,8 +12,9 @@
 #include <signal.h>
 #include <unistd.h>
 
+/* name: by which another agent finds its processes; or NULL. */
 static int
-run_host_agent(int in, int out, int listener)
+run_host_agent(int in, int out, int listener, const char *name, bool adopts)
 {
 	char bin[PATH_MAX];
 	int e;
@@ -23,6 +22,7 @@ run_host_agent(int in, int out, int listener)
 	dlaunch_self(bin);
 	*strrchr(bin, '/') = 0;
 	e = agent_run(&(struct agent_opt){ .in = in, .out = out, .attach_fd = listener,
+	    .name = name != NULL ? name : "", .adopts = adopts,
 	    .signals = dlaunch_signals((const int[]){ SIGCHLD, SIGTERM, 0 }), .version = TALLY_VERSION, .bin = bin });
 	return e == 0 ? 0 : e == ERR_PEER ? FRONT_AGAIN : FRONT_PARTIAL;
 }
@@ -35,48 +35,10 @@ refuse_terminal(void)
 }
 
 int
-dlaunch_agent(void)
+dlaunch_agent(const char *name, bool adopts)
 {
 	refuse_terminal();
-	return run_host_agent(STDIN_FILENO, STDOUT_FILENO, -1);
-}
-
-/*
- * Tells the launcher in an agent's messages that there is no agent.  An exit status would not do, as a
- * remote shell may fail with the same one.
- */
-static int
-report_no_agent(void)
-{
-	struct buf hello = { 0 }, why = { 0 }, b = { 0 };
-	int e;
-
-	if ((e = ctl_put_u32(&hello, CTL_PROTOCOL)) < 0 || (e = ctl_put_text(&hello, TALLY_VERSION)) < 0 ||
-	    (e = ctl_put_text(&why, "its agent and processes have ended")) < 0 ||
-	    (e = buf_put(&b, CTL_MARK, strlen(CTL_MARK))) < 0 ||
-	    (e = frame_put(&b, CTL_HELLO, hello.p, hello.n)) < 0 || (e = frame_put(&b, CTL_FAILED, why.p, why.n)) < 0 ||
-	    (e = io_write(STDOUT_FILENO, b.p, b.n)) < 0)
-		front_warn("--agent-resume", e);
-	buf_free(&hello);
-	buf_free(&why);
-	buf_free(&b);
-	return FRONT_PARTIAL;
-}
-
-int
-dlaunch_agent_resume(const char *name)
-{
-	int fd, e;
-
-	refuse_terminal();
-	signal(SIGPIPE, SIG_IGN);
-	if ((e = attach_connect(name, &fd)) == ERR_PEER)
-		return report_no_agent();
-	if (e < 0 || (e = attach_relay(STDIN_FILENO, STDOUT_FILENO, fd)) < 0) {
-		front_warn("--agent-resume", e);
-		return e == ERR_PEER ? FRONT_AGAIN : FRONT_PARTIAL;
-	}
-	return 0;
+	return run_host_agent(STDIN_FILENO, STDOUT_FILENO, -1, name, adopts);
 }
 
 /*
@@ -84,7 +46,7 @@ dlaunch_agent_resume(const char *name)
  * closed without one, the agent listens.
  */
 static _Noreturn void
-run_kept_agent(const char *name, int fd)
+run_kept_agent(const char *name, bool adopts, int fd)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), listener;
 
@@ -96,23 +58,22 @@ run_kept_agent(const char *name, int fd)
 	for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
 		dup2(null, i);
 	close(fd);
-	_exit(run_host_agent(-1, -1, listener));
+	_exit(run_host_agent(-1, -1, listener, name, adopts));
 }
 
-int
-dlaunch_agent_keep(const char *name)
+static int
+start_kept_agent(const char *name, bool adopts)
 {
 	char why[1024];
 	size_t got;
 	int fd[2];
 	pid_t pid;
 
-	refuse_terminal();
 	if (pipe2(fd, O_CLOEXEC) < 0 || (pid = fork()) < 0)
 		front_die("--agent-keep", err_sys("fork"));
 	if (pid == 0) {
 		close(fd[0]);
-		run_kept_agent(name, fd[1]);
+		run_kept_agent(name, adopts, fd[1]);
 	}
 	close(fd[1]);
 	if (io_read(fd[0], why, sizeof(why) - 1, &got) < 0 || got > 0) {
@@ -122,4 +83,28 @@ dlaunch_agent_keep(const char *name)
 	}
 	close(fd[0]);
 	return dlaunch_agent_resume(name);
+}
+
+int
+dlaunch_agent_resume(const char *name)
+{
+	pid_t pid;
+	int fd, e;
+
+	refuse_terminal();
+	signal(SIGPIPE, SIG_IGN);
+	if ((e = attach_connect(name, &fd, &pid)) == ERR_PEER)
+		return start_kept_agent(name, true);
+	if (e < 0 || (e = attach_relay(STDIN_FILENO, STDOUT_FILENO, fd)) < 0) {
+		front_warn("--agent-resume", e);
+		return e == ERR_PEER ? FRONT_AGAIN : FRONT_PARTIAL;
+	}
+	return 0;
+}
+
+int
+dlaunch_agent_keep(const char *name)
+{
+	refuse_terminal();
+	return start_kept_agent(name, false);
 }

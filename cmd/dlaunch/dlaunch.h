@@ -27,7 +27,7 @@ struct dlaunch {
 	const char	*remote, *dir, *output, *sync;
 	const char	*iface;			/* "": not given */
 	const char	*job, *resume;		/* names of jobs */
-	const char	*agent_keep, *agent_resume;	/* names of agents (run/attach/attach.h) */
+	const char	*agent_keep, *agent_resume, *agent_adopt;	/* names of agents (run/attach/attach.h) */
 	const struct job_record *record;	/* the job is taken over from this record; NULL: it is not */
 	const char	*server;
 	struct words	 env, each;
@@ -98,11 +98,14 @@ void	 dlaunch_self(char path[PATH_MAX]);
  */
 int	 dlaunch_signals(const int *listened);
 
-/* agent.c: runs the agent of a host on standard input and output.  Returns the exit status. */
-int	 dlaunch_agent(void);
+/*
+ * agent.c: runs the agent of a host on standard input and output.  Another agent of its name, which adopts, can take
+ * its processes over; name NULL: none can.  Returns the exit status.
+ */
+int	 dlaunch_agent(const char *name, bool adopts);
 /* Starts an agent that launchers find by its name, and relays to it. */
 int	 dlaunch_agent_keep(const char *name);
-/* Relays to a running agent. */
+/* Relays to a running agent.  If there is none, starts one that takes the processes over. */
 int	 dlaunch_agent_resume(const char *name);
 
 /*

@@ -31,7 +31,7 @@ static const char help[] =
     "  --interface NAME  of the hosts     --remote PATH  of dlaunch on the hosts\n"
     "Output:\n"
     "  --output DIR  files a process      --spool MIB (1024)  of output that waits on a host\n"
-    "  -v, --verbose   -h, --help   --version   --agent, --agent-keep JOB, --agent-resume JOB  internal\n"
+    "  -v, --verbose  -h, --help  --version  internal: --agent --agent-adopt --agent-keep --agent-resume\n"
     "Jobs with a name:\n"
     "  --job NAME  --force  replace one   --detach  run in the background    --resume JOB  continue it\n"
     "Failures:\n"
@@ -108,6 +108,7 @@ has_save(char *const *argv)
 static const struct front_word on_fail[] = { { "stop", false }, { "wait", true }, { NULL, 0 } };
 static const struct front_option options[] = {
 	{ "agent", FRONT_FLAG, MEMBER(agent) },
+	{ "agent-adopt", FRONT_TEXT, MEMBER(agent_adopt) },
 	{ "agent-keep", FRONT_TEXT, MEMBER(agent_keep) },
 	{ "agent-resume", FRONT_TEXT, MEMBER(agent_resume) },
 	{ "chdir", FRONT_TEXT, MEMBER(dir) },
@@ -224,7 +225,9 @@ main(int argc, char *argv[])
 		return status;
 	init_options(&c, argc, argv);
 	if (c.agent)
-		return dlaunch_agent();
+		return dlaunch_agent(*c.argv, false);
+	if (c.agent_adopt != NULL)
+		return dlaunch_agent(c.agent_adopt, true);
 	if (c.agent_keep != NULL)
 		return dlaunch_agent_keep(c.agent_keep);
 	if (c.agent_resume != NULL)

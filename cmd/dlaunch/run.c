@@ -206,14 +206,14 @@ make_key(char text[JOB_KEY + 1])
 	explicit_bzero(key, sizeof(key));
 }
 
-/* Makes the id of a detached job, by which launchers find its agents. */
+/* Makes the id of a job, by which launchers find its agents, and agents its processes. */
 static void
-make_job_id(struct start *s)
+make_job_id(char id[JOB_RECORD_ID + 1])
 {
 	char key[JOB_KEY + 1];
 
 	make_key(key);
-	snprintf(s->id, sizeof(s->id), "%.*s", (int)JOB_RECORD_ID, key);
+	snprintf(id, JOB_RECORD_ID + 1, "%.*s", (int)JOB_RECORD_ID, key);
 }
 
 static int
@@ -287,18 +287,21 @@ static int
 run_attempt(const struct dlaunch *c, struct start *s, struct roster *roster, uint32_t attempts,
     const struct job_record *from)
 {
-	char key[JOB_KEY + 1] = "", *none[] = { NULL };
+	char key[JOB_KEY + 1] = "", *none[] = { NULL }, id[JOB_RECORD_ID + 1];
 	struct words argv = { 0 }, env = { 0 };
 	struct launch_watch watch, quiet = { .arg = s, .lines = note_output };
 	int status;
 
 	dlaunch_build_attempt(c, attempts, c->resume != NULL, &argv, &env);
-
+	if (s->id[0] != 0)
+		memcpy(id, s->id, sizeof(id));
+	else
+		make_job_id(id);
 	if (!c->dmlc && c->servers > 0)
 		make_key(key);
 	watch = dlaunch_watch(&s->hosts, roster, dlaunch_on_console(c));
 	status = launch_run(&(struct launch_opt){ .hosts = &s->hosts, .rsh = s->remote ? &s->rsh : NULL,
-	    .agent = s->agent, .version = TALLY_VERSION, .tool = "dlaunch",
+	    .agent = s->agent, .id = id, .version = TALLY_VERSION, .tool = "dlaunch",
 	    .job = { .dmlc = c->dmlc, .input = c->input, .workers = c->workers, .servers = c->servers, .key = key,
 		.dir = s->dir, .iface = c->iface, .silence_ms = (uint32_t)(silence_limit_s(c) * 1e3),
 		.spool_kib = c->spool_mib << 10, .respawn = strcmp(c->server, "pserver") == 0 ? c->respawn : 0,
@@ -306,7 +309,7 @@ run_attempt(const struct dlaunch *c, struct start *s, struct roster *roster, uin
 		.each = c->each.v != NULL ? c->each.v : none },
 	    .start_s = c->start_s, .grace_s = c->grace_s, .signals = s->signals,
 	    .in = STDIN_FILENO, .out = STDOUT_FILENO, .err = STDERR_FILENO,
-	    .detached = { .id = s->id[0] != 0 ? s->id : NULL, .attempt = attempts, .save = save_record,
+	    .detached = { .on = s->id[0] != 0, .attempt = attempts, .save = save_record,
 		.started = report_started, .arg = s, .from = from },
 	    .verbose = c->verbose, .wait = c->wait, .watch = c->detach ? quiet : watch, .dir = c->output }, roster);
 	dlaunch_watch_end(&watch);
@@ -448,7 +451,7 @@ claim_job_dir(const struct dlaunch *c, struct start *s, const struct roster *ros
 	if (c->record != NULL)
 		memcpy(s->id, c->record->id, sizeof(s->id));
 	else if (c->detach)
-		make_job_id(s);
+		make_job_id(s->id);
 	if (c->detach && c->record == NULL && (e = jobdir_put(d, "hosts", s->hosts_text.p, s->hosts_text.n)) < 0)
 		front_die("--detach", e);
 	/* Before the name is printed, so that a signal sent then is not lost. */

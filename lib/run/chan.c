@@ -159,6 +159,26 @@ chan_keep(struct chan *c)
 	c->keeps = true;
 }
 
+int
+chan_continue(struct chan *c, uint64_t received, uint64_t credited)
+{
+	uint64_t gap = received - credited;
+	uint8_t *zeros;
+	int e;
+
+	if (credited > received || gap > CHAN_WINDOW || (gap > 0 && gap < FRAME_HEAD))
+		return err_fail(ERR_FORMAT, "RESUME names bytes of the log that no agent sent");
+	c->done = credited;
+	if (gap == 0)
+		return 0;
+	/* A frame that is never sent again stands for those that wait for credit. */
+	if ((zeros = calloc(1, gap)) == NULL)
+		return err_nomem();
+	e = frame_put(&c->sent, CTL_LINES, zeros, gap - FRAME_HEAD);
+	free(zeros);
+	return e;
+}
+
 bool
 chan_log_done(const struct chan *c)
 {

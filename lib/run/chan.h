@@ -50,6 +50,11 @@ void	 chan_log_limit(struct chan *c, uint64_t most);
 void	 chan_credit(struct chan *c, uint32_t n);
 /* Keeps sent log frames until they are credited.  Call it before the first one is queued. */
 void	 chan_keep(struct chan *c);
+/*
+ * The log of a new channel that keeps frames continues one that is lost, of which the other side has received and
+ * credited these numbers of bytes.  Returns 0, ERR_FORMAT (no such log) or ERR_NOMEM.
+ */
+int	 chan_continue(struct chan *c, uint64_t received, uint64_t credited);
 /* True if the other side has credited all log frames of a channel that keeps them. */
 bool	 chan_log_done(const struct chan *c);
 /* Closes the descriptors.  Frames sent from now on are dropped; log frames wait. */

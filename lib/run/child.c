@@ -4,7 +4,6 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "run/session.h"
-#include "run/agent/shim.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,18 +55,21 @@ close_pair(int fd[2])
  * shim's id as its parent.  Process ids (positive) and errors (negative) share one pipe.
  */
 static pid_t
-fork_shim(int fd[PIPES][2], pid_t parent)
+fork_shim(const struct shim_opt *opt, int fd[PIPES][2], int agent)
 {
-	pid_t shim = getpid(), command;
+	struct shim_opt with = *opt;
+	pid_t shim = getpid(), command = -1;
+	struct shim *s;
 	int word;
 
-	shim_begin(parent);
-	if ((command = fork()) == 0)
+	with.fd[SHIM_OUT] = fd[OUT][0];
+	with.fd[SHIM_ERR] = fd[ERR][0];
+	if ((s = shim_begin(&with, agent)) != NULL && (command = fork()) == 0)
 		return shim;
 	word = command > 0 ? (int)command : -errno;
 	if (io_write(fd[WHY][1], &word, sizeof(word)) < 0 || command < 0)
 		_exit(126);
-	shim_supervise(command);
+	shim_supervise(s, command);
 }
 
 /* Waits for exec in the child: a failure is written to the pipe, success closes it. */
@@ -87,7 +90,7 @@ read_exec_result(int fd[2], pid_t *command)
 }
 
 static int
-fork_child(const struct child_opt *opt, int fd[PIPES][2], struct child *c)
+fork_child(const struct child_opt *opt, int fd[PIPES][2], int shim[2], struct child *c)
 {
 	pid_t parent = getpid();
 	int why;
@@ -95,8 +98,8 @@ fork_child(const struct child_opt *opt, int fd[PIPES][2], struct child *c)
 	if ((c->pid = fork()) < 0)
 		return err_sys("fork");
 	if (c->pid == 0) {
-		if (opt->shim)
-			parent = fork_shim(fd, parent);
+		if (opt->shim != NULL)
+			parent = fork_shim(opt->shim, fd, shim[1]);
 		exec_child(opt, fd, parent);
 		why = -errno;
 		if (io_write(fd[WHY][1], &why, sizeof(why)) < 0)
@@ -106,6 +109,9 @@ fork_child(const struct child_opt *opt, int fd[PIPES][2], struct child *c)
 	c->command = c->pid;
 	if ((why = read_exec_result(fd[WHY], &c->command)) == 0)
 		return 0;
+	if (opt->shim != NULL)
+		shim_release(shim[0]);
+	shim[0] = -1;
 	waitpid(c->pid, NULL, 0);
 	errno = why;
 	return err_sys("%s", opt->argv[0]);
@@ -114,23 +120,27 @@ fork_child(const struct child_opt *opt, int fd[PIPES][2], struct child *c)
 int
 child_start(const struct child_opt *opt, struct child *c)
 {
-	int fd[PIPES][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 } };
+	int fd[PIPES][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 } }, shim[2] = { -1, -1 };
 	int e = 0;
 
-	*c = (struct child){ .in = -1, .out = -1, .err = -1 };
+	*c = (struct child){ .in = -1, .out = -1, .err = -1, .shim = -1 };
 	for (int i = opt->has_in ? IN : OUT; i < PIPES && e == 0; i++)
 		if (pipe2(fd[i], O_CLOEXEC) < 0)
 			e = err_sys("pipe");
-	if (e == 0 && (e = fork_child(opt, fd, c)) == 0) {
+	if (e == 0 && opt->shim != NULL && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, shim) < 0)
+		e = err_sys("socketpair");
+	if (e == 0 && (e = fork_child(opt, fd, shim, c)) == 0) {
 		c->in = fd[IN][1];
 		c->out = fd[OUT][0];
 		c->err = fd[ERR][0];
-		fd[IN][1] = fd[OUT][0] = fd[ERR][0] = -1;
+		c->shim = shim[0];
+		fd[IN][1] = fd[OUT][0] = fd[ERR][0] = shim[0] = -1;
 	} else {
 		c->pid = 0;
 	}
 	for (int i = 0; i < PIPES; i++)
 		close_pair(fd[i]);
+	close_pair(shim);
 	return e;
 }
 

@@ -8,6 +8,8 @@
 #ifndef RUN_CHILD_H
 #define RUN_CHILD_H
 
+#include "run/agent/shim.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -18,13 +20,14 @@ struct child_opt {
 	const int	*inherit;	/* further descriptors that it gets, ending with -1; or NULL */
 	bool		 has_in;	/* its standard input is a pipe, not /dev/null */
 	int		 death;		/* the signal that it gets when its parent ends */
-	bool		 shim;		/* a shim (run/agent/shim.h) is its parent, and the caller's child */
+	const struct shim_opt *shim;	/* a shim (run/agent/shim.h) is its parent, and the caller's child; or NULL */
 };
 
 struct child {
 	pid_t		 pid;		/* the caller's child: the process or its shim */
 	pid_t		 command;	/* the process */
 	int		 in, out, err;	/* our ends, which the caller closes; in is -1 without has_in */
+	int		 shim;		/* the connection to the shim, for shim_release; -1 without one */
 };
 
 /* Returns 0 or ERR_SYS ("pworker: No such file or directory"). */

@@ -23,6 +23,10 @@
  *	launcher: CREDIT                     for what it has saved, which no later launcher needs again
  *	agent:    closes the connection      when DONE is credited; it ends
  *
+ * If an agent is killed, the launcher starts another one, which adopts the processes.  A connection then begins with
+ * HELLO and JOB as at the start, or with STATE, which says that the agent has received nothing.  JOB says which
+ * processes were started and which have ended; GO and SIGNAL follow if they were sent before.
+ *
  * LINES wait for CREDIT, so that the launcher can always read and store what it receives.  All
  * other messages overtake them (run/chan.h).
  */
@@ -33,7 +37,7 @@
 
 #include <stdbool.h>
 
-#define CTL_PROTOCOL	5u
+#define CTL_PROTOCOL	6u
 #define CTL_MARK	"\001tally agent\n"
 #define CTL_INPUT_MOST	(256u << 10)	/* most bytes of INPUT that were sent and not TAKEN */
 #define CTL_MOST	(1u << 20)	/* most bytes of a frame's payload */

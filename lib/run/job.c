@@ -34,7 +34,8 @@ job_put(const struct job *j, struct buf *b)
 	    (e = ctl_put_u32(b, j->nchildren)) < 0)
 		return e;
 	for (uint32_t i = 0; i < j->nchildren && e == 0; i++)
-		e = ctl_put_u32s(b, (uint32_t[]){ j->child[i].role, j->child[i].rank }, 2);
+		e = ctl_put_u32s(b, (uint32_t[]){ j->child[i].role, j->child[i].rank,
+		    j->child[i].stage }, 3);
 	return e;
 }
 
@@ -68,7 +69,7 @@ is_valid_job(const struct job *j)
 		return false;
 	for (uint32_t i = 0; i < j->nchildren; i++)
 		if (j->child[i].role > JOB_WORKER || (j->child[i].role == JOB_SCHEDULER && !j->dmlc) ||
-		    j->child[i].rank >= JOB_MOST)
+		    j->child[i].rank >= JOB_MOST || j->child[i].stage > JOB_ENDED)
 			return false;
 	for (uint32_t i = 0; j->env[i] != NULL; i++)
 		if (strchr(j->env[i], '=') == NULL)
@@ -109,7 +110,7 @@ job_get(const void *p, size_t n, struct job *j)
 	j->argv = get_job_list(&in);
 	j->server_argv = get_job_list(&in);
 	j->each = get_job_list(&in);
-	j->nchildren = get_job_count(&in, 8);
+	j->nchildren = get_job_count(&in, 12);
 	j->child = calloc((size_t)j->nchildren + 1, sizeof(*j->child));
 	if (j->env == NULL || j->argv == NULL || j->server_argv == NULL || j->each == NULL || j->child == NULL) {
 		job_free(j);
@@ -118,6 +119,7 @@ job_get(const void *p, size_t n, struct job *j)
 	for (uint32_t i = 0; i < j->nchildren; i++) {
 		j->child[i].role = ctl_get_u32(&in);
 		j->child[i].rank = ctl_get_u32(&in);
+		j->child[i].stage = ctl_get_u32(&in);
 	}
 	if (in.bad || in.n != 0 || kind > 1 || input > 1 || !is_valid_job(j)) {
 		job_free(j);

@@ -32,8 +32,12 @@
 
 enum job_role { JOB_SCHEDULER, JOB_SERVER, JOB_WORKER };
 
+/* What the launcher knows of a process: an agent that follows another one finds it running, or need not start it. */
+enum job_stage { JOB_NEW, JOB_STARTED, JOB_ENDED };
+
 struct job_child {
 	uint32_t	 role, rank;
+	uint32_t	 stage;
 };
 
 /* The lists of texts end with NULL. */

@@ -202,7 +202,7 @@ echo here >"$T/one"
 knocked() {
 	local until=$((SECONDS + 30)) id from
 	id=$(job_id "$STAND/record")
-	until [ "$(grep -c "@tally/$id" /proc/net/unix)" = 2 ]; do
+	until [ "$(grep -c "@tally/$id-0\$" /proc/net/unix)" = 2 ]; do
 		[ $SECONDS -lt $until ] && grep -q '^State:.[^Z]' "/proc/$1/status" || return 1
 		read -rt 0.05 <> <(:) || :
 	done
@@ -229,7 +229,13 @@ wait $attached
 is $? 3 "attach returns the job's status after that"
 at=()
 
-# An agent that was killed is noticed when it is called, not after the silence.  Output goes to files a process.
+# An agent that was killed with its shims is noticed when it is called, not after the silence.  Output goes to files a process.
+ends_with_shims() {
+	local agent shims
+	agent=$(parent "$(parent "$(cat "$STAND/pids")")")
+	read -ra shims <"/proc/$agent/task/$agent/children"	# no line end
+	kill -9 "${shims[@]}" && slay "$agent"
+}
 cat >"$T/again" <<'EOF'
 echo $$ >>"$STAND/pids"
 echo "attempt $DMLC_NUM_ATTEMPT"
@@ -241,8 +247,8 @@ begin() {
 	line_of "$STAND/pids" . 1 && line_of "$T/logs/worker-0.out" attempt 1
 }
 must "a job with --restart starts" begin
-slay "$(parent "$(parent "$(cat "$STAND/pids")")")"
-status 0 "a job whose agent was killed is started again" attach "$job"
+ends_with_shims
+status 0 "a job whose agent and shims were killed is started again" attach "$job"
 like "$T/err" "^dlaunch: host localhost: its agent and processes have ended$" "the launcher reports that the agent has ended"
 is "$(paste -sd, "$T/logs/worker-0.out")" "attempt 0,attempt 1" "both attempts print into the worker's file"
 
@@ -251,7 +257,7 @@ cat >>"$T/again" <<'EOF'
 [ ! -p "$STAND/end" ] || read -r x <"$STAND/end"
 EOF
 begin_again() {
-	begin && mkfifo "$STAND/end" && slay "$(parent "$(parent "$(cat "$STAND/pids")")")" || return
+	begin && mkfifo "$STAND/end" && ends_with_shims || return
 	line_of "$T/logs/worker-0.out" "attempt 1" 1 && read -r launcher _ <"$XDG_STATE_HOME/tally/jobs/$job/lock"
 }
 must "a job is in its second attempt" begin_again

@@ -36,8 +36,21 @@ for ((i = 0; i < ${TIMES:-1}; i++)); do
 	ok "kill -9 of dlaunch leaves nothing that ignores SIGTERM" none_left
 
 	start 2 -- wait && kill -9 "$agent"
-	ok "kill -9 of the agent leaves nothing, not even children of workers" none_left
-	ok "kill -9 of the agent is a lost host" ends 75
+	ok "kill -9 of the agent: another one takes its processes over" \
+		line_of "$T/err" '^dlaunch: host localhost: another agent has taken its processes over$' 1
+	like "$T/err" '^dlaunch: waiting for host localhost: went away: signal 9 \(Killed\)$' "the loss is reported"
+	is "$(living | wc -l)" 6 "all processes live"
+	ok "SIGTERM ends the job under its second agent" kill -TERM "$pid"
+	ok "the job ends with its status" ends 143
+	is "$(grep stopped "$T/out" | sort | paste -sd,)" "worker 0 stopped,worker 1 stopped" \
+		"the second agent passes the signal and the output on"
+	ok "a job with two agents leaves nothing" none_left
+
+	start 2 -- wait
+	read -ra shims <"/proc/$agent/task/$agent/children"	# no line end
+	ok "a job's shims are killed with its agent" kill -9 "$agent" "${shims[@]}"
+	ok "a host without shims is lost" ends 75
+	living | xargs -r kill -9	# what the commands had started
 	like "$T/err" '^dlaunch: host localhost: went away' "the lost host is named"
 	like "$T/err" 'lost with its host' "the table says which processes were lost"
 
@@ -48,7 +61,7 @@ for ((i = 0; i < ${TIMES:-1}; i++)); do
 	kill -9 "$pid"
 	ok "a process group of the command is killed with dlaunch" timeout $SOON tail -s 0.1 --pid="$group" -f /dev/null
 
-	for who in launcher agent shim command nobody; do
+	for who in launcher shim command nobody; do
 		: >"$T/away"
 		dlaunch -s 0 -- sh -c 'setsid sh -c "setsid sleep 300 & echo \$! \$PPID; wait" >'"$T/away"' &
 			while [ ! -s '"$T/away"' ]; do :; done; test '$who' = nobody || wait' 2>"$T/err" & pid=$!
@@ -57,7 +70,6 @@ for ((i = 0; i < ${TIMES:-1}; i++)); do
 		read -r agent _ <"/proc/$pid/task/$pid/children" || :
 		case $who in
 		launcher) kill -9 "$pid" ;;
-		agent) kill -9 "$agent" ;;
 		shim) kill -9 "$(parent "$command")" ;;
 		command) kill -9 "$command" ;;
 		esac 2>"$T/kill"
@@ -67,7 +79,7 @@ for ((i = 0; i < ${TIMES:-1}; i++)); do
 	done
 
 	start 2 -- wait && { kill -9 "$agent"; kill -9 "$pid"; }
-	ok "kill -9 of dlaunch and agent leaves nothing" none_left
+	ok "kill -9 of dlaunch and agent leaves nothing" none_left 30
 
 	: >"$T/own"
 	dlaunch -s 0 -- sh -c 'echo $$ >'"$T/own"'; exec sleep 300' 2>"$T/err" & pid=$!

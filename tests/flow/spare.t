@@ -17,13 +17,24 @@ trap away EXIT
 # Stands for a remote shell to hosts that are all this machine: notes the agent's process and runs the agent.
 cat >"$T/shell" <<'EOF'
 #!/bin/bash
-echo $$ >"${0%/*}/agent.$1"
 [ ! -e "${0%/*}/down.$1" ] || exit 255
+echo $$ >"${0%/*}/agent.$1"
 shift
 exec "$@"
 EOF
 chmod +x "$T/shell"
 agent() { cat "$T/agent.$1"; }
+# dies HOST...: all its processes are killed at once; a host that is lost does not answer afterwards.
+dies() {
+	local h a shims all=()
+	for h; do
+		a=$(agent "$h")
+		read -ra shims <"/proc/$a/task/$a/children"	# no line end
+		all+=("$a" "${shims[@]}")
+	done
+	kill -9 "${all[@]}"
+}
+lose() { touch "$T/down.$1" && dies "$1"; }
 
 # hosts NAME...: a hosts file, with room for a server and a worker on each.
 hosts() { printf '%s slots=2 addr=127.0.0.1\n' "$@" >"$T/hosts"; rm -f "$T"/agent.* "$T"/down.*; }
@@ -65,7 +76,7 @@ ok "an undisturbed job ends well" ends 0
 hosts one two three
 start spare -- "$@"
 has_cut spare
-kill -9 "$(agent two)"
+lose two
 ok "spare: a job whose host is lost ends well" ends 0
 like "$T/err" '^dlaunch: host two: went away' "spare: the lost host is named"
 like "$T/err" '^dlaunch: host two: is left out from now on$' "spare: it is left out"
@@ -76,7 +87,7 @@ goes_on spare
 hosts one two
 start other -- "$@"
 has_cut other
-kill -9 "$(agent one)"
+lose one
 rm -f "$T/agent.one"
 ok "other: a job without a spare host goes on on the others" ends 0
 like "$T/err" '^dlaunch: host one: is left out from now on$' "other: the lost host is left out"
@@ -97,8 +108,8 @@ goes_on silent
 hosts one two three
 start down -- "$@"
 has_cut down
-touch "$T/down.two" "$T/down.three"
-kill -9 "$(agent two)"
+touch "$T/down.three"
+lose two
 ok "down: a job of whose spares none answers goes on on the first host" ends 0
 like "$T/err" '^dlaunch: host three: is left out from now on$' "down: the spare that does not answer is left out too"
 goes_on down
@@ -107,8 +118,7 @@ goes_on down
 hosts one two three four five
 start outage -- "$@"
 has_cut outage
-# shellcheck disable=SC2046
-kill -9 $(agent one) $(agent two) $(agent three) $(agent four)
+dies one two three four
 ok "outage: a job whose hosts are all lost at once ends well" ends 0
 is "$(grep -c 'is left out' "$T/err")" 0 "outage: none is left out"
 ok "outage: the spare host does not take the place of all" test ! -e "$T/agent.five"
@@ -122,7 +132,7 @@ if command -v rsync >"$T/.which"; then
 	has_cut sync
 	rm "$T/copied/file"
 	touch "$T/down.five"
-	kill -9 "$(agent two)"
+	lose two
 	ok "sync: a job whose spare host gets no copy ends well" ends 0
 	like "$T/err" '^dlaunch: --sync: host five: rsync: exit status' "sync: the host is named"
 	like "$T/err" '^dlaunch: host five: is left out from now on$' "sync: it is left out"
@@ -136,7 +146,7 @@ fi
 hosts one
 start only -- "$@"
 has_cut only
-kill -9 "$(agent one)"
+dies one
 ok "only: a job with one host is started there again" ends 0
 ok "only: it is not left out" test "$(grep -c 'is left out' "$T/err")" -eq 0
 goes_on only

@@ -99,9 +99,12 @@ for ((i = 0; i < ${TIMES:-1}; i++)); do
 	ok "kill -9 of an ssh leaves nothing" none_left
 	ok "a job over ssh starts" start -- "$T/bin/pworker" --do wait
 	kill -9 "$(parent "$(parent "$(head -n 1 "$STAND/pids")")")"
-	ok "kill -9 of an agent is a lost host" ends 75
-	like "$T/err" '^dlaunch: host (one|two): went away' "the host whose agent was killed is named"
-	ok "kill -9 of an agent leaves nothing" none_left
+	ok "kill -9 of an agent: another one takes its processes over" \
+		line_of "$T/err" '^dlaunch: host [a-z]*: another agent has taken its processes over$' 1
+	kill -TERM "$pid"
+	ok "the job ends with its status" ends 143
+	is "$(grep stopped "$T/out" | sort | paste -sd,)" "worker 0 stopped,worker 1 stopped" "all workers end orderly"
+	ok "a job of three agents leaves nothing" none_left
 done
 ok "a job over ssh starts" start -- "$T/bin/pworker" --do wait
 kill -INT "$pid"

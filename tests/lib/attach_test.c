@@ -13,6 +13,8 @@
 
 #define NOBODY 65534
 
+static pid_t pid_of_peer;
+
 static char name[32];
 
 static void
@@ -23,15 +25,15 @@ test_ways(void)
 	size_t got;
 	pid_t pid;
 
-	is(attach_connect(name, &fd), ERR_PEER, "attach_connect fails without an agent");
-	is(attach_connect("", &fd), ERR_ARG, "attach_connect refuses an empty name");
+	is(attach_connect(name, &fd, &pid_of_peer), ERR_PEER, "attach_connect fails without an agent");
+	is(attach_connect("", &fd, &pid_of_peer), ERR_ARG, "attach_connect refuses an empty name");
 	is(attach_listen(name, &listener), 0, "attach_listen listens under a name");
 	is(attach_accept(listener, &fd), ERR_AGAIN, "attach_accept finds no connection at first");
 	if (pipe(to) < 0 || pipe(from) < 0 || (pid = fork()) < 0)
 		return;
 	if (pid == 0) {
 		close(to[1]);
-		_exit(attach_connect(name, &in) == 0 && attach_relay(to[0], from[1], in) == 0 ? 7 : 1);
+		_exit(attach_connect(name, &in, &pid_of_peer) == 0 && attach_relay(to[0], from[1], in) == 0 ? 7 : 1);
 	}
 	close(to[0]);
 	close(from[1]);
@@ -49,7 +51,7 @@ test_ways(void)
 	is(WEXITSTATUS(fd), 7, "attach_relay returns at the end of the socket");
 	close(from[0]);
 	close(listener);
-	is(attach_connect(name, &fd), ERR_PEER, "a name is free once its listener is closed");
+	is(attach_connect(name, &fd, &pid_of_peer), ERR_PEER, "a name is free once its listener is closed");
 }
 
 /* Listens under a name that another agent then wants. */
@@ -89,7 +91,7 @@ stranger(int ready)
 		_exit(1);
 	poll(&(struct pollfd){ .fd = listener, .events = POLLIN }, 1, -1);
 	close(listener);
-	while (attach_connect(name, &fd) == ERR_PEER)
+	while (attach_connect(name, &fd, &pid_of_peer) == ERR_PEER)
 		poll(NULL, 0, 10);
 	_exit(0);
 }
@@ -112,7 +114,7 @@ test_stranger(void)
 		stranger(ready[1]);
 	if (io_read(ready[0], &c, 1, &got) < 0 || got != 1)
 		return;
-	is(attach_connect(name, &fd), ERR_AUTH, "attach_connect refuses another user's socket");
+	is(attach_connect(name, &fd, &pid_of_peer), ERR_AUTH, "attach_connect refuses another user's socket");
 	is(attach_listen(name, &listener), ERR_AUTH, "attach_listen does not take another user's name");
 	ok(strstr(err_line(), "another user") != NULL, "the error names the other user");
 	while ((e = attach_listen(name, &listener)) == ERR_AUTH)

@@ -5,8 +5,10 @@
 #include "base/err.h"
 #include "run/agent/proc.h"
 
+#include <poll.h>
 #include <signal.h>
-#include <time.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static char *none[] = { NULL }, *argv[] = { (char[]){ "true" }, NULL };
 static const struct role_place at = { .addr = "127.0.0.1", .bin = "", .go = "", .processors = 1 };
@@ -16,12 +18,13 @@ static void
 test_start_again(void)
 {
 	char *missing[] = { (char[]){ "/nonexistent/pserver" }, NULL };
+	struct job_child server = { JOB_SERVER, 0, JOB_NEW };
 	const struct job j = { .workers = 1, .servers = 1, .key = "", .respawn = 2, .env = none, .argv = argv,
-	    .server_argv = missing, .each = none };
+	    .server_argv = missing, .each = none, .child = &server, .nchildren = 1 };
 	double now = clk_s();
 	struct proc p;
 
-	proc_init(&p, &(struct job_child){ JOB_SERVER, 0 });
+	proc_init(&p, &j, 0, "", PROC_HOLD_S);
 	is(proc_start(&p, &j, &at), ERR_SYS, "a missing command does not start");
 	ok(p.listen_fd >= 0 && p.memory_fd >= 0, "a server's socket and memory are kept");
 	/* The clock's zero is no start: it may be almost an hour ago. */
@@ -37,28 +40,120 @@ test_start_again(void)
 	proc_free(&p);
 }
 
+static bool stray;
+
 static int
 wait_for_end(struct proc *p, int *status)
 {
-	const struct timespec most = { .tv_sec = 30 };
-	sigset_t died;
-
-	sigemptyset(&died);
-	sigaddset(&died, SIGCHLD);
-	while (!proc_ended(p, status))
-		if (sigtimedwait(&died, NULL, &most) < 0)
+	while (!proc_ended(p, status, &stray))
+		if (poll(&(struct pollfd){ .fd = p->shim, .events = POLLIN }, 1, 30000) != 1)
 			return 0;
 	return 1;
+}
+
+/* Waits for a line of output. */
+static const char *
+read_line(struct proc *p)
+{
+	static char line[64];
+	const char *text;
+	size_t n = 0;
+
+	while (proc_next_lines(p, 0, &text, &n) == ERR_AGAIN)
+		if (poll(&(struct pollfd){ .fd = lines_fd(p->line[0]), .events = POLLIN }, 1, 30000) != 1)
+			return "";
+	snprintf(line, sizeof(line), "%.*s", (int)n, text);
+	return line;
+}
+
+/* What an agent leaves that is killed: its connection ends, and nothing is released. */
+static void
+drop(struct proc *p)
+{
+	close(p->shim);
+	p->shim = -1;
+	p->state = PROC_ENDED;
+	proc_free(p);
+}
+
+static void
+test_adopt(void)
+{
+	static char script[] = "trap 'echo asked; exit 5' TERM; echo one; "
+	    "while :; do sleep 0.1; done";
+	char *sh[] = { (char[]){ "sh" }, (char[]){ "-c" }, script, NULL }, name[64], key[JOB_KEY + 1] = "";
+	struct job_child worker = { JOB_WORKER, 0, JOB_NEW };
+	struct job j = { .workers = 1, .key = "0123", .env = none, .argv = sh, .server_argv = none, .each = none,
+	    .child = &worker, .nchildren = 1 };
+	struct proc p, q;
+	int status = -1;
+
+	snprintf(name, sizeof(name), "proc-test-%d", (int)getpid());
+	proc_init(&p, &j, 0, name, 60);
+	is(proc_adopt(&p, key), ERR_PEER, "there is nothing to adopt before a process runs");
+	is(proc_start(&p, &j, &at), 0, "a process starts");
+	is_str(read_line(&p), "one\n", "it runs");
+	drop(&p);
+	proc_init(&q, &j, 0, name, 60);
+	is(proc_adopt(&q, key), 0, "another agent adopts it");
+	ok(q.command == p.command && q.started_at == p.started_at, "it is the same process");
+	is_str(key, "0123", "its job has the same key");
+	proc_signal(&q, SIGTERM);
+	is_str(read_line(&q), "asked\n", "a signal reaches it, and its output the new agent");
+	drop(&q);
+	proc_init(&q, &j, 0, name, 60);
+	is(proc_adopt(&q, key), 0, "a third agent adopts it");
+	ok((q.passed & 1ull << SIGTERM) != 0, "which knows that it was asked to end");
+	ok(wait_for_end(&q, &status) && WEXITSTATUS(status) == 5, "and how it ended");
+	ok(!stray, "its shim has killed what was left");
+	drop(&q);
+	proc_init(&q, &j, 0, name, 60);
+	is(proc_adopt(&q, key), 0, "the end is known to each further agent until one releases it");
+	status = -1;
+	ok(wait_for_end(&q, &status) && WEXITSTATUS(status) == 5, "with the same status");
+	ok(q.peak_kib > 0, "and its peak memory");
+	proc_free(&q);
+
+	/* A process that another one replaces: never two of one name. */
+	proc_init(&p, &j, 0, name, 60);
+	is(proc_start(&p, &j, &at), 0, "a process of the same name starts once the first is released");
+	read_line(&p);
+	kill(p.command, SIGKILL);
+	ok(wait_for_end(&p, &status) && WTERMSIG(status) == SIGKILL, "it is killed");
+	is(proc_start(&p, &j, &at), 0, "another one follows while its shim holds the name");
+	is_str(read_line(&p), "one\n", "and runs");
+	drop(&p);
+	proc_init(&q, &j, 0, name, 60);
+	is(proc_adopt(&q, key), 0, "an agent adopts it");
+	ok(q.command == p.command, "it is the second one");
+	kill(q.pid, SIGKILL);
+	ok(wait_for_end(&q, &status) && stray && WTERMSIG(status) == SIGKILL, "a shim that is killed is noticed");
+	proc_free(&q);
+
+	proc_init(&p, &j, 0, name, 60);
+	is(proc_start(&p, &j, &at), 0, "a process starts after it");
+	read_line(&p);
+	drop(&p);
+	proc_init(&q, &j, 0, name, 60);
+	proc_end_orphan(&q);
+	is(proc_start(&q, &j, &at), 0, "a new attempt starts its own after it has ended the old one");
+	ok(q.command != p.command && kill(p.command, 0) < 0, "which is gone");
+	proc_free(&q);
+	j.input = true;
+	proc_init(&q, &j, 0, name, 60);
+	is_str(q.name, "", "a process with input cannot be adopted");
 }
 
 static void
 test_peak(void)
 {
-	const struct job j = { .workers = 1, .key = "", .env = none, .argv = argv, .server_argv = none, .each = none };
+	struct job_child worker = { JOB_WORKER, 0, JOB_NEW };
+	const struct job j = { .workers = 1, .key = "", .env = none, .argv = argv, .server_argv = none, .each = none,
+	    .child = &worker, .nchildren = 1 };
 	int status = -1;
 	struct proc p;
 
-	proc_init(&p, &(struct job_child){ JOB_WORKER, 0 });
+	proc_init(&p, &j, 0, "", PROC_HOLD_S);
 	is(proc_start(&p, &j, &at), 0, "a worker starts");
 	ok(wait_for_end(&p, &status) && status == 0, "it ends");
 	ok(p.peak_kib > 0, "its peak memory is known");
@@ -73,12 +168,8 @@ test_peak(void)
 int
 main(void)
 {
-	sigset_t died;
-
-	sigemptyset(&died);
-	sigaddset(&died, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &died, NULL);
 	test_start_again();
 	test_peak();
+	test_adopt();
 	return done();
 }

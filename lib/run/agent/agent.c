@@ -4,7 +4,6 @@
 #include "base/clk.h"
 #include "base/err.h"
 #include "run/family.h"
-#include "run/agent/shim.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -26,7 +25,7 @@ agent_lose_launcher(struct agent *a, int why)
 	chan_close(a->incoming);
 	a->chan = a->incoming = NULL;
 	for (uint32_t i = 0; i < a->job.nchildren && a->proc != NULL; i++) {
-		shim_signal(a->proc[i].pid, SIGTERM);
+		proc_signal(&a->proc[i], SIGTERM);
 		if (a->proc[i].state == PROC_WAITING)
 			a->proc[i].state = PROC_ENDED;
 	}
@@ -146,7 +145,7 @@ service_chan(struct agent *a)
 		chan_beat(a->chan);
 }
 
-/* Kills the processes that a killed shim has left: all children but the shims, with their descendants. */
+/* Kills the processes that a killed shim has left: all children but the other shims, with their descendants. */
 static void
 kill_strays(const struct agent *a)
 {
@@ -195,6 +194,7 @@ service_procs(struct agent *a)
 {
 	uint32_t gone;
 	int status;
+	bool stray;
 
 	for (uint32_t i = 0; i < a->job.nchildren && a->proc != NULL; i++) {
 		struct proc *p = &a->proc[i];
@@ -207,9 +207,12 @@ service_procs(struct agent *a)
 			agent_send(a, CTL_READY, &i, 1, p->addr);
 		if ((gone = proc_feed(p, fd[3].revents != 0)) > 0)
 			agent_send(a, CTL_TAKEN, (uint32_t[]){ i, gone }, 2, NULL);
-		if (!proc_ended(p, &status))
+		/* A worker that has ended may have a successor, which needs the servers' addresses. */
+		if (a->go == NULL && a->chan != NULL && !proc_starts_first(&a->job, p))
 			continue;
-		if (WIFSIGNALED(status))	/* otherwise the shim has done so */
+		if (!proc_ended(p, &status, &stray))
+			continue;
+		if (stray)	/* otherwise the shim has killed them */
 			kill_strays(a);
 		/* Its last output is in the pipes, which an unkillable process may still hold open. */
 		for (int which = 0; which < 2; which++)
@@ -217,7 +220,8 @@ service_procs(struct agent *a)
 				forward_lines(a, i, which);
 		if (restart_process(a, i, status))
 			continue;
-		proc_free(p);
+		/* The shim stays, as an agent that follows this one must learn of the end. */
+		proc_close_pipes(p);
 		p->status = status;
 		p->ms = (uint32_t)((clk_s() - p->started_at) * 1e3);
 		agent_send_exit(a, i);
@@ -280,9 +284,11 @@ run_agent_round(struct agent *a)
 		agent_handle_incoming(a);
 	if (a->chan != NULL)
 		finish_job(a);
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		continue;
 	if (a->chan == NULL && clk_s() > a->kill_at)
 		for (uint32_t i = 0; i < a->job.nchildren && a->proc != NULL; i++)
-			shim_signal(a->proc[i].pid, SIGKILL);
+			proc_signal(&a->proc[i], SIGKILL);
 	return e;
 }
 
@@ -311,6 +317,7 @@ agent_run(const struct agent_opt *opt)
 		proc_free(&a.proc[i]);
 	chan_close(a.chan);
 	chan_close(a.incoming);
+	explicit_bzero(a.key, sizeof(a.key));
 	job_free(&a.job);
 	free(a.proc);
 	free(a.fd);

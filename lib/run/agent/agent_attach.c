@@ -88,6 +88,8 @@ handle_resume(struct agent *a, const struct frame *f)
 	if (f->type != CTL_RESUME)
 		return err_fail(ERR_FORMAT, "message %u before RESUME", f->type);
 	ERR_TRY(ctl_get_resume(f->p, f->len, &r));
+	if (a->opt->adopts && a->proc == NULL)
+		ERR_TRY(chan_continue(a->chan, r.received, r.credited));
 	ERR_TRY(chan_inherit(a->incoming, a->chan, r.received, r.credited));
 	a->chan = a->incoming;
 	a->incoming = NULL;

@@ -2,7 +2,6 @@
 #include "run/agent/agent_job.h"
 
 #include "base/err.h"
-#include "run/agent/shim.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -37,6 +36,40 @@ start_child(struct agent *a, uint32_t i)
 	agent_send_exit(a, i);
 }
 
+/*
+ * Takes over the processes of an agent that has ended, or ends those of an earlier attempt.  A process that was started
+ * and is gone has died with its shim and its memory.
+ */
+static int
+adopt_children(struct agent *a)
+{
+	uint32_t found = 0, gone = 0;
+	const struct proc *first = NULL;
+	int e;
+
+	for (uint32_t i = 0; i < a->job.nchildren; i++) {
+		struct proc *p = &a->proc[i];
+
+		if (!a->opt->adopts || p->child.stage == JOB_ENDED) {
+			proc_end_orphan(p);
+			p->state = p->child.stage == JOB_ENDED ? PROC_ENDED : PROC_WAITING;
+			continue;
+		}
+		if ((e = proc_adopt(p, a->key)) == 0)
+			found++;
+		else if (e != ERR_PEER)
+			return e;
+		else if (p->child.stage == JOB_STARTED && gone++ == 0)
+			first = p;
+	}
+	if (found > 0)
+		a->job.key = a->key;
+	if (gone > 0 && found == 0)
+		return err_fail(ERR_PEER, "its agent and processes have ended");
+	return gone == 0 ? 0 : err_fail(ERR_PEER, "%s %u has ended with its agent", job_role(first->child.role),
+	    first->child.rank);
+}
+
 static int
 handle_job(struct agent *a, const struct frame *f)
 {
@@ -52,14 +85,19 @@ handle_job(struct agent *a, const struct frame *f)
 		return err_nomem();
 	chan_log_limit(a->chan, (uint64_t)a->job.spool_kib << 10);
 	for (uint32_t i = 0; i < a->job.nchildren; i++)
-		proc_init(&a->proc[i], &a->job.child[i]);
-	if (chdir(a->job.dir) < 0)
+		proc_init(&a->proc[i], &a->job, i, a->opt->name,
+		    a->opt->attach_fd >= 0 ? a->job.silence_ms * 1e-3 : PROC_HOLD_S);
+	e = adopt_children(a);
+	if (e == 0 && chdir(a->job.dir) < 0)
 		e = err_sys("%s", a->job.dir);
-	else
+	if (e == 0)
 		e = here_addr(a->job.addr, a->job.iface, a->job.host, a->addr);
-	for (uint32_t i = 0; i < a->job.nchildren && e == 0; i++)
-		if (proc_starts_first(&a->job, &a->proc[i]))
+	for (uint32_t i = 0; i < a->job.nchildren && e == 0; i++) {
+		if (a->proc[i].state == PROC_RUNNING)
+			agent_send(a, CTL_STARTED, (uint32_t[]){ i, (uint32_t)a->proc[i].command }, 2, NULL);
+		if (a->proc[i].state == PROC_WAITING && proc_starts_first(&a->job, &a->proc[i]))
 			start_child(a, i);
+	}
 	return e;
 }
 
@@ -95,7 +133,7 @@ handle_signal(struct agent *a, const struct frame *f)
 			continue;
 		if (p->state == PROC_WAITING)
 			p->state = PROC_ENDED;	/* it never starts */
-		shim_signal(p->pid, (int)signo);
+		proc_signal(p, (int)signo);
 	}
 	return 0;
 }

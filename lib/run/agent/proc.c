@@ -17,14 +17,26 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#define HOUR_S	3600.0
+#define HOUR_S		3600.0
+#define ORPHAN_MS	2000	/* for a command that SIGKILL does not end at once */
+
+static bool
+has_input(const struct job *j, const struct job_child *c)
+{
+	return j->input && c->role == JOB_WORKER && c->rank == 0;
+}
 
 void
-proc_init(struct proc *p, const struct job_child *what)
+proc_init(struct proc *p, const struct job *j, uint32_t i, const char *agent, double hold_s)
 {
-	*p = (struct proc){ .child = *what, .ready = -1, .in = { .fd = -1 }, .listen_fd = -1, .memory_fd = -1 };
+	*p = (struct proc){ .child = j->child[i], .ready = -1, .in = { .fd = -1 }, .shim = -1, .listen_fd = -1,
+	    .memory_fd = -1, .hold_s = hold_s };
+	/* Input that an agent has read is lost with it. */
+	if (*agent != 0 && !has_input(j, &p->child))
+		snprintf(p->name, sizeof(p->name), "%s/%u", agent, i);
 }
 
 static void
@@ -53,11 +65,13 @@ void
 proc_free(struct proc *p)
 {
 	proc_close_pipes(p);
+	if (p->shim >= 0)
+		shim_release(p->shim);
 	if (p->listen_fd >= 0)
 		close(p->listen_fd);
 	if (p->memory_fd >= 0)
 		close(p->memory_fd);
-	p->listen_fd = p->memory_fd = -1;
+	p->shim = p->listen_fd = p->memory_fd = -1;
 }
 
 int
@@ -85,22 +99,33 @@ static int
 spawn_process(struct proc *p, const struct job *j, const struct role_place *at)
 {
 	const int all[] = { at->key_fd, at->ready_fd, at->listen_fd, at->memory_fd };
+	struct shim_opt shim = { .name = p->name, .hold_s = p->hold_s, .before = p->shim,
+		.fd = { [SHIM_READY] = p->ready, [SHIM_LISTEN] = p->listen_fd, [SHIM_MEMORY] = p->memory_fd },
+		.page = { .started_at = p->started_at, .hour_at = p->hour_at, .again = p->again } };
 	int keep[5], n = 0;
 	struct words argv = { 0 }, env = { 0 };
 	struct child c;
 	int e;
 
+	snprintf(shim.page.listen, sizeof(shim.page.listen), "%s", p->listen);
+	snprintf(shim.page.key, sizeof(shim.page.key), "%s", j->key);
 	for (int i = 0; i < 4; i++)
 		if (all[i] >= 0)
 			keep[n++] = all[i];
 	keep[n] = -1;
 	if ((e = role_argv(j, &p->child, at, &argv)) == 0 && (e = role_env(j, &p->child, at, &env)) == 0)
 		e = child_start(&(struct child_opt){ .argv = argv.v, .env = env.v, .inherit = keep, .death = SIGKILL,
-		    .shim = true, .has_in = j->input && p->child.role == JOB_WORKER && p->child.rank == 0 }, &c);
+		    .shim = &shim, .has_in = has_input(j, &p->child) }, &c);
 	words_free(&argv);
 	words_free(&env);
+	explicit_bzero(&shim.page, sizeof(shim.page));
 	if (e < 0)
 		return e;
+	if (p->shim >= 0)
+		close(p->shim);	/* the new shim has released the one before */
+	p->shim = c.shim;
+	p->adopted = false;
+	p->passed = 0;
 	p->pid = c.pid;
 	p->command = c.command;
 	p->state = PROC_RUNNING;
@@ -151,8 +176,8 @@ keep_server(struct proc *p, const char *host)
 static int
 spawn_worker(struct proc *p, const struct job *j, struct role_place *at)
 {
-	bool input = j->input && p->child.rank == 0;
-	int e = j->respawn > 0 && j->servers > 0 && !j->dmlc && !input ? keep_memory(p, "tally-worker") : 0;
+	bool keeps = j->respawn > 0 && j->servers > 0 && !j->dmlc && !has_input(j, &p->child);
+	int e = keeps ? keep_memory(p, "tally-worker") : 0;
 
 	at->memory_fd = p->memory_fd;
 	return e == 0 ? spawn_process(p, j, at) : e;
@@ -200,6 +225,50 @@ proc_start(struct proc *p, const struct job *j, const struct role_place *place)
 	return e;
 }
 
+int
+proc_adopt(struct proc *p, char key[JOB_KEY + 1])
+{
+	struct shim_orphan o;
+	int e = *p->name != 0 ? shim_adopt(p->name, &p->shim, &o) : err_fail(ERR_PEER, "no shim");
+
+	if (e < 0)
+		return e;
+	p->pid = o.shim;
+	p->command = o.command;
+	p->passed = o.passed;
+	p->adopted = true;
+	p->state = PROC_RUNNING;
+	p->started_at = o.page.started_at;
+	p->hour_at = o.page.hour_at;
+	p->again = o.page.again;
+	p->line[0] = lines_open(o.fd[SHIM_OUT]);
+	p->line[1] = lines_open(o.fd[SHIM_ERR]);
+	p->ready = o.fd[SHIM_READY];
+	p->listen_fd = o.fd[SHIM_LISTEN];
+	p->memory_fd = o.fd[SHIM_MEMORY];
+	snprintf(p->listen, sizeof(p->listen), "%s", o.page.listen);
+	memcpy(key, o.page.key, sizeof(o.page.key));
+	explicit_bzero(&o.page, sizeof(o.page));
+	return p->line[0] != NULL && p->line[1] != NULL ? 0 : err_nomem();
+}
+
+void
+proc_end_orphan(const struct proc *p)
+{
+	pid_t shim;
+	int fd;
+
+	if (*p->name != 0 && attach_connect(p->name, &fd, &shim) == 0)
+		shim_release(fd);
+}
+
+void
+proc_signal(struct proc *p, int signo)
+{
+	if (p->state == PROC_RUNNING && (p->passed & 1ull << signo) == 0)
+		shim_signal(p->pid, signo);
+}
+
 bool
 proc_has_successor(const struct proc *p, const struct job *j)
 {
@@ -232,6 +301,7 @@ proc_poll(const struct proc *p, int with_lines, struct pollfd fd[PROC_FDS])
 		    .events = POLLIN };
 	fd[2] = (struct pollfd){ .fd = p->ready, .events = POLLIN };
 	fd[3] = outq_poll(&p->in);
+	fd[4] = (struct pollfd){ .fd = p->state == PROC_RUNNING ? p->shim : -1, .events = POLLIN };
 }
 
 int
@@ -252,6 +322,11 @@ proc_ready(struct proc *p)
 		return 0;
 	close(p->ready);
 	p->ready = -1;
+	/* An earlier agent may have read it. */
+	if (end == NULL && p->adopted && p->listen_fd >= 0) {
+		snprintf(p->addr, sizeof(p->addr), "%s", p->listen);
+		return 1;
+	}
 	if (end == NULL)
 		end = p->addr;
 	*end = 0;
@@ -297,16 +372,36 @@ proc_feed(struct proc *p, bool ready)
 	return gone;
 }
 
-int
-proc_ended(struct proc *p, int *status)
+/* Waits until the command, which dies with its shim, has ended.  It is not this process's child. */
+static void
+wait_for_orphan(pid_t command)
 {
-	uint32_t peak;
+	int fd = (int)syscall(SYS_pidfd_open, command, 0);
 
-	if (!child_ended(p->pid, status, &peak))
+	if (fd < 0)
+		return;
+	poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, ORPHAN_MS);
+	close(fd);
+}
+
+int
+proc_ended(struct proc *p, int *status, bool *stray)
+{
+	struct shim_end end;
+	int e = p->state == PROC_RUNNING ? shim_read_end(p->shim, &end) : 0;
+
+	if (e == 0)
 		return 0;
-	if (peak > p->peak_kib)
-		p->peak_kib = peak;
-	p->pid = 0;
+	*stray = e < 0;
+	if (e < 0) {
+		end = (struct shim_end){ .status = SIGKILL };
+		p->pid = 0;
+		if (p->adopted)
+			wait_for_orphan(p->command);
+	}
+	if (end.peak_kib > p->peak_kib)
+		p->peak_kib = end.peak_kib;
+	*status = end.status;
 	p->state = PROC_ENDED;
 	return 1;
 }

@@ -6,6 +6,7 @@
 #ifndef RUN_AGENT_PROC_H
 #define RUN_AGENT_PROC_H
 
+#include "run/attach/attach.h"
 #include "run/lines.h"
 #include "run/outq.h"
 #include "run/role.h"
@@ -15,14 +16,20 @@
 #include <sys/types.h>
 
 #define PROC_ADDR	300	/* bytes of "host:port\n" and a zero */
-#define PROC_FDS	4	/* polled: output, errors, address, input */
+#define PROC_FDS	5	/* polled: output, errors, address, input, shim */
+#define PROC_HOLD_S	10.0	/* how long the process of a job that is not detached goes on without an agent */
 
 enum proc_state { PROC_WAITING, PROC_RUNNING, PROC_ENDED };
 
 struct proc {
 	struct job_child child;
 	enum proc_state	 state;
-	pid_t		 pid;		/* of its shim, for shim_signal; 0: does not run */
+	pid_t		 pid;		/* of its shim, also after its end; 0: none */
+	int		 shim;		/* the connection to its shim, also after its end; -1: none */
+	uint64_t	 passed;	/* bit n: an earlier agent has passed it signal n */
+	bool		 adopted;	/* its shim is not this process's child */
+	char		 name[ATTACH_NAME];	/* of its shim; "": no other agent can adopt it */
+	double		 hold_s;	/* how long it goes on without an agent */
 	pid_t		 command;	/* its process id and process group */
 	struct lines	*line[2];	/* its output and errors; NULL: none, or at their end */
 	struct outq	 in;		/* bytes for its standard input; the descriptor is -1 without one */
@@ -43,8 +50,9 @@ struct proc {
 	bool		 exit_sent;	/* CTL_EXITED was sent */
 };
 
-void	 proc_init(struct proc *p, const struct job_child *child);
-void	 proc_free(struct proc *p);	/* closes the descriptors; does not end the process */
+/* agent: the name under which another agent finds its processes; "": none does.  i: its number in the job. */
+void	 proc_init(struct proc *p, const struct job *j, uint32_t i, const char *agent, double hold_s);
+void	 proc_free(struct proc *p);	/* closes the descriptors and kills what is left of the process */
 void	 proc_close_pipes(struct proc *p);	/* only those of the process that has ended */
 
 /* 1 if the process must listen before the others start; else 0. */
@@ -61,6 +69,15 @@ int	 proc_start(struct proc *p, const struct job *j, const struct role_place *at
 bool	 proc_has_successor(const struct proc *p, const struct job *j);
 /* Starts it again.  Returns 0, ERR_LIMIT (the job does not allow it again within an hour) or as proc_start. */
 int	 proc_start_again(struct proc *p, const struct job *j, const struct role_place *at);
+/*
+ * Takes it over from an agent that has ended, with the key of its job.  Returns 0, or as shim_adopt:
+ * ERR_PEER if no such process is left.
+ */
+int	 proc_adopt(struct proc *p, char key[JOB_KEY + 1]);
+/* Ends what an earlier attempt left of it.  Its name is free soon after. */
+void	 proc_end_orphan(const struct proc *p);
+/* Signals it and all that it started. */
+void	 proc_signal(struct proc *p, int signo);
 void	 proc_poll(const struct proc *p, int with_lines, struct pollfd fd[PROC_FDS]);
 /* After poll: returns 1 once, when `addr` holds the address for the other processes; else 0. */
 int	 proc_ready(struct proc *p);
@@ -73,7 +90,10 @@ int	 proc_input(struct proc *p, const void *text, size_t n);
  * returned more than 0; input that nobody reads is dropped.
  */
 uint32_t proc_feed(struct proc *p, bool ready);
-/* Returns 1 and the status, and updates the peak memory, once it and all that it started have ended; else 0. */
-int	 proc_ended(struct proc *p, int *status);
+/*
+ * Returns 1 and the status, and updates the peak memory, once it and all that it started have ended; else 0.  If its
+ * shim was killed, *stray says that what it started may be left.
+ */
+int	 proc_ended(struct proc *p, int *status, bool *stray);
 
 #endif

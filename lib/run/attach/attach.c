@@ -47,8 +47,8 @@ check_peer_user(int fd, pid_t *pid)
 	return c.uid == geteuid() ? 0 : err_fail(ERR_AUTH, "the agent's socket: the peer is another user, %u", c.uid);
 }
 
-static int
-connect_agent(const char *name, int *fd, pid_t *pid)
+int
+attach_connect(const char *name, int *fd, pid_t *pid)
 {
 	const struct timeval most = { .tv_sec = ATTACH_CONNECT_S };
 	struct sockaddr_un a;
@@ -76,19 +76,11 @@ connect_agent(const char *name, int *fd, pid_t *pid)
 	return e;
 }
 
-int
-attach_connect(const char *name, int *fd)
-{
-	pid_t pid;
-
-	return connect_agent(name, fd, &pid);
-}
-
 static int
 stop_previous_agent(const char *name)
 {
 	pid_t pid;
-	int fd, e = connect_agent(name, &fd, &pid);
+	int fd, e = attach_connect(name, &fd, &pid);
 
 	if (e == ERR_PEER)
 		return 0;
@@ -100,12 +92,13 @@ stop_previous_agent(const char *name)
 	return 0;
 }
 
-int
-attach_listen(const char *name, int *fd)
+/* Listens under a name as soon as it is free; `stop` asks an agent that has it to end. */
+static int
+listen_when_free(const char *name, bool stop, int *fd)
 {
 	const double until = clk_s() + ATTACH_STOP_S;
 	struct sockaddr_un a;
-	bool stopped = false;
+	bool stopped = !stop;
 	socklen_t n;
 	int e = make_attach_addr(name, &a, &n);
 
@@ -130,6 +123,18 @@ attach_listen(const char *name, int *fd)
 		*fd = -1;
 	}
 	return e;
+}
+
+int
+attach_listen(const char *name, int *fd)
+{
+	return listen_when_free(name, true, fd);
+}
+
+int
+attach_hold(const char *name, int *fd)
+{
+	return listen_when_free(name, false, fd);
 }
 
 int

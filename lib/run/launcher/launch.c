@@ -29,13 +29,16 @@ link_timeout_s(const struct launch *l)
 	return launch_is_detached(l) && silence > LINK_S ? LINK_S : silence;
 }
 
+/* A job that is not detached ends with its connections.  It survives its agents: if one was killed, another follows. */
 static void
 handle_lost_link(struct launch *l, struct remote *r, const char *why, int code)
 {
-	if (r->detached && r->state != REMOTE_CALLED)
+	if (r->detached ? r->state != REMOTE_CALLED : r->state == REMOTE_UP && !r->adopting && l->opt->id != NULL)
 		launch_lose_link(l, r, why);
-	else
+	else if (r->state == REMOTE_CALLED)
 		launch_lose(l, r, why, code);
+	else
+		launch_lose(l, r, r->reason[0] != 0 ? r->reason : why, ROSTER_AGAIN);
 }
 
 static void
@@ -63,7 +66,10 @@ service_remote(struct launch *l, struct remote *r, bool died)
 		chan_beat(r->chan);
 		if (chan_silent_s(r->chan) > link_timeout_s(l)) {
 			snprintf(why, sizeof(why), "silent for %.0f s", chan_silent_s(r->chan));
-			handle_lost_link(l, r, why, ROSTER_AGAIN);
+			if (r->detached)
+				launch_lose_link(l, r, why);
+			else
+				launch_lose(l, r, why, ROSTER_AGAIN);
 		}
 	}
 	if (remote_lost(r)) {
@@ -315,8 +321,8 @@ launch_build_argv(const struct launch *l, uint32_t h, const char *option, struct
 		e = words_fill(argv, l->opt->rsh, host->login, host->port);
 	if (e == 0 && (e = words_add(argv, "%s", l->opt->agent)) == 0)
 		e = words_add(argv, "%s", option);
-	if (e == 0 && launch_is_detached(l))
-		e = words_add(argv, "%s-%u", l->opt->detached.id, h);
+	if (e == 0 && l->opt->id != NULL)
+		e = words_add(argv, "%s-%u", l->opt->id, h);
 	return e;
 }
 

@@ -5,7 +5,8 @@
  * messages of run/ctl.h what to run.  The servers start first.  When all of them listen, the workers
  * start.  The output of the processes is written line by line; the name of its process stands
  * before each error line.  The first failure ends the other processes, and a lost host is a failure.
- * If the launcher ends, every agent ends its processes.  Whoever waits for long is reported.
+ * If the launcher ends, every agent ends its processes.  If an agent is killed, the launcher starts
+ * another one, which takes the processes over.  Whoever waits for long is reported.
  *
  * The agents of a detached job outlive their connections and the launcher.  A launcher that loses a
  * connection calls the host again until it answers or is given up.  It gives a host up after the
@@ -36,7 +37,7 @@ struct launch_watch {
 };
 
 struct launch_detached {
-	const char	*id;		/* [JOB_RECORD_ID] digits; NULL: the job is not detached */
+	bool		 on;		/* the job is detached */
 	uint32_t	 attempt;	/* from 0 */
 	const struct job_record *from;	/* take the job over from this record; NULL: start it */
 	int		 (*save)(void *arg, const void *p, size_t n);	/* replaces the record; 0 or an error */
@@ -48,6 +49,7 @@ struct launch_opt {
 	const struct hosts *hosts;
 	const struct words *rsh;	/* template of the remote shell (words_fill); NULL: the agent is a child */
 	const char	*agent;		/* path of dlaunch on the hosts */
+	const char	*id;		/* [JOB_RECORD_ID] digits that name the agents; NULL: a killed one is lost */
 	const char	*version;	/* of tally; agents must have the same */
 	const char	*tool;		/* the name before our own messages */
 	struct job	 job;		/* addr, host and children are set for each agent */

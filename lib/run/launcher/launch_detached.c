@@ -1,9 +1,10 @@
-/* launch_detached - calls away hosts of a detached job again, and saves its state for another launcher. */
+/* launch_detached - calls away hosts again, and saves the state of a detached job for another launcher. */
 #include "run/launcher/launch_job.h"
 
 #include "base/clk.h"
 #include "base/err.h"
 #include "run/child.h"
+#include "run/agent/proc.h"
 #include "run/outfile.h"
 
 #include <signal.h>
@@ -23,12 +24,13 @@
 #define PAUSE_S		1.0	/* between two calls, so that the seconds between two outages are used */
 #define LONG_AWAY_S	600.0	/* after this time the pauses are longer */
 #define LONGEST_S	10.0
+#define ADOPT_S		PROC_HOLD_S	/* limit for the successor of a killed agent, if the job is not detached */
 #define GIVEN_UP_S	5.0	/* time for an away host to answer after the job was killed */
 
 bool
 launch_is_detached(const struct launch *l)
 {
-	return l->opt->detached.id != NULL;
+	return l->opt->detached.on;
 }
 
 static void
@@ -100,8 +102,10 @@ launch_lose_link(struct launch *l, struct remote *r, const char *why)
 	if (r->state != REMOTE_AWAY) {
 		mark_away(r, now);
 		launch_report(l, "waiting for host %s: %s", r->name, why);
+		snprintf(r->reason, sizeof(r->reason), "%s", why);
 	}
-	snprintf(r->reason, sizeof(r->reason), "%s", why);
+	if (r->detached)
+		snprintf(r->reason, sizeof(r->reason), "%s", why);
 	remote_hang_up(r, SIGTERM);
 	r->call_at = now + (r->tries == 0 ? 0 : now - r->away_since < LONG_AWAY_S ? PAUSE_S : LONGEST_S);
 	r->tries++;
@@ -112,7 +116,7 @@ call_again(struct launch *l, struct remote *r)
 {
 	uint32_t h = (uint32_t)(r - l->remote);
 	struct words argv = { 0 };
-	int e = launch_build_argv(l, h, "--agent-resume", &argv);
+	int e = launch_build_argv(l, h, r->detached ? "--agent-resume" : "--agent-adopt", &argv);
 
 	r->called_at = clk_s();
 	if (e < 0 || remote_call(r, r->name, argv.v) < 0)
@@ -136,6 +140,8 @@ is_given_up(const struct launch *l, const struct remote *r, double now)
 {
 	double away = now - r->away_since;
 
+	if (!r->detached)
+		return away > ADOPT_S || l->roster->killed;
 	return away > l->opt->job.silence_ms * 1e-3 || (away > l->opt->start_s && other_host_answers(l)) ||
 	    (l->roster->killed && now > l->kill_at + GIVEN_UP_S);
 }
@@ -146,7 +152,9 @@ check_away_host(struct launch *l, struct remote *r)
 	char why[2 * REMOTE_LAST];
 	double now = clk_s();
 
-	if (is_given_up(l, r, now)) {
+	if (is_given_up(l, r, now) && !r->detached) {
+		launch_lose(l, r, r->reason, ROSTER_AGAIN);
+	} else if (is_given_up(l, r, now)) {
 		snprintf(why, sizeof(why), "given up (%s); its processes end after %.0f s without a launcher",
 		    r->reason, l->opt->job.silence_ms * 1e-3);
 		launch_lose(l, r, why, ROSTER_AGAIN);
@@ -191,6 +199,37 @@ resend_signals(struct launch *l, struct remote *r, uint32_t from)
 		launch_send_u32s(r, CTL_SIGNAL, (uint32_t[]){ l->sent[i].whom, l->sent[i].signo }, 2);
 }
 
+/* True if a process of the host was started. */
+static bool
+has_started(const struct launch *l, const struct remote *r)
+{
+	for (uint32_t i = 0; i < l->roster->n; i++)
+		if (&l->remote[l->roster->m[i].host] == r && l->roster->m[i].state != ROSTER_WAITING)
+			return true;
+	return false;
+}
+
+void
+launch_hand_over(struct launch *l, struct remote *r)
+{
+	r->state = REMOTE_UP;
+	r->adopting = true;
+	r->uncredited = 0;
+	launch_send_job(l, r);
+	if (l->started)
+		launch_send_go(l, r);
+	resend_signals(l, r, 0);
+}
+
+void
+launch_note_adopted(struct launch *l, struct remote *r)
+{
+	if (r->adopting)
+		launch_report(l, "host %s: %s", r->name, has_started(l, r) ?
+		    "another agent has taken its processes over" : "is back");
+	r->adopting = false;
+}
+
 int
 launch_handle_state(struct launch *l, struct remote *r, const struct frame *f)
 {
@@ -208,7 +247,8 @@ launch_handle_state(struct launch *l, struct remote *r, const struct frame *f)
 	if (l->started && back.go == 0)
 		launch_send_go(l, r);
 	resend_signals(l, r, back.signals);
-	if (was)
+	r->adopting = was && back.job == 0;
+	if (was && !r->adopting)
 		launch_report(l, "host %s: is back", r->name);
 	if (back.waited_ms > 0)
 		launch_report(l, "host %s: its processes waited %.1f s, as %u KiB of output had not been fetched "
@@ -262,7 +302,7 @@ save_record(struct launch *l)
 	struct buf b = { 0 };
 	int e;
 
-	snprintf(r.id, sizeof(r.id), "%s", l->opt->detached.id);
+	snprintf(r.id, sizeof(r.id), "%s", l->opt->id);
 	memcpy(r.signal, l->sent, sizeof(r.signal));
 	r.host = calloc((size_t)c->hosts + 1, sizeof(*r.host));
 	r.m = calloc((size_t)c->n + 1, sizeof(*r.m));

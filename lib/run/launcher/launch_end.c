@@ -62,7 +62,7 @@ note_signal(struct launch *l, enum ctl_target whom, uint32_t signo)
 void
 launch_signal(struct launch *l, enum ctl_target whom, int signo)
 {
-	if (launch_is_detached(l) && !note_signal(l, whom, (uint32_t)signo))
+	if (!note_signal(l, whom, (uint32_t)signo))
 		return;
 	for (uint32_t h = 0; h < l->roster->hosts; h++) {
 		struct remote *r = &l->remote[h];

@@ -19,6 +19,17 @@ find_member(struct launch *l, const struct remote *r, uint32_t k)
 	return NULL;
 }
 
+/* An earlier launcher may not have saved that a process was started. */
+static enum job_stage
+find_stage(const struct launch *l, uint32_t i)
+{
+	bool sent = l->opt->detached.from != NULL && (i < l->roster->nlisteners || l->started);
+
+	if (l->roster->m[i].state >= ROSTER_ENDED)
+		return JOB_ENDED;
+	return sent || l->roster->m[i].state == ROSTER_RUNNING ? JOB_STARTED : JOB_NEW;
+}
+
 void
 launch_send_job(struct launch *l, struct remote *r)
 {
@@ -33,8 +44,10 @@ launch_send_job(struct launch *l, struct remote *r)
 	j.child = child;
 	j.nchildren = 0;
 	for (uint32_t i = 0; i < l->roster->n && child != NULL; i++)
-		if (&l->remote[l->roster->m[i].host] == r)
-			child[j.nchildren++] = l->roster->m[i].child;
+		if (&l->remote[l->roster->m[i].host] == r) {
+			child[j.nchildren] = l->roster->m[i].child;
+			child[j.nchildren++].stage = find_stage(l, i);
+		}
 	e = child != NULL ? job_put(&j, &b) : ERR_NOMEM;
 	if (e == 0 && b.n > CTL_MOST)
 		launch_lose(l, r, "command and environment are too long", 1);
@@ -73,6 +86,10 @@ handle_hello(struct launch *l, struct remote *r, struct ctl_in *in)
 	if (protocol == CTL_PROTOCOL && strcmp(version, l->opt->version) == 0) {
 		if (r->detached)
 			return launch_send_resume(r);
+		if (r->state == REMOTE_AWAY) {
+			launch_hand_over(l, r);
+			return 0;
+		}
 		r->state = REMOTE_UP;
 		launch_send_job(l, r);
 		return 0;
@@ -172,6 +189,7 @@ handle_member_message(struct launch *l, struct remote *r, const struct frame *f)
 
 	if (m == NULL || r->state != REMOTE_UP)
 		return err_fail(ERR_FORMAT, "message %u for an unknown process", f->type);
+	launch_note_adopted(l, r);
 	switch (f->type) {
 	case CTL_READY:
 		where = ctl_get_text(&in);
@@ -224,10 +242,14 @@ launch_handle(struct launch *l, struct remote *r, const struct frame *f)
 	case CTL_STATE:
 		return launch_handle_state(l, r, f);
 	case CTL_FAILED:
-		/* If it ran before, its host was restarted or the agent was killed. */
-		launch_lose(l, r, ctl_get_text(&in), r->state == REMOTE_AWAY ? ROSTER_AGAIN : 1);
+		/* The successor of a killed agent has not found all processes. */
+		if (r->adopting)
+			launch_lose(l, r, r->detached ? ctl_get_text(&in) : r->reason, ROSTER_AGAIN);
+		else
+			launch_lose(l, r, ctl_get_text(&in), 1);
 		return 0;
 	case CTL_DONE:
+		launch_note_adopted(l, r);
 		/* Processes that were never started have no EXITED message. */
 		r->state = REMOTE_DONE;
 		r->uncredited += FRAME_HEAD;

@@ -28,7 +28,7 @@ struct launch {
 	double		 term_at, kill_at;	/* when the remaining processes are signalled; 0: not set */
 	bool		 changed;	/* the state differs from the saved one */
 	double		 saved_at;	/* when the state was last saved */
-	struct job_record_signal sent[JOB_RECORD_SIGNALS];	/* of a detached job, for hosts that missed them */
+	struct job_record_signal sent[JOB_RECORD_SIGNALS];	/* for hosts that missed them */
 	uint32_t	 nsent;
 	double		 peer_lost_until;	/* a peer was lost: time for others to end by themselves; 0: not */
 	const struct member *lost_peer;	/* ended as it had lost a peer, which is not reported yet; NULL: none */
@@ -64,7 +64,7 @@ int	 launch_build_argv(const struct launch *l, uint32_t h, const char *option, s
 bool	 launch_is_detached(const struct launch *l);
 /* Restores the state from launch_detached.from.  Returns 0, or ERR_FORMAT if that is of another job. */
 int	 launch_restore(struct launch *l);
-/* Marks a connection as lost; launch_check_away calls the host again. */
+/* Marks a connection or an agent as lost; launch_check_away calls the host again. */
 void	 launch_lose_link(struct launch *l, struct remote *r, const char *why);
 /* Calls the away hosts that are due again, and gives up those past their limit. */
 void	 launch_check_away(struct launch *l);
@@ -77,6 +77,11 @@ void	 launch_save(struct launch *l, bool now);
 int	 launch_send_resume(struct remote *r);
 /* Handles CTL_STATE.  Returns 0 or ERR_FORMAT. */
 int	 launch_handle_state(struct launch *l, struct remote *r, const struct frame *f);
+
+/* Tells the successor of a killed agent all that the job has come to.  The job is not detached. */
+void	 launch_hand_over(struct launch *l, struct remote *r);
+/* Notes a message of a process: if the agent is a successor, it has found the processes. */
+void	 launch_note_adopted(struct launch *l, struct remote *r);
 
 /* launch_handle.c: sends CTL_JOB to an agent. */
 void	 launch_send_job(struct launch *l, struct remote *r);

@@ -127,8 +127,10 @@ remote_hang_up(struct remote *r, int signo)
 {
 	chan_close(r->chan);
 	r->chan = NULL;
-	if (signo != 0)
-		child_signal(r->pid, signo);
+	if (signo == 0)
+		return;
+	child_signal(r->pid, signo);
+	child_signal(r->pid, SIGCONT);	/* in case it is stopped: an agent then ends its processes */
 }
 
 void

@@ -17,7 +17,7 @@
 enum remote_state {
 	REMOTE_CALLED,	/* the remote shell runs, the agent has not answered */
 	REMOTE_UP,
-	REMOTE_AWAY,	/* the connection of a detached job was lost; the launcher calls again */
+	REMOTE_AWAY,	/* an agent, or the connection of a detached job, was lost; called again */
 	REMOTE_DONE,	/* all processes of the host have ended, all their lines were received */
 	REMOTE_GONE	/* the host was lost before that */
 };
@@ -34,9 +34,10 @@ struct remote {
 	double		 ended_at;		/* when shell or channel ended; 0: neither has */
 	uint32_t	 uncredited;		/* bytes of log frames received since the last credit */
 	bool		 detached;		/* the agent outlives its connection */
-	/* Of detached jobs: */
 	bool		 greeted;		/* the agent has answered on this connection */
-	uint64_t	 received;		/* bytes of its log frames, over all connections */
+	bool		 adopting;		/* it follows a killed one, and has not found the processes yet */
+	uint64_t	 received;		/* bytes of the host's log frames, over all connections */
+	/* While the host is away: */
 	double		 away_since;		/* when the connection was lost */
 	double		 call_at, called_at;	/* the next and the last call */
 	double		 report_at;		/* when the wait for it is reported next */

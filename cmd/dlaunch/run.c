@@ -70,8 +70,8 @@ struct start {
 	struct jobdir	*job;
 	int		 signals;
 	int		 started;	/* descriptor for dlaunch_started(); -1: none */
-	bool		 at_work;	/* a worker has written to standard output, as pworker does before its first step */
-	double		 at_work_by;	/* when it is taken to be at work without that; 0: not all processes were started */
+	bool		 at_work;	/* a worker has printed something, as pworker does before its first step */
+	double		 at_work_by;	/* when it counts as at work without that; 0: not all were started */
 };
 
 /* The name of the hosts' text in messages. */

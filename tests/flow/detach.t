@@ -69,7 +69,8 @@ status 127 "--detach returns the status of a job that does not start" dlaunch --
 is "$(cat "$T/out")" "" "a job that does not start prints no name"
 like "$T/err" '^worker [01]: ./nosuch: No such file or directory$' "--detach prints the processes' errors"
 like "$T/err" '^dlaunch: job none did not start$' "--detach reports that the job did not start"
-status 1 "--detach returns the status of workers that find no data" dlaunch --detach --job nodata -n 2 -s 1 pworker --net mlp --data nosuch.rec
+status 1 "--detach returns the status of workers that find no data" \
+	dlaunch --detach --job nodata -n 2 -s 1 pworker --net mlp --data nosuch.rec
 like "$T/err" '^worker [01]: pworker: nosuch.rec: open: No such file' "--detach prints what the workers lack"
 is "$(dlaunch status | grep -c '^nodata	')" 0 "nothing is left of the job"
 status 2 "a job that did not start is gone" dlaunch status none

@@ -1,10 +1,10 @@
 /*
- * front_progress - the progress of long work: lines at the bottom of a terminal, which are redrawn in place.
+ * front_progress - shows the progress of long work in lines at the bottom of a terminal, which it redraws in place.
  *
- * Lines are drawn if standard error is a terminal that can move its cursor: TERM is set and not "dumb".  Elsewhere
- * only the first line is printed, as an ordinary line, after 2 s, 4 s, 8 s and so on, then every minute.  A line that
- * is too wide for the terminal omits parts that can be spared, and is then truncated.
- * Unless NO_COLOR (https://no-color.org) is set and not empty, the head of a line is coloured.
+ * It draws if standard error is a terminal that can move its cursor: TERM is set and not "dumb".  Elsewhere it prints
+ * the first line alone, as an ordinary line, after 2 s, 4 s, 8 s and so on, then every minute.  If a line is too wide
+ * for the terminal, it omits the parts that can be spared, and truncates the rest.  It colours the head of a line
+ * unless NO_COLOR (https://no-color.org) is set and not empty.
  *
  * A process has one progress display.  The messages of cmd/front.h clear it.  Threads: all calls from one.
  */
@@ -21,7 +21,7 @@ enum progress_mood { PROGRESS_BUSY, PROGRESS_GOOD, PROGRESS_BAD };
 
 struct progress_line {
 	char	 text[PROGRESS_TEXT];
-	unsigned head;			/* bytes at the front that are coloured */
+	unsigned head;			/* bytes of the coloured head */
 	enum progress_mood mood;
 	struct progress_part {
 		unsigned from, turn;
@@ -29,18 +29,18 @@ struct progress_line {
 	unsigned parts;
 };
 
-enum progress_else { PROGRESS_PLAIN, PROGRESS_SILENT };	/* if nothing can be drawn */
+enum progress_else { PROGRESS_PLAIN, PROGRESS_SILENT };	/* what to do if it cannot draw */
 
 void	 progress_start(enum progress_else otherwise);
-/* True if lines can be drawn; before progress_start() they cannot. */
+/* Whether lines can be drawn.  False before progress_start(). */
 bool	 progress_draws(void);
-/* True if it is time to draw again, or to print. */
+/* Whether it is time to draw or print again. */
 bool	 progress_due(void);
-/* The number of lines that fit the terminal, less two; at most PROGRESS_LINES. */
+/* Returns the lines of the terminal less two, at most PROGRESS_LINES. */
 unsigned progress_room(void);
 /* n is at most PROGRESS_LINES.  Control bytes in a text become question marks. */
 void	 progress_draw(const struct progress_line *line, unsigned n);
-/* Call this before anything else is written to the terminal.  Does nothing if nothing is drawn. */
+/* Removes the lines.  Call this before writing anything else to the terminal. */
 void	 progress_clear(void);
 
 /* Append text as far as it fits; progress_left() appends ", 5 min left" and the like. */

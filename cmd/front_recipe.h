@@ -9,12 +9,12 @@
 #include <getopt.h>
 
 /*
- * front_getopt(), where a word @NAME in the place of an option stands for those that the recipe NAME has for this tool.
- * argc and argv are the command line, in which recipes are replaced by their words; the first call gets main's.  The
- * process owns the new words.  An error in a recipe ends the process with a line that names the recipe's file and line.
+ * As front_getopt(), and reads recipes: a word @NAME where an option may stand is replaced, in argc and argv, by the
+ * words that recipe NAME has for this tool.  The first call gets main's argc and argv.  The new words live as long as
+ * the process.  An error in a recipe ends the process with one line, which names the recipe's file and line.
  */
 int	 front_recipe_getopt(int *argc, char ***argv, const char *shorts, const struct option *longs);
-/* "FILE:LINE" of the last option if it is in a recipe, until all options are read; else NULL. */
+/* Returns "FILE:LINE" of the option just read, or NULL if no recipe has it or all options have been read. */
 const char *front_option_from(void);
 /* Prints the recipes of share/recipes with their descriptions, a line each, and exits with 0. */
 void	 front_recipes(void) __attribute__((noreturn));

@@ -1,10 +1,9 @@
 /*
  * recfile - random access to the records of a .rec file, by number.
  *
- * Records are numbered in the order of the file.  If TRAIN.idx exists beside TRAIN.rec and fits it, it gives the
- * records' offsets; else the file is scanned once.  Each entry is checked again when its record is read: an entry that
- * skips records is an error that names file and offset.  Threads: any number may read at the same time, each with its
- * own buffer.
+ * Record i is the i-th of the file.  recfile_open() reads the offsets from TRAIN.idx beside TRAIN.rec, or scans the
+ * file if no index fits.  Each read checks its entry of the index again, and fails if the entry skips records, with a
+ * message that names file and offset.  Threads: any number may read at the same time, each with its own buffer.
  */
 #ifndef RECORD_RECFILE_H
 #define RECORD_RECFILE_H
@@ -18,7 +17,7 @@
  * ERR_FORMAT, ERR_SHORT, ERR_LIMIT or ERR_NOMEM.
  */
 int	 recfile_open(struct recs **r, const char *path);
-/* The offset of record i < count of such a file. */
+/* Returns the offset of record i < count.  r comes from recfile_open(). */
 uint64_t recfile_at(const struct recs *r, uint64_t i);
 
 #endif

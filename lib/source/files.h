@@ -1,16 +1,16 @@
 /*
  * files - finds the files of a directory, an archive or a stream, one after the other.
  *
- * A directory is walked (walk.h), an archive is read in its own order (arc.h), and any other file is the only
- * one.  "-" is standard input.  It and every pipe are streams, which are read once.  Several paths are read one after
- * the other, as if one directory held them.
+ * The cursor walks a directory (walk.h), reads an archive in the order of its members (arc.h), and takes any other file
+ * as the only one.  "-" is standard input.  Standard input and pipes are streams: the cursor reads them once.  It reads
+ * several paths one after the other, as if one directory held them.
  *
- * Names are relative; hidden files are skipped.  A compressed file x.gz is read as x.  An archive x.tar within an
- * archive is entered, up to PLACE_NEST deep, and its members are called x/...  Archives in a directory are entered
- * with FILES_ENTER.
+ * Names are relative to the path.  The cursor skips hidden files, reads a compressed file x.gz as x, and enters an
+ * archive x.tar within an archive, up to PLACE_NEST deep, whose members it calls x/...  It enters archives in a
+ * directory only with FILES_ENTER.
  *
- * If an archive in a directory or in another archive is damaged, the files after the damage are lost: this gives one
- * bad item, and the walk continues.  Damage of the path's own archive ends the walk.
+ * A damaged archive in a directory or in another archive loses the files after the damage: files_next() returns
+ * ERR_ITEM once and continues.  Damage of the path's own archive ends the walk.
  */
 #ifndef SOURCE_FILES_H
 #define SOURCE_FILES_H
@@ -29,9 +29,9 @@ int	 files_clone(const struct files *f, struct files **clone);
 void	 files_close(struct files *f);	/* NULL is fine */
 unsigned files_how(const struct files *f);
 bool	 files_is_stream(const struct files *f);
-/* Whether it is a directory, or several paths, so that the user chose the first folders of names. */
+/* Whether the path is a directory, or there are several: then the first folders of names are the user's choice. */
 bool	 files_is_dir(const struct files *f);
-/* Archives in directories that were not entered so far. */
+/* Returns the number of archives in directories that the cursor has not entered so far. */
 size_t	 files_skipped_archives(const struct files *f);
 /* The first path. */
 const char *files_path(const struct files *f);
@@ -57,9 +57,9 @@ int	 files_slurp(struct files *f, size_t max, struct buf *b);
 
 /*
  * Looking ahead.  In a stream, files_hold() keeps the current file, at most max bytes of it; elsewhere it does
- * nothing.  A failure to read it is reported when the kept file is read.  files_rewind() goes back to the start.  In
- * a stream it goes back to the kept file, or else to the current one, of which nothing was read; once the stream
- * continues after it, the kept file is gone.  Both return what files_open() does.
+ * nothing.  If it cannot read the file, files_read() reports that later.  files_rewind() goes back to the start; in a
+ * stream, to the kept file, or to the current one if nothing of it was read.  A kept file is gone when the stream has
+ * continued after it.  Both return what files_open() does.
  */
 int	 files_hold(struct files *f, size_t max);
 int	 files_rewind(struct files *f, unsigned how);

@@ -9,17 +9,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Length of the name without a compression suffix such as .gz. */
+/* Returns the length of the name without a compression suffix such as .gz. */
 size_t	 suffix_unpacked(const char *name);
-/* Length of an archive's name without its suffix, such as .tar.gz or .zip; 0 if it is not an archive. */
+/* Returns the length of the name without .tar.gz, .zip or another suffix of archives, or 0 if it has none of them. */
 size_t	 suffix_archive(const char *name);
-/* Whether it is an image of any format, also of one that is not supported: such a file is reported, not skipped. */
+/* Whether it names an image.  Unsupported formats count, so that their files are reported and not skipped. */
 bool	 suffix_is_image(const char *name);
-/* The listed suffix, of a format that is known and not read, that the name has; NULL: none. */
+/* Returns the suffix of a format that tally knows but cannot read, such as .cr2, or NULL if the name has none. */
 const char *suffix_not_read(const char *name);
-/* Whether it holds raw numbers (.bin, -ubyte), which may look like an archive header; compressed or not. */
+/* Whether it names raw numbers (.bin, -ubyte), compressed or not.  Their bytes may look like an archive. */
 bool	 suffix_is_raw(const char *name);
-/* Whether the name of n bytes ends in end and is longer. */
+/* Whether the name, of n bytes, ends in `end` and is longer than it. */
 bool	 suffix_is(const char *name, size_t n, const char *end);
 
 #endif

@@ -1,4 +1,4 @@
-/* codec_in - a codec as a row of functions, and those that have a file of their own: serves codec. */
+/* codec_in - the functions of one codec, and the codecs with a file of their own: serves codec. */
 #ifndef WIRE_CODEC_IN_H
 #define WIRE_CODEC_IN_H
 
@@ -7,21 +7,21 @@
 
 #include <string.h>
 
-/* As the functions of codec.h with the same names. */
+/* The functions do what those of codec.h with the same names do. */
 struct codec_row {
 	const char *name;
-	double	 usual, least, most;	/* of the codec's number; most 0: there is none */
-	bool	 whole;			/* it has no fraction */
+	double	 usual, least, most;	/* default and bounds of the codec's number; most 0: it has none */
+	bool	 whole;			/* the number is an integer */
 	size_t	 (*bytes)(struct codec c, size_t n);
 	void	 (*encode)(struct codec c, const float *v, const float *before, float *after, size_t n, void *to);
 	bool	 (*valid)(struct codec c, const void *from, size_t n);	/* NULL: any bytes are */
-	void	 (*decode)(const void *from, size_t n, float *to);	/* NULL: what add() makes of zeros */
+	void	 (*decode)(const void *from, size_t n, float *to);	/* NULL: add() to zeros */
 	void	 (*add)(struct codec c, const void *from, size_t n, float *to);	/* NULL: not codec_updates() */
 };
 
 extern const struct codec_row codec_2bit, codec_topk, codec_powersgd;
 
-/* The bits of a float without its sign, and those of infinity; those of NaN are above. */
+/* The bits of a float without its sign.  Those of infinity are CODEC_INF, and those of NaN are greater. */
 #define CODEC_INF	0x7f800000u
 static inline unsigned
 codec_magnitude(float x)
@@ -31,9 +31,9 @@ codec_magnitude(float x)
 	return v.u & 0x7fffffffu;
 }
 
-#define CODEC_BLOCK	64	/* numbers that are treated at a time, in loops without branches */
+#define CODEC_BLOCK	64	/* numbers of one loop without branches */
 
-/* Loads up to CODEC_BLOCK sums of numbers and residuals, and then zeros. */
+/* Fills a block with n numbers, plus their residuals unless `before` is NULL, and then zeros. */
 ISA_INLINE void
 codec_load_block(const float *restrict v, const float *restrict before, size_t n, float *restrict x)
 {

@@ -1,9 +1,9 @@
 /*
- * send_queue - messages that wait to be sent to a server, in the order in which they are needed.
+ * send_queue - messages that wait for the connection to a server, most urgent first.
  *
- * Messages leave in the order in which they were put, except gradients without another message between them: the one of
- * the first slice leaves first, as the next forward pass needs its weights first and backward makes it last.  Putting
- * and taking one of n messages takes O(log n).
+ * The queue keeps the order of send_queue_put(), with one exception: among gradients that no other message separates,
+ * the first slice of the model leaves first.  The backward pass makes its gradient last, but the next forward pass
+ * needs its weights first.  send_queue_put() and send_queue_take() take O(log n) for n messages.
  *
  * Ownership: payloads are the caller's.  Threads: one at a time.
  */
@@ -13,7 +13,7 @@
 #include "wire/msg.h"
 
 struct send_item {
-	uint64_t	 group;		/* of gradients without another message between them, or of one message */
+	uint64_t	 group;		/* gradients that no other message separates, or one other message */
 	uint64_t	 nth;		/* in the order of send_queue_put() */
 	struct msg	 m;
 };
@@ -22,14 +22,14 @@ struct send_queue {
 	struct send_item *heap;		/* [cap], the first one leaves next */
 	uint32_t	 n, cap;
 	uint64_t	 group, nth;	/* of the last message put */
-	bool		 gradient;	/* it was a gradient */
+	bool		 gradient;	/* the last message put was a gradient */
 };
 
 int	 send_queue_init(struct send_queue *q, uint32_t cap);	/* 0 or ERR_NOMEM */
 void	 send_queue_free(struct send_queue *q);			/* leaves a struct of zeros */
-/* Fewer than cap messages wait. */
+/* Requires fewer than cap messages in the queue. */
 void	 send_queue_put(struct send_queue *q, const struct msg *m);
-/* At least one message waits. */
+/* Requires at least one message in the queue. */
 struct msg send_queue_take(struct send_queue *q);
 void	 send_queue_clear(struct send_queue *q);
 

@@ -15,11 +15,11 @@
 #define REMOTE_LAST	256	/* bytes of a text that is kept, with its zero */
 
 enum remote_state {
-	REMOTE_CALLED,	/* the remote shell runs, the agent has not answered */
+	REMOTE_CALLED,	/* the remote shell runs, but the agent has not answered yet */
 	REMOTE_UP,
-	REMOTE_AWAY,	/* an agent, or the connection of a detached job, was lost; called again */
-	REMOTE_DONE,	/* all processes of the host have ended, all their lines were received */
-	REMOTE_GONE	/* the host was lost before that */
+	REMOTE_AWAY,	/* the launcher lost the agent, or the connection of a detached job, and calls again */
+	REMOTE_DONE,	/* all processes of the host have ended, and the launcher has all their lines */
+	REMOTE_GONE	/* the launcher lost the host before that */
 };
 
 struct remote {
@@ -40,14 +40,14 @@ struct remote {
 	/* While the host is away: */
 	double		 away_since;		/* when the connection was lost */
 	double		 call_at, called_at;	/* the next and the last call */
-	double		 report_at;		/* when the wait for it is reported next */
+	double		 report_at;		/* when the launcher next reports that it waits */
 	unsigned	 tries;
-	char		 reason[REMOTE_LAST];	/* why it is away */
+	char		 reason[REMOTE_LAST];	/* why the host is away */
 };
 
 /*
- * Starts the remote shell, or starts it again; what is known of a detached host stays.  Returns 0,
- * ERR_SYS (it cannot be run) or ERR_NOMEM.
+ * Starts the remote shell, for the first time or again.  The members for detached jobs keep their values.  Returns 0,
+ * ERR_SYS if the shell cannot run, or ERR_NOMEM.
  */
 int	 remote_call(struct remote *r, const char *name, char *const *argv);
 void	 remote_poll(const struct remote *r, struct pollfd fd[REMOTE_FDS]);
@@ -55,11 +55,11 @@ void	 remote_poll(const struct remote *r, struct pollfd fd[REMOTE_FDS]);
 void	 remote_run(struct remote *r, bool died);
 /* Before poll: writes queued messages as far as possible. */
 void	 remote_push(struct remote *r);
-/* Returns true and lines of the remote shell's standard error, newlines included; false if there are none. */
+/* Gives lines of the remote shell's standard error, with their newlines.  Returns false if there are none. */
 bool	 remote_line(struct remote *r, const char **text, size_t *n);
-/* True if it has ended too early and the reason is known, or a second has passed. */
+/* Whether the host is lost: shell or channel ended too early, and the reason is known or a second has passed. */
 bool	 remote_lost(const struct remote *r);
-/* Describes in one line why it was lost.  *code is 75, or 1 if trying again does not help. */
+/* Writes one line that says why the host was lost.  *code is 75, or 1 if another attempt would fail, too. */
 void	 remote_why(const struct remote *r, char text[2 * REMOTE_LAST], int *code);
 /* Closes the pipe, which ends the agent.  Unless signo is 0, sends it to a remote shell that still runs. */
 void	 remote_hang_up(struct remote *r, int signo);

@@ -34,12 +34,12 @@ struct member {
 struct roster {
 	struct member	*m;			/* [n] */
 	uint32_t	 n;
-	uint32_t	 nlisteners;		/* the first processes, which must listen before the others start */
+	uint32_t	 nlisteners;		/* the first processes; the others start when all of these listen */
 	uint32_t	 hosts;			/* number of hosts with a process, the first of the hosts file */
 	int		 code;			/* exit status of the job so far */
-	bool		 stopped;		/* the user ended it by a signal */
-	bool		 asked;			/* SIGTERM was sent to the workers: to die of it is no failure */
-	bool		 termed, killed;	/* SIGTERM or SIGKILL was sent to all: to die of it is no failure */
+	bool		 stopped;		/* the user stopped the job with a signal */
+	/* The launcher sent SIGTERM to the workers, or SIGTERM or SIGKILL to all; who dies of it has not failed. */
+	bool		 asked, termed, killed;
 };
 
 /* Returns 0 or ERR_NOMEM. */
@@ -54,20 +54,20 @@ int	 roster_code(int status);
 void	 roster_end_text(int status, char text[64]);
 
 /*
- * Records that a process has ended.  Returns true if that is a failure.  The job's exit status is
- * that of the first failure other than ROSTER_AGAIN, else ROSTER_AGAIN.
+ * Records the end of a process and returns whether it failed.  The job exits with the status of its first failure
+ * other than ROSTER_AGAIN, or with ROSTER_AGAIN if there is no other.
  */
 bool	 roster_end(struct roster *c, struct member *m, int status, double seconds);
-/* Sets the job's exit status, unless it is one already that is neither 0 nor ROSTER_AGAIN. */
+/* Sets the job's exit status if it is 0 or ROSTER_AGAIN. */
 void	 roster_fail(struct roster *c, int code);
 
-/* True if every process was started, even if some have ended. */
+/* Whether every process has been started. */
 bool	 roster_started(const struct roster *c);
-/* The first of the nlisteners processes whose address is not known; NULL: all are known. */
+/* Returns the first listener that has not told its address, or NULL. */
 const struct member *roster_unknown(const struct roster *c);
-/* "host:port,host:port" of these processes, which the caller frees; NULL when out of memory. */
+/* Returns the addresses of the listeners, "host:port,host:port", for the caller to free; NULL: out of memory. */
 char	*roster_addrs(const struct roster *c);
-/* A process that waits or runs, a worker if there is one; NULL: all have ended. */
+/* Returns a process that has not ended, preferably a worker, or NULL. */
 const struct member *roster_unfinished(const struct roster *c);
 
 #endif

@@ -71,8 +71,7 @@ print_record(struct recwalk *w, struct recwalk_rec *r, uint64_t number, struct i
 	    ((e = recwalk_load(w, r)) < 0 || (e = imrec_decode(&rec, r->data, r->n)) < 0))
 		return e;
 	printf("%" PRIu64 "\t%" PRIu64 "\t", number, rec.id);
-	if ((e = print_labels(&rec)) < 0)
-		return e;
+	ERR_TRY(print_labels(&rec));
 	suffix = img_suffix(rec.image, rec.n);
 	printf("\t%zu\t%s\t%" PRIu64, rec.n + (r->whole - r->n), suffix != NULL ? suffix : "?", r->at);
 	if (codec != NULL)

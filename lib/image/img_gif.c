@@ -65,12 +65,11 @@ static int
 open_gif(GifFileType **f, struct input *in, uint32_t pixels, struct img_head *head)
 {
 	const GifImageDesc *d;
-	int code, e;
+	int code;
 
 	if ((*f = DGifOpen(in, read_input, &code)) == NULL)
 		return fail_gif(code);
-	if ((e = find_image(*f)) < 0)
-		return e;
+	ERR_TRY(find_image(*f));
 	d = &(*f)->Image;
 	if (d->Width <= 0 || d->Height <= 0 || d->Left < 0 || d->Top < 0)
 		return err_fail(ERR_FORMAT, "GIF: an image without a size");

@@ -40,7 +40,8 @@ struct recs {
 /*
  * Opens a .rec, a directory of .rec files, a shell pattern, or several of these separated by commas.  If a file has
  * the whole path as its name, recs_open() opens that file.  Numbers continue from file to file, and the files of a
- * directory or a pattern are in the order of their names.  Returns 0, an error of recfile_open(), or ERR_ARG if no file matches.
+ * directory or a pattern are in the order of their names.  Returns 0, an error of recfile_open(), or ERR_ARG if no
+ * file matches.
  */
 int	 recs_open(struct recs **r, const char *path);
 /* Opens n > 0 such paths as one set of records.  Its path is the first one. */

@@ -45,10 +45,10 @@ new_conn(int fd, bool server, const uint8_t *key, struct conn **out)
 int
 conn_dial(const char *addr, const uint8_t *key, struct conn **c)
 {
-	int fd, e;
+	int fd;
 
-	if ((e = addr_dial(addr, &fd)) < 0 || (e = new_conn(fd, false, key, c)) < 0)
-		return e;
+	ERR_TRY(addr_dial(addr, &fd));
+	ERR_TRY(new_conn(fd, false, key, c));
 	snprintf((*c)->peer, sizeof((*c)->peer), "%s", addr);
 	return 0;
 }
@@ -157,10 +157,8 @@ conn_events(const struct conn *c)
 static int
 write_queued(struct conn *c)
 {
-	int e = 0;
-
-	if ((c->control.n > 0 || conn_socket_held(c) > 0) && (e = conn_socket_write(c, &c->control)) < 0)
-		return e;
+	if (c->control.n > 0 || conn_socket_held(c) > 0)
+		ERR_TRY(conn_socket_write(c, &c->control));
 	/* The answer must be on the socket, which nobody watches for writing from then on. */
 	if (c->shm_state == CONN_SHM_OFFERED && c->shm_next != NULL && conn_queued(c) == c->out.n)
 		conn_shm_begin(c);
@@ -201,11 +199,9 @@ static int
 handle_control(struct conn *c, struct msg *m)
 {
 	uint8_t *p = c->in.p + c->whole;
-	int e;
 
 	m->payload = p + MSG_HEAD;
-	if ((e = conn_shm_handle(c, m)) < 0)
-		return e;
+	ERR_TRY(conn_shm_handle(c, m));
 	c->in.n -= MSG_HEAD + m->len;
 	memmove(p, p + MSG_HEAD + m->len, c->in.n - c->whole);
 	if (c->shm == NULL)
@@ -223,13 +219,11 @@ static int
 scan_messages(struct conn *c, size_t *lacks)
 {
 	struct msg m;
-	int e;
 
 	while (c->placed == NULL && c->in.n - c->whole >= MSG_HEAD) {
 		size_t have = c->in.n - c->whole - MSG_HEAD;
 
-		if ((e = msg_parse(&m, c->in.p + c->whole)) < 0)
-			return e;
+		ERR_TRY(msg_parse(&m, c->in.p + c->whole));
 		if (m.type != MSG_SHM && c->server && c->shm_state == CONN_SHM_MAY)
 			conn_shm_decline(c);
 		/* A peer that has offered memory holds its messages back until it is agreed. */
@@ -237,12 +231,10 @@ scan_messages(struct conn *c, size_t *lacks)
 			return err_fail(ERR_FORMAT, "%s out of place", msg_name(m.type));
 		if (m.flags & MSG_LENT && (c->shm == NULL || (m.type != MSG_PUSH && m.type != MSG_WEIGHTS)))
 			return err_fail(ERR_FORMAT, "%s by reference", msg_name(m.type));
-		if (m.flags & MSG_LENT && have >= MSG_OFFSET &&
-		    (e = conn_shm_borrow(c, &m, c->in.p + c->whole + MSG_HEAD)) < 0)
-			return e;
+		if (m.flags & MSG_LENT && have >= MSG_OFFSET)
+			ERR_TRY(conn_shm_borrow(c, &m, c->in.p + c->whole + MSG_HEAD));
 		if (have >= m.len && m.type == MSG_SHM) {
-			if ((e = handle_control(c, &m)) < 0)
-				return e;
+			ERR_TRY(handle_control(c, &m));
 			continue;
 		}
 		if (have < count_rest(&m)) {
@@ -280,16 +272,14 @@ read_once(struct conn *c, size_t *got)
 	size_t lacks, room;
 	int e;
 
-	if ((e = scan_messages(c, &lacks)) < 0)
-		return e;
+	ERR_TRY(scan_messages(c, &lacks));
 	if (c->placed != NULL) {
 		e = read_bytes(c, c->placed + (c->placed_len - c->left), c->left, c->left, got);
 		c->left -= *got;
 		c->whole += c->left == 0 ? MSG_HEAD : 0;
 		return e;
 	}
-	if ((e = buf_room(&c->in, READ_LEAST)) < 0)
-		return e;
+	ERR_TRY(buf_room(&c->in, READ_LEAST));
 	room = c->in.cap - c->in.n;
 	room = lacks < READ_LEAST ? READ_LEAST : lacks < room ? lacks : room;
 	e = read_bytes(c, c->in.p + c->in.n, room, lacks, got);
@@ -337,13 +327,12 @@ move_bytes(struct conn *c)
 		if ((e = conn_socket_shake(c)) <= 0)
 			return e;
 		c->open = true;
-		if (!c->server && c->shm_state == CONN_SHM_MAY && (e = conn_shm_offer(c)) < 0)
-			return e;
+		if (!c->server && c->shm_state == CONN_SHM_MAY)
+			ERR_TRY(conn_shm_offer(c));
 	}
 	if (c->shm != NULL)
 		conn_shm_look(c);
-	if ((e = write_queued(c)) < 0)
-		return e;
+	ERR_TRY(write_queued(c));
 	conn_socket_allow(c, CONN_BURST);
 	if (c->shm != NULL)
 		shm_allow(c->shm, CONN_BURST);
@@ -401,17 +390,14 @@ conn_send(struct conn *c, const struct msg *m)
 		return err_fail(ERR_LIMIT, "%s: does not read: %zu bytes wait to be sent", c->peer, c->out.n);
 	msg_head(m, head);
 	if (lent && conn_shm_lends(c, m)) {
-		if ((e = queue_room(&c->out, sizeof(head))) < 0)
-			return e;
+		ERR_TRY(queue_room(&c->out, sizeof(head)));
 		msg_lend(head, (size_t)((const uint8_t *)m->payload - (const uint8_t *)c->lends.p));
 		queue_put(&c->out, head, sizeof(head));
 		c->lent_bytes[1] += m->len;
 	} else if (lent) {
-		if ((e = queue_lend(&c->out, head, MSG_HEAD, m->payload, m->len)) < 0)
-			return e;
+		ERR_TRY(queue_lend(&c->out, head, MSG_HEAD, m->payload, m->len));
 	} else {
-		if ((e = queue_room(&c->out, n)) < 0)
-			return e;
+		ERR_TRY(queue_room(&c->out, n));
 		queue_put(&c->out, head, MSG_HEAD);
 		queue_put(&c->out, m->payload, m->len);
 	}

@@ -1,6 +1,8 @@
 /* conn_shm - agrees with a peer on the same host to use shared memory: serves conn. */
 #include "wire/conn_in.h"
 
+#include "base/err.h"
+
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,10 +51,8 @@ send_control(struct conn *c, bool yes, const void *payload, uint32_t len)
 {
 	const struct msg m = { .type = MSG_SHM, .flags = yes ? 0 : MSG_EMPTY, .len = len };
 	uint8_t head[MSG_HEAD];
-	int e = queue_room(&c->control, MSG_HEAD + len);
 
-	if (e < 0)
-		return e;
+	ERR_TRY(queue_room(&c->control, MSG_HEAD + len));
 	msg_head(&m, head);
 	queue_put(&c->control, head, MSG_HEAD);
 	queue_put(&c->control, payload, len);
@@ -122,11 +122,9 @@ check_peer(struct conn *c)
 {
 	uint8_t byte;
 	size_t got = 0;
-	int e;
 
 	conn_socket_allow(c, CONN_BURST);
-	if ((e = conn_socket_read(c, &byte, 1, &got)) < 0)
-		return e;
+	ERR_TRY(conn_socket_read(c, &byte, 1, &got));
 	if (got > 0)
 		return err_fail(ERR_FORMAT, "sent bytes on the socket beside the shared memory");
 	return shm_closed(c->shm) ? err_fail(ERR_PEER, "the connection broke: it left the shared memory") : 0;

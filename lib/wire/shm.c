@@ -173,11 +173,9 @@ int
 shm_read(struct shm *s, void *p, size_t n, size_t least, size_t *got)
 {
 	size_t there, k;
-	int e;
 
 	*got = 0;
-	if ((e = await_bytes(s, least, &there)) < 0)
-		return e;
+	ERR_TRY(await_bytes(s, least, &there));
 	n = n < there ? n : there;
 	n = n < s->allow ? n : s->allow;
 	for (; *got < n; *got += k) {

@@ -44,8 +44,7 @@ shm_listen(uint8_t offer[SHM_OFFER], int *fd)
 	socklen_t n;
 	int e;
 
-	if ((e = io_random(offer, SHM_OFFER)) < 0)
-		return e;
+	ERR_TRY(io_random(offer, SHM_OFFER));
 	n = make_address(offer, &a);
 	*fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (*fd >= 0 && bind(*fd, (struct sockaddr *)&a, n) == 0 && listen(*fd, CALLS) == 0)
@@ -213,8 +212,8 @@ take_memory(struct shm *s, const uint8_t *token)
 	size_t ring;
 	int fd, e;
 
-	if ((e = check_user(s->sock)) < 0 || (e = receive_memory(s->sock, token, &fd)) < 0)
-		return e;
+	ERR_TRY(check_user(s->sock));
+	ERR_TRY(receive_memory(s->sock, token, &fd));
 	if ((ring = find_ring_size(fd)) > 0)
 		e = map_rings(s, fd, ring, 0);
 	else

@@ -229,10 +229,8 @@ int
 proc_adopt(struct proc *p, char key[JOB_KEY + 1])
 {
 	struct shim_orphan o;
-	int e = *p->name != 0 ? shim_adopt(p->name, &p->shim, &o) : err_fail(ERR_PEER, "no shim");
 
-	if (e < 0)
-		return e;
+	ERR_TRY(*p->name != 0 ? shim_adopt(p->name, &p->shim, &o) : err_fail(ERR_PEER, "no shim"));
 	p->pid = o.shim;
 	p->command = o.command;
 	p->passed = o.passed;

@@ -114,8 +114,11 @@ int	 dlaunch_agent_resume(const char *name);
  */
 struct launch_watch dlaunch_watch(const struct hosts *h, const struct roster *r, bool console);
 void	 dlaunch_watch_end(struct launch_watch *w);
-/* Whether a line is a row, the head or a comment of a log (log(5)). */
-bool	 dlaunch_is_row(const char *line, size_t n);
+/*
+ * Whether a line is a row, the head or a comment of a log (log(5)).  A line with # is a comment only if *log, which the
+ * first line of a log sets, since other programs print such lines too.
+ */
+bool	 dlaunch_is_row(const char *line, size_t n, bool *log);
 
 /* show.c: prints what would run where; rsh NULL: the agent is a child of this process. */
 void	 dlaunch_show_plan(const struct dlaunch *c, const struct roster *r, const struct hosts *h,

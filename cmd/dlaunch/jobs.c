@@ -48,8 +48,9 @@ struct shown {
 	const char *name;	/* of our own stream, for messages */
 	int	 from, to;
 	uint64_t at;
-	bool	 rowless;	/* without the rows of logs, */
-	struct buf line;	/* and the line that is not complete yet */
+	bool	 rowless;	/* without the rows of logs */
+	bool	 log;		/* for dlaunch_is_row() */
+	struct buf line;	/* rowless: the line that is not complete yet */
 };
 
 int
@@ -89,7 +90,7 @@ copy_without_rows(struct shown *o, uint64_t end)
 			next = nl != NULL ? nl + 1 : text + got;
 			if ((e = buf_put(&o->line, p, (size_t)(next - p))) < 0 || nl == NULL)
 				continue;
-			if (!dlaunch_is_row((char *)o->line.p, o->line.n))
+			if (!dlaunch_is_row((char *)o->line.p, o->line.n, &o->log))
 				e = io_write(o->to, o->line.p, o->line.n);
 			o->line.n = 0;
 		}

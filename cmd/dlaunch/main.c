@@ -4,6 +4,7 @@
 #include "front_option.h"
 
 #include "base/err.h"
+#include "base/io.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,14 +87,6 @@ check_each(const struct dlaunch *c)
 }
 
 static bool
-is_pworker(const char *command)
-{
-	const char *slash = strrchr(command, '/');
-
-	return strcmp(slash != NULL ? slash + 1 : command, "pworker") == 0;
-}
-
-static bool
 has_save(char *const *argv)
 {
 	for (; *argv != NULL; argv++)
@@ -158,7 +151,7 @@ check_dlaunch_options(struct dlaunch *c)
 {
 	if (*c->argv == NULL)
 		front_missing(c->line[1] != NULL ? 2 : 1, "no command is named, such as pworker");
-	c->dmlc = !is_pworker(*c->argv);
+	c->dmlc = strcmp(io_base_name(*c->argv), "pworker") != 0;
 	if (!c->dmlc && c->servers == 0 && c->workers > 1)
 		front_wrong("-s: %u workers need at least one server", c->workers);
 	if (!c->dmlc && (c->restarts > 0 || c->resume != NULL) && !has_save(c->argv))

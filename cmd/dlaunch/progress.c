@@ -97,14 +97,15 @@ handle_lines(void *arg, const struct member *m, bool out, const char *text, size
 }
 
 bool
-dlaunch_is_row(const char *line, size_t n)
+dlaunch_is_row(const char *line, size_t n, bool *log)
 {
-	static const char head[] = "time_s\t";
+	static const char head[] = "time_s\t", first[] = "# tally ";
 	struct tsv_row r;
 	char text[LINE];
 
+	*log |= n >= sizeof(first) - 1 && memcmp(line, first, sizeof(first) - 1) == 0;
 	if (n > 1 && memcmp(line, "# ", 2) == 0)
-		return true;
+		return *log;
 	if (n >= sizeof(text))
 		return false;
 	memcpy(text, line, n);
@@ -116,8 +117,10 @@ dlaunch_is_row(const char *line, size_t n)
 static bool
 shows_line(void *arg, const char *line, size_t n)
 {
+	bool log = true;
+
 	(void)arg;
-	return !dlaunch_is_row(line, n);
+	return !dlaunch_is_row(line, n, &log);
 }
 
 static void

@@ -107,6 +107,10 @@ $screen 90 <bytes >shown
 like shown '^worker 0: Epoch\[1\] Train-accuracy=' "dlaunch attach shows lines for people on a terminal"
 is "$(grep -c "$(printf '\t')\|^#" shown)" 0 "dlaunch attach leaves out the rows of logs on a terminal"
 is "$(dlaunch logs kept 2>/dev/null | awk -F'\t' '$3 == "worker" && $5 == "step"' | wc -l)" 76 "dlaunch logs has all rows elsewhere"
+status 0 "a job of another program is detached" dlaunch -n 1 --detach --job other printf '# Heading\n1\t2\n'
+status 0 "its end is awaited" dlaunch wait other
+$pty 90 24 dlaunch logs other >bytes
+like bytes '^# Heading' "dlaunch logs shows another program's lines with # on a terminal"
 : >bytes
 on "dlaunch -n 3 -s 0 -- sh -c 'echo Epoch[4] Batch [7] Speed: 12.5 samples/sec
 	until grep -q \"worker 1 .*12.5 samples/s\" bytes; do sleep 0.05; done; exit \$DMLC_WORKER_ID'"

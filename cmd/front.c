@@ -49,10 +49,9 @@ note_file_limit(int sig)
 void
 front_init(const char *argv0, const char *usage, const char *help)
 {
-	const char *slash = strrchr(argv0, '/');
 	enum isa limit;
 
-	tool = slash != NULL ? slash + 1 : argv0;
+	tool = io_base_name(argv0);
 	usage_text = usage;
 	help_text = help;
 	hold_descriptors();

@@ -4,6 +4,7 @@
 #include "front_option.h"
 
 #include "base/err.h"
+#include "base/io.h"
 #include "run/recipe.h"
 
 #include <stdio.h>
@@ -65,13 +66,12 @@ put_in(const struct recipe *r, int at, int *argc, char ***argv)
 static void
 take_recipe(int *argc, char ***argv)
 {
-	const char *slash = strrchr(**argv, '/');
 	struct kept *k = allocate_zeroed(1, sizeof(*k));
 	int e;
 
 	k->next = kept;
 	kept = k;
-	if ((e = recipe_read((*argv)[optind] + 1, slash != NULL ? slash + 1 : **argv, &k->recipe)) == ERR_NOMEM)
+	if ((e = recipe_read((*argv)[optind] + 1, io_base_name(**argv), &k->recipe)) == ERR_NOMEM)
 		front_die(NULL, e);
 	if (e < 0)
 		front_wrong("%s", err_line());

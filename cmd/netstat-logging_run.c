@@ -343,7 +343,6 @@ static void
 start_command(struct watch *w, const sigset_t *mask)
 {
 	struct meter_opt opt = { .argv = w->o->argv, .by = w->o->by, .out = -1, .mask = mask };
-	const char *slash = strrchr(w->o->argv[0], '/');
 	int e, fd[2] = { -1, -1 };
 
 	if (w->o->filter && pipe2(fd, O_CLOEXEC) < 0)
@@ -363,7 +362,7 @@ start_command(struct watch *w, const sigset_t *mask)
 	if (w->o->filter)
 		close(fd[1]);
 	w->in = fd[0];
-	w->source[w->sources++].name = slash != NULL ? slash + 1 : w->o->argv[0];
+	w->source[w->sources++].name = io_base_name(w->o->argv[0]);
 	meter_read(w->meter, &w->source[0].sum.total);
 	for (int i = 0; i < TRAFFIC_WAYS; i++) {
 		struct traffic *t = &w->source[0].sum.total;

@@ -305,10 +305,9 @@ is_tool(const char *word)
 {
 	static const char *const tools[] = { "dlaunch", "im2rec", "netstat-logging", "plog", "pmerge", "pserver",
 	    "pworker" };
-	const char *slash = strrchr(word, '/');
 
 	for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
-		if (strcmp(slash != NULL ? slash + 1 : word, tools[i]) == 0)
+		if (strcmp(io_base_name(word), tools[i]) == 0)
 			return true;
 	return false;
 }

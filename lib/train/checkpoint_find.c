@@ -2,6 +2,7 @@
 #include "train/checkpoint_find.h"
 
 #include "base/err.h"
+#include "base/io.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -45,10 +46,9 @@ parse_checkpoint_name(const char *name, const char *stem, size_t nstem, uint64_t
 static int
 open_prefix_dir(const char *prefix, size_t *ndir, const char **stem, DIR **list)
 {
-	const char *slash = strrchr(prefix, '/');
 	char *dir;
 
-	*stem = slash != NULL ? slash + 1 : prefix;
+	*stem = io_base_name(prefix);
 	*ndir = (size_t)(*stem - prefix);
 	if ((dir = *ndir > 0 ? strndup(prefix, *ndir) : strdup(".")) == NULL)
 		return err_nomem();

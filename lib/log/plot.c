@@ -110,7 +110,7 @@ put_figure(struct plot_figure *f, const struct layout *a, unsigned k, const char
 
 	ERR_TRY(plot_figure_place_names(f, 1 / inside));
 	ERR_TRY(buf_put_fmt(out,
-	    "k = %u\nxlabel = '%s'\nylabel = '%s'\ndots = %d\nrows = %u\nwhole = %d\n" "log_positions = %d\n", k,
+	    "k = %u\nxlabel = '%s'\nylabel = '%s'\ndots = %d\nrows = %u\nwhole = %d\nlog_positions = %d\n", k,
 	    f->xlabel, f->ylabel, f->dots, f->rows, f->whole, f->log_positions));
 	ERR_TRY(buf_put_fmt(out, "logarithmic = %d\nfrom = %.9g\nto = %.9g\nlow = %.9g\nmost = %.9g\n", f->log, f->from,
 	    f->to, f->low, f->high));

@@ -94,8 +94,11 @@ settle_eval_options(struct pworker *p)
 
 const struct pworker_theme pworker_eval_theme = { eval_options, settle_eval_options };
 
+#define BAD_LINES	10u	/* most records left out of a score that are named */
+
 struct job {
 	uint32_t	 classes, top;
+	uint64_t	 bad;		/* records left out of a score */
 	uint64_t	 n;		/* samples evaluated; for a score only those with a label */
 	uint64_t	 first, five;	/* samples whose class is the most probable, or among the first five */
 	uint64_t	 not_finite;	/* samples with NaN probabilities: their values are too large */
@@ -116,6 +119,16 @@ warn_bad_record(void *arg, const char *why)
 	(void)arg;
 	err_note(0, "%s", why);
 	front_warn(NULL, ERR_ITEM);
+}
+
+/* The first records that are left out show why; a wrong folder would fill the screen. */
+static void
+count_bad_record(void *arg, const char *why)
+{
+	struct job *j = arg;
+
+	if (++j->bad <= BAD_LINES)
+		warn_bad_record(arg, why);
 }
 
 static void
@@ -241,9 +254,11 @@ run_evaluation(struct eval_opt *o, struct job *j)
 {
 	int e;
 
-	o->bad = warn_bad_record;
 	o->arg = j;
-	if ((e = eval_run(o)) < 0)
+	e = eval_run(o);
+	if (j->bad > BAD_LINES)
+		front_say("%" PRIu64 " more are left out", j->bad - BAD_LINES);
+	if (e < 0)
 		front_die(NULL, e);
 }
 
@@ -258,6 +273,7 @@ print_score(struct eval_opt *o, bool confusion, const struct names *names)
 	if (confusion && j.outputs.loss == GRAPH_LOSS_SOFTMAX && confusion_open(&j.confusion, j.classes, names) < 0)
 		front_die("--confusion", ERR_NOMEM);
 	o->sample = add_score;
+	o->bad = count_bad_record;
 	run_evaluation(o, &j);
 	if (j.n == 0) {
 		if (graph_targets(g) == 0 && o->data.stream != NULL)
@@ -297,6 +313,7 @@ print_predictions(struct eval_opt *o, uint32_t top, struct recmaker *pics, const
 	if ((j.order = calloc(j.top, sizeof(*j.order))) == NULL)
 		front_die(NULL, err_nomem());
 	o->sample = print_prediction;
+	o->bad = warn_bad_record;
 	j.labels = graph_targets(g) == 0 && (pics != NULL ? names->n > 0 : !k->foreign);
 	o->data.unlabelled = graph_targets(g) > 0;
 	printf("id\t%s%s%s\n", j.outputs.loss == GRAPH_LOSS_SQUARED ? "output\tvalue" : "class\tprobability",

@@ -300,7 +300,7 @@ install: all $(PAGES)	## install tools, pages, completions and share/ under PREF
 
 # Empty folders go too: tally's own, and under DESTDIR those above the files.
 uninstall:	## remove what install put under PREFIX (DESTDIR=)
-	@list=$$(BUILD=$(BUILD) TOOLS="$(TOOLS)" MODULE=$(BUILD)/tally-cuda.so share/installed) && cd "$(DESTDIR)/" && \
+	@list=$$(BUILD=$(BUILD) TOOLS="$(TOOLS)" MODULE=$(BUILD)/tally-cuda.so share/installed) && cd "$(or $(DESTDIR),$(if $(filter /%,$(PREFIX)),,.))/" && \
 	echo "$$list" | while read -r mode from at; do rm -f "./$(PREFIX)/$$at" || exit; done && \
 	$(if $(filter-out /,$(DESTDIR)),echo "$$list" | while read -r mode from at; do at=$(PREFIX:/%=%)/$$at; \
 		[ ! -d "$${at%/*}" ] || rmdir -p --ignore-fail-on-non-empty "$${at%/*}"; done &&) \

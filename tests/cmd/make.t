@@ -193,6 +193,8 @@ mkdir -p "$T/dest/mnt" "$T/dest/usr/src"
 in_build install && in_build uninstall
 is "$(cd "$T/dest" && find . | sort | paste -sd' ')" ". ./mnt ./usr ./usr/src" "make uninstall removes its empty directories and no others"
 status 0 "make uninstall exits with 0 where nothing is installed" in_build uninstall
+like <(make -n BUILD="$T/build" CUDA=0 uninstall PREFIX=inst DESTDIR=) 'cd "\./" ' \
+	"make uninstall takes a PREFIX of the current directory"
 like CHANGELOG.md "^## \[$version\]" "CHANGELOG.md has an entry for VERSION"
 
 # A source release has the files of the newest commit, is reproducible, and builds without git.

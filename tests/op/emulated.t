@@ -4,7 +4,7 @@
 export TALLY_MODULES=$BUILD/tests/emu OMP_WAIT_POLICY=passive
 
 # Each test lists its findings itself; this file checks how many passed and that none were skipped.
-for t in op/match op/seam op/layer op/grad op/net op/learn op/scores op/classes op/order \
+for t in op/match op/seam op/layer op/net op/learn op/scores op/classes op/order \
 	golden/layers golden/grads golden/bn golden/mix golden/run; do
 	status 0 "$t passes on the emulated device" env TEST_ENGINE=cuda "$BUILD/tests/${t}_test"
 	[ $t = op/order ] || ok "$t runs 20 tests or more" test "$(grep -c '^ok ' "$T/out")" -gt 19

@@ -69,68 +69,66 @@ kernel_get_fresh(const float *p, uint32_t width, float x[KERNEL_WIDTH])
 #endif
 }
 
-/* The sums of strips [from, to) of a level, `sums` of them a channel, at channel ch. */
+/*
+ * The sums of strips [from, to) of a level, `sums` of them a channel, at channel ch. They are few, so that f32 does; a
+ * GPU converts to f64 at an eighth of its rate, and most GPUs add f64 at a 64th.
+ */
 KERNEL_BODY void
 kernel_add_strips(const struct kernel_tree *t, const float *level, uint32_t from, uint32_t to, uint32_t ch,
 	uint32_t sums, uint32_t width, float all[KERNEL_SUMS][KERNEL_WIDTH])
 {
 	KERNEL_UNROLL
 	for (uint32_t j = 0; j < sums; j++) {
-		double sum[KERNEL_WIDTH] = { 0 };
 		float x[KERNEL_WIDTH];
 
+		KERNEL_UNROLL
+		for (uint32_t k = 0; k < width; k++)
+			all[j][k] = 0;
 		KERNEL_UNROLL_8
 		for (uint32_t s = from; s < to; s++) {
 			kernel_get_fresh(level + ((size_t)s * sums + j) * t->c + ch, width, x);
 			KERNEL_UNROLL
 			for (uint32_t k = 0; k < width; k++)
-				sum[k] += x[k];
+				all[j][k] += x[k];
 		}
-		KERNEL_UNROLL
-		for (uint32_t k = 0; k < width; k++)
-			all[j][k] = (float)sum[k];
 	}
 }
 
 /*
  * Mean and sum of squared deviations of strips [from, to) of a level with n strips, each of `rows`
  * pixels but the last (Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for
- * computing sample variances", 1979).
+ * computing sample variances", 1979). Means are relative to that of the first strip, which is
+ * sqrt(KERNEL_MERGE) standard deviations off at most, so that the difference at the end loses a few bits.
  */
 KERNEL_BODY void
 kernel_merge_moments(const struct kernel_tree *t, const float *level, uint32_t n, uint32_t rows, uint32_t from,
 	uint32_t to, uint32_t ch, uint32_t width, float all[KERNEL_SUMS][KERNEL_WIDTH])
 {
-	double pixels = 0, mean[KERNEL_WIDTH] = { 0 }, m2[KERNEL_WIDTH] = { 0 };
-	float x[KERNEL_WIDTH], squares[KERNEL_WIDTH];
+	float pivot[KERNEL_WIDTH], x[KERNEL_WIDTH], squares[KERNEL_WIDTH], sum[KERNEL_WIDTH] = { 0 };
+	float m2[KERNEL_WIDTH] = { 0 }, pixels = 0;
 
+	kernel_get_fresh(level + (size_t)from * 2 * t->c + ch, width, pivot);
 	KERNEL_UNROLL_8
 	for (uint32_t s = from; s < to; s++) {
-		double each = s + 1 < n ? rows : t->m - s * rows;
-
-		kernel_get_fresh(level + (size_t)s * 2 * t->c + ch, width, x);
-		pixels += each;
-		KERNEL_UNROLL
-		for (uint32_t k = 0; k < width; k++)
-			mean[k] += each * x[k];
-	}
-	KERNEL_UNROLL
-	for (uint32_t k = 0; k < width; k++)
-		mean[k] /= pixels;
-	KERNEL_UNROLL_8
-	for (uint32_t s = from; s < to; s++) {
-		double each = s + 1 < n ? rows : t->m - s * rows;
+		const float each = (float)(s + 1 < n ? rows : t->m - s * rows);
 
 		kernel_get_fresh(level + (size_t)s * 2 * t->c + ch, width, x);
 		kernel_get_fresh(level + ((size_t)s * 2 + 1) * t->c + ch, width, squares);
+		pixels += each;
 		KERNEL_UNROLL
-		for (uint32_t k = 0; k < width; k++)
-			m2[k] += squares[k] + each * (x[k] - mean[k]) * (x[k] - mean[k]);
+		for (uint32_t k = 0; k < width; k++) {
+			const float d = x[k] - pivot[k];
+
+			sum[k] += each * d;
+			m2[k] += squares[k] + each * d * d;
+		}
 	}
 	KERNEL_UNROLL
 	for (uint32_t k = 0; k < width; k++) {
-		all[0][k] = (float)mean[k];
-		all[1][k] = (float)m2[k];
+		const float mean = sum[k] / pixels, rest = m2[k] - sum[k] * mean;
+
+		all[0][k] = pivot[k] + mean;
+		all[1][k] = rest > 0 || rest != rest ? rest : 0;
 	}
 }
 

@@ -1,4 +1,4 @@
-/* classes_test - losses, ranks and probabilities of many classes agree with ref. */
+/* classes_test - losses, ranks and probabilities of many classes agree with ref, also of mixed samples. */
 #include "op/nets.h"
 
 #define BATCH	5
@@ -21,12 +21,18 @@ static struct outcome
 run_classes(const struct engine *e, struct engine_dev *dev, const struct graph *g, const struct nets_numbers *v)
 {
 	struct outcome o = { .prob = nets_floats(BATCH * (size_t)g->classes), .d = nets_floats(g->P) };
+	struct samples mixed = *NETS_SAMPLES(g, v->x, v->y, BATCH);
+	struct samples_mix mix[BATCH];
 	float *stats = nets_floats(0);
 	struct engine_plan *p;
 
+	/* Targets of two classes, as of mixed images, and weights. */
+	for (int i = 0; i < BATCH; i++)
+		mix[i] = (struct samples_mix){ (v->y[i] + 1 + i) % (int32_t)g->classes, 0.2f * (float)i, 0.5f + (float)i / 4 };
+	mixed.mix = mix;
 	nets_must(engine_plan(e, dev, g, BATCH, ENGINE_F32, 0, &p));
 	nets_must(nets_load(e, p, g, v));
-	nets_must(e->forward(p, NETS_SAMPLES(g, v->x, v->y, BATCH), NULL, NULL, &o.train));
+	nets_must(e->forward(p, &mixed, NULL, NULL, &o.train));
 	nets_must(e->backward(p, o.d, stats, NULL));
 	/* Ranks must not add up from pass to pass. */
 	for (int k = 0; k < 6; k++)

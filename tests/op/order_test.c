@@ -114,6 +114,19 @@ replace_prefetched(struct order *o)
 	free(want);
 }
 
+/* Evaluations right after another: of the weights, of the average that is shown in their place, and of the weights. */
+static void
+show_between(struct order *o, struct engine_plan *p)
+{
+	double want = evaluate(o, p), shown;
+
+	nets_must(o->e->device_opt->show_average(p, true));
+	shown = evaluate(o, p);
+	nets_must(o->e->device_opt->show_average(p, false));
+	ok(fabs(shown - want) > 1e-4 && evaluate(o, p) == want,
+	    "%s: an evaluation after another has the average while it is shown, and then the weights", o->e->name);
+}
+
 /* An update, and a mark for the average before anything waits for it. */
 static void
 mark_at_once(struct order *o)
@@ -140,6 +153,10 @@ mark_at_once(struct order *o)
 		ok(averaged == 1 && memcmp(average, w, o->g->P * sizeof(*w)) == 0 &&
 		    memcmp(w, o->v.w, o->g->P * sizeof(*w)) != 0,
 		    "%s: a mark right after an update takes the updated weights", o->e->name);
+		nets_must(o->e->forward(p, NETS_SAMPLES(o->g, o->v.x, o->v.y, BATCH), NULL, NULL, &r));
+		nets_must(o->e->backward(p, NULL, NULL, NULL));
+		nets_must(o->e->device_opt->step(p, BATCH, 0.1f, 2, false));
+		show_between(o, p);
 		o->e->plan_free(p);
 	}
 	free(zeros);

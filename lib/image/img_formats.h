@@ -9,8 +9,8 @@
  *		background's colour around it.  Transparent pixels keep their colour.
  *	pnm	PBM, PGM and PPM, as text or bytes.  Samples are scaled from the maximum in the header to 255.  Of
  *		several images in a file the first is read.
- *	tiff	the first page of all files that libtiff can turn into RGB of 8 bits.  Colours that the file has
- *		multiplied by their alpha stay so.
+ *	tiff	the first page of all files that libtiff can turn into RGB of 8 bits.  Colours that are
+ *		stored multiplied by their alpha are divided by it.
  *	webp	of animations the first frame.  Pixels outside it are black.
  */
 #ifndef IMAGE_IMG_FORMATS_H

@@ -168,15 +168,29 @@ convert_lab(uint8_t *p, size_t pixels, bool wide)
 	}
 }
 
-/* Has libtiff leave colours alone that are not multiplied by alpha: as in other formats, alpha is dropped. */
-static void
-drop_alpha(TIFF *t)
+/*
+ * Has libtiff leave the colours as they are stored: as in other formats, alpha is dropped.  Returns whether they are
+ * stored multiplied by it.
+ */
+static bool
+keep_colours(TIFF *t)
 {
-	uint16_t n = 0, premultiplied = EXTRASAMPLE_ASSOCALPHA, *kinds = NULL;
+	uint16_t n = 0, multiplied = EXTRASAMPLE_ASSOCALPHA, *kinds = NULL, kind;
 
 	TIFFGetFieldDefaulted(t, TIFFTAG_EXTRASAMPLES, &n, &kinds);
-	if (n > 0 && kinds[0] == EXTRASAMPLE_UNASSALPHA)
-		TIFFSetField(t, TIFFTAG_EXTRASAMPLES, 1, &premultiplied);
+	kind = n > 0 ? kinds[0] : EXTRASAMPLE_UNSPECIFIED;
+	if (kind == EXTRASAMPLE_UNASSALPHA)
+		TIFFSetField(t, TIFFTAG_EXTRASAMPLES, 1, &multiplied);
+	return kind == EXTRASAMPLE_ASSOCALPHA;
+}
+
+/* Divides RGBA by its alpha, as Pillow does. */
+static void
+divide_by_alpha(uint8_t *p, size_t pixels)
+{
+	for (; pixels-- > 0; p += 4)
+		for (int i = 0; i < 3 && p[3] > 0; i++)
+			p[i] = p[i] < p[3] ? (uint8_t)(p[i] * 255u / p[3]) : 255;
 }
 
 int
@@ -185,6 +199,7 @@ img_tiff_decode(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, stru
 	struct input in = { data, n, 0 };
 	struct img_head head;
 	uint16_t photometric = 0, bits = 1;
+	bool multiplied = false;
 	TIFF *t;
 	int e = open_tiff(&t, &in, pixels, &head);
 
@@ -195,7 +210,7 @@ img_tiff_decode(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, stru
 		/* Taken for RGB, the numbers stay as they are. */
 		if (photometric == PHOTOMETRIC_CIELAB)
 			TIFFSetField(t, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_RGB);
-		drop_alpha(t);
+		multiplied = keep_colours(t);
 		err_note(0, "TIFF: damaged");
 		/* In the stored orientation, which the caller undoes. */
 		if (!TIFFReadRGBAImageOriented(t, head.w, head.h, (uint32_t *)(void *)room->p,
@@ -206,6 +221,8 @@ img_tiff_decode(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, stru
 		TIFFClose(t);
 	if (e < 0)
 		return e;
+	if (multiplied)
+		divide_by_alpha(room->p, (size_t)head.h * head.w);
 	if (photometric == PHOTOMETRIC_CIELAB)
 		convert_lab(room->p, (size_t)head.h * head.w, bits == 16);
 	*out = (struct img){ .p = room->p, .c = c > 0 ? c : head.c, .h = head.h, .w = head.w };

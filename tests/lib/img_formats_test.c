@@ -136,12 +136,13 @@ test_tiff(const char *name, const char *mode, uint32_t c, int bits, int compress
 	buf_free(&b);
 }
 
-/* Alpha is dropped: neither kind changes the colours. */
+/* Alpha is dropped; colours that are stored multiplied by it are divided by it, unless it is 0. */
 static void
 test_tiff_alpha(const char *name, uint16_t kind, int bits)
 {
 	const char *path = pics_path("alpha.tif");
 	TIFF *t = TIFFOpen(path, "w");
+	uint8_t want[sizeof(rgb)];
 	struct buf b = { 0 };
 	struct img out = { 0 };
 
@@ -157,15 +158,21 @@ test_tiff_alpha(const char *name, uint16_t kind, int bits)
 		uint16_t wide[W * 4];
 
 		for (uint32_t i = 0; i < W * 4; i++) {
-			row[i] = i % 4 == 3 ? (uint8_t)(i * 7) : rgb[(y * W + i / 4) * 3 + i % 4];
+			unsigned alpha = i / 4 * 28 % 256, at = (y * W + i / 4) * 3 + i % 4;
+
+			row[i] = i % 4 == 3 ? (uint8_t)alpha : rgb[at];
 			wide[i] = (uint16_t)(row[i] * 257);
+			if (i % 4 < 3 && kind == EXTRASAMPLE_ASSOCALPHA && alpha > 0)
+				want[at] = (uint8_t)fmin(rgb[at] * 255 / alpha, 255);
+			else if (i % 4 < 3)
+				want[at] = rgb[at];
 		}
 		TIFFWriteScanline(t, bits == 16 ? (void *)wide : row, y, 0);
 	}
 	TIFFClose(t);
 	io_slurp(path, 100000, &b);
-	ok(img_decode(k, b.p, b.n, 0, &out) == 0 && out.c == 3 && memcmp(out.p, rgb, sizeof(rgb)) == 0,
-	    "%s alpha of %d bits leaves the colours as they are: %s", name, bits, err_line());
+	ok(img_decode(k, b.p, b.n, 0, &out) == 0 && out.c == 3 && memcmp(out.p, want, sizeof(want)) == 0,
+	    "%s alpha of %d bits leaves the colours: %s", name, bits, err_line());
 	buf_free(&b);
 }
 
@@ -309,6 +316,7 @@ main(void)
 	test_tiff_alpha("unassociated", EXTRASAMPLE_UNASSALPHA, 8);
 	test_tiff_alpha("unassociated", EXTRASAMPLE_UNASSALPHA, 16);
 	test_tiff_alpha("associated", EXTRASAMPLE_ASSOCALPHA, 8);
+	test_tiff_alpha("associated", EXTRASAMPLE_ASSOCALPHA, 16);
 	test_lab("CIELab TIFF", false);
 	test_lab("CIELab TIFF of 16 bits", true);
 	test_webp();

@@ -253,6 +253,21 @@ test_place(void)
 	server_state_free(s);
 }
 
+/* A gradient that a worker lends is read when it is added, but when the loan ends. */
+static void
+test_lent(bool ends)
+{
+	float a[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	struct server_state *s = begun(STALE_SYNC);
+	struct msg m[2] = { push(0, 0, 0, a), push(1, 0, 0, a) };
+
+	m[0].lasting = m[1].lasting = true;
+	ok(tell(s, m[0]) == 0 && (!ends || server_state_keep(s, 0) == 0), "a gradient is lent, and its loan ends: %d", ends);
+	a[3] = 6;
+	ok(tell(s, m[1]) == 0 && payload[0][3] == -0.5f * (ends ? 4 + 6 : 6 + 6) / 4, "it is read then");
+	server_state_free(s);
+}
+
 static void
 test_leave(void)
 {
@@ -461,6 +476,8 @@ test_codec(void)
 	is(tell(s, push(0, 2, 0, (float[8]){ 0 })), ERR_FORMAT, "a gradient of another length is refused");
 	is(push_number(s, 0, 2, 8, 1), ERR_FORMAT, "an index beyond the slice is refused");
 	is_str(err_line(), "worker 0: push of slice 0 has invalid indices", "the error says so");
+	is(tell(s, (struct msg){ .type = MSG_PUSH, .flags = MSG_LENT, .incarnation = 1, .step = 2, .samples = 1, .len = 8,
+	    .payload = &(uint64_t){ 0 }, .lasting = true }), ERR_FORMAT, "so is one whose memory its worker can still change");
 	is(push_number(s, 0, 2, 7, 1), 0, "then the right one is accepted");
 	server_state_free(s);
 	hello_mults = "";
@@ -476,6 +493,8 @@ main(void)
 	test_round();
 	test_wrong();
 	test_place();
+	test_lent(false);
+	test_lent(true);
 	test_leave();
 	return done();
 }

@@ -222,7 +222,7 @@ check: setup-test	## install what is missing and run every test; SAN=... for a s
 
 # Tests run beside each other, one a processor; those that take longest begin, so that no processor waits for them at the end.
 PROVE   := prove --timer --failures --comments --exec tests/run
-LONGEST := $(foreach t,flow/ssh flow/learn flow/return flow/spare flow/bits flow/demo op/emulated flow/cut flow/codec flow/state cmd/examples flow/respawn flow/kill,tests/$t.t)
+LONGEST := $(foreach t,flow/ssh flow/learn flow/return flow/spare flow/bits flow/demo op/emulated flow/cut flow/codec flow/state cmd/examples flow/respawn flow/kill flow/agent,tests/$t.t)
 checked: tests
 	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PROVE) -j$(shell nproc) $(filter $(LONGEST),$(CHECKED)) $(filter-out $(LONGEST),$(CHECKED))
 

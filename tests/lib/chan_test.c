@@ -237,10 +237,47 @@ test_keep(void)
 	chan_close(kept);
 }
 
+/* The log of an agent that was killed goes on under another one, which has none of it. */
+static void
+test_continue(void)
+{
+	static const struct { uint64_t received, credited; } wrong[] = { { 5, 6 }, { 7, 0 }, { CHAN_WINDOW + 1, 0 } };
+	const uint64_t received = 5000, credited = 3000;
+	struct chan *c = chan_open(-1, -1), *other;
+	struct ends p = a_pair("");
+	uint64_t got = received;
+	uint32_t next = 0;
+	static const uint8_t line[20000];
+	bool good = true;
+
+	chan_keep(c);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		is(chan_continue(c, wrong[i].received, wrong[i].credited), ERR_FORMAT, "no log has %llu bytes of which %llu "
+		    "are credited", (unsigned long long)wrong[i].received, (unsigned long long)wrong[i].credited);
+	is(chan_continue(c, received, credited), 0, "a log continues after the bytes that the other side has");
+	is(chan_inherit(p.a, c, received, credited), 0, "a connection takes it over from there");
+	chan_log(p.a, CTL_LINES, line, sizeof(line));
+	for (int turn = 0; turn < 3; turn++) {
+		chan_run(p.a);
+		chan_run(p.b);
+		good &= take_lines(p.b, &next, &got);
+	}
+	ok(good && next == 1 && got == received + FRAME_HEAD + sizeof(line), "only what is new is sent");
+	chan_shut(p.a);
+	chan_close(p.b);
+	other = chan_open(-1, -1);
+	chan_keep(other);
+	is(chan_inherit(other, p.a, got, credited), 0, "the next connection, too, may have none of it credited");
+	chan_credit(other, (uint32_t)(got - credited));
+	ok(chan_log_done(other), "credit for all bytes covers those of both agents");
+	chan_close(other);
+}
+
 int
 main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
+	test_continue();
 	test_talk();
 	test_silence();
 	test_queues();

@@ -5,7 +5,6 @@
 #include "base/clk.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "log/table.h"
 #include "run/launcher/job_record.h"
 
 #include <errno.h>
@@ -231,9 +230,8 @@ stop_job(const char *name)
 	return 0;
 }
 
-/* Adds a row of print_jobs(). */
 static void
-add_status(struct table *t, const char *name)
+print_status(const char *name)
 {
 	struct words argv = { 0 };
 	struct buf text = { 0 };
@@ -253,10 +251,9 @@ add_status(struct table *t, const char *name)
 	if ((e = jobdir_command(&d, &argv, &cwd)) < 0 || argv.n == 0 || (e = words_text(argv.v, &text)) < 0)
 		front_warn(name, e);
 	else
-		for (size_t i = 0; i < t->columns; i++)
-			table_text(t, (const char *const[]){ name, s.running ? "runs" : !is_launcher_lost(&s) ?
-			    "ended" : s.has_record ? "away" : "lost", status, since, s.host, cwd,
-			    (char *)text.p }[i]);
+		printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name,
+		    s.running ? "runs" : !is_launcher_lost(&s) ? "ended" : s.has_record ? "away" : "lost",
+		    status, since, s.host, cwd, (char *)text.p);
 	free(cwd);
 	buf_free(&text);
 	words_free(&argv);
@@ -266,26 +263,17 @@ add_status(struct table *t, const char *name)
 static int
 print_jobs(char *const *names)
 {
-	static const char *const heads[] = { "job", "state", "status", "since", "host", "directory", "command" };
 	struct words all = { 0 };
-	struct table t = { 0 };
-	struct buf text = { 0 };
 	int e;
 
-	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
-		table_column(&t, (struct table_column){ .head = heads[i], .key = heads[i] });
 	if (*names == NULL) {
 		if ((e = jobdir_list(&all)) < 0)
 			front_die(NULL, e);
 		names = all.n > 0 ? all.v : names;
 	}
+	printf("job\tstate\tstatus\tsince\thost\tdirectory\tcommand\n");
 	for (; *names != NULL; names++)
-		add_status(&t, *names);
-	if ((e = table_put(&t, isatty(STDOUT_FILENO) ? TABLE_TEXT : TABLE_TSV, &text)) < 0)
-		front_die(NULL, e);
-	fwrite(text.p, 1, text.n, stdout);
-	buf_free(&text);
-	table_free(&t);
+		print_status(*names);
 	words_free(&all);
 	front_flush();
 	return front_status();

@@ -106,10 +106,6 @@ $pty 90 24 dlaunch attach kept >bytes
 $screen 90 <bytes >shown
 like shown '^worker 0: Epoch\[1\] Train-accuracy=' "dlaunch attach shows lines for people on a terminal"
 is "$(grep -c "$(printf '\t')\|^#" shown)" 0 "dlaunch attach leaves out the rows of logs on a terminal"
-$pty 200 24 dlaunch list >bytes
-$screen 200 <bytes >shown
-like shown '^kept   *ended  0   *20.* dlaunch -n 1 -s 1 --detach' "dlaunch list is aligned on a terminal"
-is "$(dlaunch list | awk -F'\t' '$1 == "kept" { print $2, $3 }')" "ended 0" "elsewhere it has tabs"
 is "$(dlaunch logs kept 2>/dev/null | awk -F'\t' '$3 == "worker" && $5 == "step"' | wc -l)" 76 "dlaunch logs has all rows elsewhere"
 status 0 "a job of another program is detached" dlaunch -n 1 --detach --job other printf '# Heading\n1\t2\n'
 status 0 "its end is awaited" dlaunch wait other

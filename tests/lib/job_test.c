@@ -54,7 +54,7 @@ static void
 test_sense(void)
 {
 	char *noenv[] = { (char[]){ "A" }, NULL }, *none[] = { NULL };
-	static struct job_child scheduler[] = { { JOB_SCHEDULER, 0 } }, other[] = { { 7, 0 } };
+	static struct job_child scheduler[] = { { .role = JOB_SCHEDULER } }, other[] = { { .role = 7 } };
 	struct job j[6] = { a_job(), a_job(), a_job(), a_job(), a_job(), a_job() }, k;
 
 	j[0].key = "short";

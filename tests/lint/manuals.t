@@ -21,7 +21,9 @@ in_code() { # TOOL
 }
 
 for p in man/*.[157]; do
-	ok "$p: mandoc -Tlint has no warnings" sh -c 'out=$(mandoc -Tlint -Wwarning "$1" 2>&1); echo "$out"; [ -z "$out" ]' sh "$p"
+	# What it says of the name of the system and of pages that are not installed depends on the machine.
+	ok "$p: mandoc -Tlint finds nothing" sh -c 'mandoc -Tlint "$1" 2>&1 |
+		grep -v "operating system explicitly\|referenced manual not found\|outdated mandoc.db"; [ $? = 1 ]' sh "$p"
 	like "$p" '^\.Sh EXAMPLES' "$p has examples"
 	# Ql quotes everything after it on its line, including what follows punctuation.
 	is "$(mandoc -Tutf8 "$p" | sed 's/.\x08//g' | LC_ALL=C.UTF-8 grep -nE '‘[^’]*‘|’’')" "" "$p has no nested quotes"

@@ -12,7 +12,7 @@ static char *env[] = { (char[]){ "A=b" }, (char[]){ "C=" }, NULL };
 static char *argv[] = { (char[]){ "pworker" }, (char[]){ "--net" }, (char[]){ "a b" }, NULL };
 static char *server[] = { (char[]){ "pserver" }, NULL };
 static char *each[] = { (char[]){ "--threads=4:2:8" }, NULL };
-static struct job_child child[] = { { JOB_SERVER, 1 }, { JOB_WORKER, 0 }, { JOB_WORKER, 2 } };
+static struct job_child child[] = { { .role = JOB_SERVER, .rank = 1 }, { .role = JOB_WORKER }, { .role = JOB_WORKER, .rank = 2 } };
 
 static struct job
 a_job(void)

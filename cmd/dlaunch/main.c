@@ -32,7 +32,7 @@ static const char help[] =
     "  --interface NAME  of the hosts     --remote PATH  of dlaunch on the hosts\n"
     "Output:\n"
     "  --output DIR  files a process      --spool MIB (1024)  of output that waits on a host\n"
-    "  -v, --verbose  -h, --help  --version  internal: --agent --agent-adopt --agent-keep --agent-resume\n"
+    "  -v, --verbose  -h, --help  --version  (--agent --agent-adopt J --agent-keep J --agent-resume J)\n"
     "Jobs with a name:\n"
     "  --job NAME  --force  replace one   --detach  run in the background    --resume JOB  continue it\n"
     "Failures:\n"

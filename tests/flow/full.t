@@ -115,7 +115,7 @@ hang_up() {
 is "$(hang_up 'saved disk' $train --epochs 1000000 --save disk/k --keep 1)" "status 129" \
 	"a run whose terminal is closed ends with status 129"
 ok "it saves its state" test -e "$(ls disk/k-* | tail -n 1)"
-is "$(hang_up 'Epoch.1.' dlaunch -n 2 -s 1 $train --epochs 1000000 --save disk/l --keep 1)" "status 129" \
+is "$(hang_up 'saved disk' dlaunch -n 2 -s 1 $train --epochs 1000000 --save disk/l --keep 1)" "status 129" \
 	"dlaunch whose terminal is closed ends with status 129"
 is "$(ls disk/l-* | wc -l) $(unfinished)" "1 0" "its workers save their state"
 

@@ -34,6 +34,7 @@ struct files {
 	const char	*name;			/* of the current file */
 	int		 e;			/* what the last step returned */
 	char		 line[1024];
+	char		 fault[1024];
 };
 
 /* The prefix of names in a path: of several paths, each becomes a folder. */
@@ -187,9 +188,17 @@ files_next(struct files *f, const char **name)
 	} else if (f->again == 0 && (f->e = next_in_paths(f)) < 0 && f->stream) {
 		snprintf(f->line, sizeof(f->line), "%s", err_line());
 	}
+	if (f->again == 0 && f->e == ERR_ITEM && *f->fault == 0)
+		snprintf(f->fault, sizeof(f->fault), "%s", err_line());
 	f->again = 0;
 	*name = f->name;
 	return f->e;
+}
+
+const char *
+files_fault(const struct files *f)
+{
+	return f->fault;
 }
 
 const char *

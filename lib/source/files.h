@@ -41,6 +41,8 @@ const char *files_path(const struct files *f);
  * place.
  */
 int	 files_next(struct files *f, const char **name);
+/* The line of the first ERR_ITEM that files_next() ever returned; "": there was none. */
+const char *files_fault(const struct files *f);
 /* Whether that file is a path itself, compressed or not, and no archive. */
 bool	 files_is_bare(const struct files *f);
 /* That file's name for messages: "PATH: ARCHIVE: MEMBER" or a path. */

@@ -306,6 +306,17 @@ source_classes(const struct source *s)
 }
 
 int
+source_fail_missing(const struct files *f, int e)
+{
+	char line[512];
+
+	if (*files_fault(f) == 0)
+		return e;
+	snprintf(line, sizeof(line), "%s", err_line());
+	return err_fail(ERR_FORMAT, "%s: %s", line, files_fault(f));
+}
+
+int
 source_number_classes(struct names *classes, uint32_t most)
 {
 	char text[16];

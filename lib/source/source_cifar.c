@@ -122,9 +122,9 @@ finish_cifar(struct state *s)
 {
 	if (s->set != NULL)
 		return name_classes(s);
-	return err_fail(ERR_ARG, "%s: no %s or %s", files_path(s->files),
+	return source_fail_missing(s->files, err_fail(ERR_ARG, "%s: no %s or %s", files_path(s->files),
 	    s->split == SOURCE_TEST ? cifar10.test : cifar10.train, s->split == SOURCE_TEST ? cifar100.test
-	    : cifar100.train);
+	    : cifar100.train));
 }
 
 /* Opens the next file of the split.  Returns 1, 0 at the end, or an error. */

@@ -8,6 +8,7 @@
 
 struct state {
 	struct files	*files;
+	bool		 split;		/* whether only one split is wanted */
 	struct folders	*folders;
 	float		 label;
 	size_t		 bytes;		/* most of an image */
@@ -15,6 +16,13 @@ struct state {
 	uint64_t	 passed;	/* images passed since */
 	struct buf	 data;
 };
+
+/* Ends with an error of folders, which is ERR_ARG if it found nothing of the split. */
+static int
+fail_folders(const struct state *s, int e)
+{
+	return e == ERR_ARG && s->split ? source_fail_missing(s->files, e) : e;
+}
 
 /* Collects the names of all images in any order, to find the folders. */
 static int
@@ -32,7 +40,7 @@ collect_names(struct state *s)
 				return e;
 		}
 	if (e < 0 || (e = folders_resolve(s->folders, files_is_dir(s->files))) < 0)
-		return e;
+		return fail_folders(s, e);
 	return files_rewind(s->files, how);
 }
 
@@ -56,6 +64,7 @@ folder_open(void **out, const struct source_opt *opt, struct files *files, struc
 	if (s == NULL)
 		return err_nomem();
 	s->files = files;
+	s->split = opt->split != SOURCE_ALL;
 	s->bytes = opt->bytes;
 	e = folders_new(&s->folders, classes, opt->split, files_path(files));
 	/* A stream can be read only once, and given classes need no collection. */
@@ -79,7 +88,7 @@ folder_next(void *state, bool wanted, struct source_item *item)
 
 	do {
 		if ((e = files_next(s->files, &name)) <= 0)
-			return e == 0 ? folders_finish(s->folders) : e;
+			return e == 0 ? fail_folders(s, folders_finish(s->folders)) : e;
 		of = suffix_is_image(name) ? folders_class(s->folders, name, &class) : 0;
 		s->passed += suffix_is_image(name);
 	} while (of == 0);

@@ -41,6 +41,11 @@ int	 source_shards_has_json_labels(struct files *f, const char *name);
 bool	 source_shards_match(const char *a, const char *b);
 
 /*
+ * Ends a source in which something is missing: e, with its line.  If the walk lost files before, returns ERR_FORMAT,
+ * because they may be why, and the line tells what was lost.
+ */
+int	 source_fail_missing(const struct files *f, int e);
+/*
  * Names the classes 0 to most at the end of a kind whose labels are numbers, unless classes were given.  Returns 0 or
  * an error.
  */

@@ -13,6 +13,7 @@
 #define SIDE		4096u		/* most pixels of a side */
 #define COPY_BYTES	((uint64_t)1 << 32)	/* most bytes copied of a stream's file */
 #define BLOCK		65536u
+#define FAULTS		65536u	/* bytes of lines of faults kept */
 
 enum { IMAGES, LABELS };
 enum { TRAIN, TEST, PARTS };
@@ -20,6 +21,7 @@ enum { TRAIN, TEST, PARTS };
 /* Images and labels are in two files, read in parallel: by two walks over the same place, or from copies. */
 struct half {
 	char		 name[256];	/* "": there is no file */
+	bool		 bare;		/* whether the file itself was named */
 	struct files	*walk;		/* a walk at the file */
 	int		 copy;		/* a copy of a stream's file; or -1 */
 };
@@ -37,6 +39,8 @@ struct state {
 	float			 label;
 	char			 name[320];
 	uint8_t			*pixels;	/* [h,w] */
+	struct buf		 faults;	/* lines of what the walk lost, each with a 0 at its end */
+	size_t			 told;		/* bytes of them that were returned */
 };
 
 static uint32_t
@@ -82,6 +86,7 @@ mnist_close(void *p)
 	for (int i = 0; i < PARTS * 2; i++)
 		if (s->half[i / 2][i % 2].copy >= 0)
 			close(s->half[i / 2][i % 2].copy);
+	buf_free(&s->faults);
 	free(s);
 }
 
@@ -108,6 +113,28 @@ copy_stream_file(struct state *s, struct half *h)
 	return e == ERR_ITEM ? ERR_SYS : e;
 }
 
+/* Keeps the line of a fault of the walk, to return it after the images: the walk is done before them. */
+static int
+keep_fault(struct state *s)
+{
+	const char *line = err_line();
+
+	return s->faults.n < FAULTS ? buf_put(&s->faults, line, strlen(line) + 1) : 0;
+}
+
+/* Returns ERR_ITEM with the next fault, or 0. */
+static int
+next_fault(struct state *s)
+{
+	const char *line;
+
+	if (s->told == s->faults.n)
+		return 0;
+	line = (const char *)s->faults.p + s->told;
+	s->told += strlen(line) + 1;
+	return err_fail(ERR_ITEM, "%s", line);
+}
+
 /* Finds the files.  Returns 0, ERR_ARG if they are of several sets, or another error. */
 static int
 find_halves(struct state *s)
@@ -117,11 +144,10 @@ find_halves(struct state *s)
 	unsigned part;
 	int e;
 
-	/* Ignores unreadable neighbours. */
-	while ((e = files_next(s->files, &name)) > 0 || e == ERR_ITEM) {
+	while ((e = files_next(s->files, &name)) > 0 || (e == ERR_ITEM && (e = keep_fault(s)) == 0)) {
 		struct half *h;
 
-		if (e < 0 || !source_mnist_knows(name) || (p = find_part(io_base_name(name), &part)) == NULL)
+		if (e == 0 || !source_mnist_knows(name) || (p = find_part(io_base_name(name), &part)) == NULL)
 			continue;
 		h = &s->half[part][strstr(name, "idx3-ubyte") != NULL ? IMAGES : LABELS];
 		if (first != NULL && (strlen(set) != (size_t)(p - io_base_name(name)) ||
@@ -134,6 +160,7 @@ find_halves(struct state *s)
 		if (h->name[0] != 0 || strlen(name) >= sizeof(h->name))
 			continue;
 		snprintf(h->name, sizeof(h->name), "%s", name);
+		h->bare = files_is_bare(s->files);
 		if (files_is_stream(s->files) && (e = copy_stream_file(s, h)) < 0)
 			return e;
 	}
@@ -220,6 +247,17 @@ read_pair_headers(struct state *s, const struct half *pair)
 	return 0;
 }
 
+/* Ends with a file that has no other next to it. */
+static int
+fail_alone(const struct state *s, const struct half *there, const char *other)
+{
+	if (there->bare)
+		return err_fail(ERR_FORMAT, "%s: the %s of %s are not named; name both files, or their folder",
+		    files_path(s->files), other, there->name);
+	return source_fail_missing(s->files, err_fail(ERR_FORMAT, "%s: no %s next to %s", files_path(s->files), other,
+	    there->name));
+}
+
 /* Opens a part.  Returns 1, 0 if there is none, or an error. */
 static int
 open_part(struct state *s, struct half *pair)
@@ -229,9 +267,7 @@ open_part(struct state *s, struct half *pair)
 	if (!images && !labels)
 		return 0;
 	if (!images || !labels)
-		return err_fail(ERR_FORMAT, "%s: no %s next to %s; name both files, or their folder",
-		    files_path(s->files), !images ? "images (idx3)" : "labels (idx1)",
-		    pair[images ? IMAGES : LABELS].name);
+		return fail_alone(s, &pair[images ? IMAGES : LABELS], !images ? "images (idx3)" : "labels (idx1)");
 	ERR_TRY(open_half(s, &pair[IMAGES]));
 	ERR_TRY(open_half(s, &pair[LABELS]));
 	ERR_TRY(read_pair_headers(s, pair));
@@ -253,8 +289,8 @@ next_part(struct state *s)
 		close_part(s);
 		e = open_part(s, s->half[part]);
 		if (e == 0 && s->split != SOURCE_ALL)
-			return err_fail(ERR_ARG, "%s: no %s files", files_path(s->files),
-			    part == TRAIN ? "train-*" : "t10k-*");
+			return source_fail_missing(s->files, err_fail(ERR_ARG, "%s: no %s files",
+			    files_path(s->files), part == TRAIN ? "train-*" : "t10k-*"));
 	}
 	return e;
 }
@@ -268,8 +304,11 @@ mnist_next(void *p, bool wanted, struct source_item *item)
 
 	(void)wanted;
 	while (s->pair == NULL || s->next == s->n)
-		if ((e = next_part(s)) <= 0)
-			return e == 0 ? source_number_classes(s->classes, s->most) : e;
+		if ((e = next_part(s)) <= 0) {
+			if (e == 0 && (e = next_fault(s)) == 0)
+				e = source_number_classes(s->classes, s->most);
+			return e;
+		}
 	ERR_TRY(read_half(s, &s->pair[IMAGES], s->pixels, (size_t)s->h * s->w));
 	ERR_TRY(read_half(s, &s->pair[LABELS], &label, 1));
 	s->label = label;

@@ -1,6 +1,10 @@
 /* source_test - directories, archives, lists, CIFAR and MNIST files, and damaged ones. */
 #include "told.h"
 
+#define NO_END "the tar archive has no end, so that files may be missing"
+#define TRAIN "after train-labels-idx1-ubyte: "
+#define LEFT "after p/train/a/2.png: "
+
 static const char *
 all_of(const char *path, const char *root, enum source_split split)
 {
@@ -244,7 +248,9 @@ test_mnist(void)
 	is_str(all_of("m", NULL, SOURCE_ALL),
 	    "0 4 train-images-idx3-ubyte, image 0\n1 1 train-images-idx3-ubyte, image 1\n"
 	    "2 2 t10k-images-idx3-ubyte, image 0\n0,1,2,3,4,", "MNIST files are read");
-	sh("tar czf m.tgz m && gzip m/*");
+	sh("tar czf m.tgz m && tar cf w.tar -C m train-images-idx3-ubyte train-labels-idx1-ubyte t10k-images-idx3-ubyte "
+	   "t10k-labels-idx1-ubyte && for n in 1 2 3; do head -c $((n * 1024)) w.tar >w$n.tar; done && mkdir n && cp w2.tar n/ "
+	   "&& tar cf n.tar -C n w2.tar && { cat w.tar && echo junk; } >j.tar && gzip m/*");
 	is_str(all_of("m", NULL, SOURCE_TEST), "0 2 t10k-images-idx3-ubyte, image 0\n0,1,2,",
 	    "gzipped MNIST files are read");
 	is_str(all_of("m.tgz", NULL, SOURCE_TEST), "0 2 m/t10k-images-idx3-ubyte, image 0\n0,1,2,",
@@ -279,10 +285,54 @@ test_mnist(void)
 	opt = (struct source_opt){ .path = told_pipe("m.tgz") };
 	is_str(told(&opt), "0 4 m/train-images-idx3-ubyte, image 0\n1 1 m/train-images-idx3-ubyte, image 1\n"
 	    "2 2 m/t10k-images-idx3-ubyte, image 0\n0,1,2,3,4,", "MNIST is read from a pipe");
+	is_str(all_of("half/t10k-images-idx3-ubyte", NULL, SOURCE_ALL), "-4 half/t10k-images-idx3-ubyte: the labels (idx1) of "
+	    "t10k-images-idx3-ubyte are not named; name both files, or their folder",
+	    "images named without their labels fail");
 	sh("rm half/*labels*");
-	is_str(all_of("half", NULL, SOURCE_ALL), "-4 half: no labels (idx1) next to t10k-images-idx3-ubyte; "
-	    "name both files, or their folder",
+	is_str(all_of("half", NULL, SOURCE_ALL), "-4 half: no labels (idx1) next to t10k-images-idx3-ubyte",
 	    "images without labels fail");
+}
+
+/* What comes after the images of the train files. */
+static const char *
+after_train(const char *text)
+{
+	const char *p = strstr(text, "image 1 = ghijkl\n");
+
+	return p != NULL ? p + strlen("image 1 = ghijkl\n") : text;
+}
+
+/* Archives that end between their members, or in junk, so that files may be missing. */
+static void
+test_lost(void)
+{
+	struct source_opt opt = { .path = NULL };
+
+	told_bytes = true;
+	is_str(after_train(all_of("w2.tar", NULL, SOURCE_ALL)), "2 !  ! w2.tar: " TRAIN NO_END "\n0,1,2,3,4,",
+	    "a cut archive of MNIST is reported after its images");
+	is_str(after_train(all_of("n.tar", NULL, SOURCE_ALL)), "2 !  ! n.tar: w2.tar: " TRAIN NO_END "\n0,1,2,3,4,",
+	    "so is one in an archive");
+	opt.path = told_pipe("w2.tar");
+	is_str(after_train(told(&opt)), "2 !  ! pipe: " TRAIN NO_END "\n0,1,2,3,4,", "so is one from a pipe");
+	is_str(after_train(all_of("j.tar", NULL, SOURCE_ALL)), "2 2 t10k-images-idx3-ubyte, image 0 = mnopqr\n3 !  ! j.tar: "
+	    "after t10k-labels-idx1-ubyte: bytes after the end of the tar archive are not tar, and are not read\n0,1,2,3,4,",
+	    "bytes after an archive of MNIST are reported");
+	is_str(all_of("w2.tar", NULL, SOURCE_TEST), "-4 w2.tar: no t10k-* files: w2.tar: " TRAIN NO_END,
+	    "the end that an archive lacks is why it has no test files");
+	is_str(all_of("w1.tar", NULL, SOURCE_ALL), "-4 w1.tar: no labels (idx1) next to train-images-idx3-ubyte: w1.tar: "
+	    "after train-images-idx3-ubyte: " NO_END, "or no labels");
+	sh("for f in p/train/a/2.png data_batch_1.bin; do test -e $f || head -c 3073 /dev/zero >$f; "
+	   "tar cf x.tar $f && head -c $(((512 + $(stat -c %%s $f) + 511) / 512 * 512)) x.tar >${f%%%%[/_]*}.cut; done");
+	is_str(all_of("p.cut", NULL, SOURCE_TEST), "-4 p.cut: no folder test or val for --split: p.cut: " LEFT NO_END,
+	    "or no folder of a split");
+	opt.path = told_pipe("p.cut");
+	opt.split = SOURCE_TEST;
+	is_str(told(&opt), "0 !  ! pipe: " LEFT NO_END "\n-4 pipe: no folder test or val for --split: pipe: " LEFT NO_END,
+	    "in a pipe, too");
+	is_str(all_of("data.cut", NULL, SOURCE_TEST), "0 !  ! data.cut: after data_batch_1.bin: " NO_END "\n-4 data.cut: "
+	    "no test_batch.bin or test.bin: data.cut: after data_batch_1.bin: " NO_END, "or no CIFAR files");
+	told_bytes = false;
 }
 
 /* The stamp is that of the opened file, not of a file that has its name later. */
@@ -329,6 +379,7 @@ main(void)
 	test_cifar();
 	test_cifar100();
 	test_mnist();
+	test_lost();
 	buf_free(&told_text);
 	pics_clean();
 	return done();

@@ -12,7 +12,6 @@
 #include <jerror.h>
 
 #define SCANS		500	/* most scans of an image */
-#define SHARE		16	/* scans that an image of the most pixels may have; libjpeg's own have 10 */
 
 struct img_jpeg_scan {
 	struct jpeg_decompress_struct	 d;
@@ -152,24 +151,71 @@ close_scan(struct img_jpeg_scan *s, int e)
 	return e;
 }
 
+uint64_t
+img_jpeg_scan_most(uint32_t pixels)
+{
+	return (uint64_t)IMG_JPEG_SCAN_SHARE * (pixels > IMG_PIXELS ? pixels : IMG_PIXELS);
+}
+
 /*
- * Bounds the work: each scan costs a pass over all pixels, even one of few bytes.  Every scan starts with these two
- * bytes, which are no code, so that a metadatum may add to their number and nothing hides a scan.
+ * Every scan starts with these two bytes, which are no code, so that a metadatum may add to their number and nothing
+ * hides a scan.
  */
+uint64_t
+img_jpeg_scan_count(const uint8_t *p, size_t n)
+{
+	const uint8_t *end = p + n;
+	uint64_t scans = 0;
+
+	for (; (p = memmem(p, (size_t)(end - p), "\xff\xda", 2)) != NULL; p += 2)
+		scans++;
+	return scans;
+}
+
+/* The width times the height in the header, or 0 where libjpeg might read other segments than this does. */
+static uint64_t
+find_area(const uint8_t *p, size_t n)
+{
+	for (size_t at = 2; at + 9 <= n && p[at] == 0xff;) {
+		uint8_t mark = p[at + 1];
+		size_t len = (size_t)(p[at + 2] << 8 | p[at + 3]);
+
+		if (mark >= 0xc0 && mark <= 0xcf && mark != 0xc4 && mark != 0xc8 && mark != 0xcc)
+			return (uint64_t)(p[at + 5] << 8 | p[at + 6]) * (uint64_t)(p[at + 7] << 8 | p[at + 8]);
+		/* Those have no length, or end the header. */
+		if (mark < 0xc0 || (mark >= 0xd0 && mark <= 0xda) || mark == 0xff || len < 2)
+			return 0;
+		at += 2 + len;
+	}
+	return 0;
+}
+
+uint64_t
+img_jpeg_scan_work(const uint8_t *data, size_t n)
+{
+	uint64_t scans = img_jpeg_scan_count(data, n), area;
+
+	if (scans < 2)
+		return 0;
+	area = find_area(data, n);
+	return area == 0 ? UINT64_MAX : scans * area;
+}
+
+/* Bounds the work: each scan costs a pass over all pixels, even one of few bytes. */
 static int
 check_scans(struct jpeg_decompress_struct *d, const uint8_t *p, size_t n, uint32_t pixels)
 {
-	const uint8_t *end = p + n;
-	uint64_t scans = 0, area = (uint64_t)d->image_width * d->image_height;
+	uint64_t scans, most = img_jpeg_scan_most(pixels);
 
 	if (!jpeg_has_multiple_scans(d))
 		return 0;
-	for (; (p = memmem(p, (size_t)(end - p), "\xff\xda", 2)) != NULL; p += 2)
-		scans++;
-	if (scans > SCANS || scans * area > (uint64_t)SHARE * (pixels > IMG_PIXELS ? pixels : IMG_PIXELS))
-		return err_fail(ERR_LIMIT, "JPEG: %llu scans of %ux%u are too many; at most %u, "
-		    "with %u times the pixels of --max-pixels together", (unsigned long long)scans,
-		    d->image_width, d->image_height, SCANS, SHARE);
+	scans = img_jpeg_scan_count(p, n);
+	if (scans > SCANS)
+		return err_fail(ERR_LIMIT, "JPEG: %llu scans are more than %u", (unsigned long long)scans, SCANS);
+	if (scans * d->image_width * d->image_height > most)
+		return err_fail(ERR_LIMIT, "JPEG: %llu scans of %ux%u have more than %llu pixels together, "
+		    "%u times --max-pixels or its default", (unsigned long long)scans, d->image_width,
+		    d->image_height, (unsigned long long)most, IMG_JPEG_SCAN_SHARE);
 	return 0;
 }
 

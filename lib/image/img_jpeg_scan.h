@@ -13,6 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Scans that an image of the most pixels may have; libjpeg's own have 10. */
+#define IMG_JPEG_SCAN_SHARE	16
+
 struct img_jpeg_head {
 	uint32_t	 h, w;
 	uint32_t	 c;		/* channels as stored: 1, 3 or 4 */
@@ -24,6 +27,15 @@ struct img_jpeg_head {
 
 struct img_jpeg_scan;
 
+/* The most pixels that the scans of an image may have together, where images may have that many. */
+uint64_t img_jpeg_scan_most(uint32_t pixels);
+/*
+ * The pixels that the scans of a JPEG have together: 0 if it has one scan; UINT64_MAX if no plain walk leads to its
+ * size.
+ */
+uint64_t img_jpeg_scan_work(const uint8_t *data, size_t n);
+/* Returns the number of scans in those bytes, or more. */
+uint64_t img_jpeg_scan_count(const uint8_t *p, size_t n);
 /* Returns 0, ERR_NOTSUP (libjpeg has another version than the build) or ERR_NOMEM. */
 int	 img_jpeg_scan_new(struct img_jpeg_scan **s);
 void	 img_jpeg_scan_free(struct img_jpeg_scan *s);	/* NULL is fine */

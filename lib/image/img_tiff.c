@@ -1,11 +1,15 @@
 /* img_tiff - decodes the first page of a TIFF.  For img. */
 #include "image/img_formats.h"
 #include "base/err.h"
+#include "image/img_jpeg_scan.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <tiffio.h>
+
+#define JPEG_ROWS	65535u
+#define SHARED		((uint64_t)1 << 28)	/* bytes that a page's parts may have in common, such as blank tiles */
 
 struct input {
 	const uint8_t	*p;
@@ -89,6 +93,43 @@ unmap_input(thandle_t ctx, void *p, toff_t n)
 	(void)ctx, (void)p, (void)n;
 }
 
+/* The pixels of all scans of JPEG in the page, as many as are decoded or more; UINT64_MAX: its parts share bytes. */
+static uint64_t
+find_work(TIFF *t, const struct input *in, uint32_t w, uint64_t most)
+{
+	uint32_t parts = TIFFIsTiled(t) ? TIFFNumberOfTiles(t) : TIFFNumberOfStrips(t);
+	uint64_t work = 0, seen = 0, scans;
+	uint16_t compression = COMPRESSION_NONE;
+
+	TIFFGetFieldDefaulted(t, TIFFTAG_COMPRESSION, &compression);
+	/* Its only JPEG may be spread over the file, and be taller than the image. */
+	if (compression == COMPRESSION_OJPEG)
+		return (scans = img_jpeg_scan_count(in->p, in->n)) > 1 ? scans * w * JPEG_ROWS : 0;
+	for (uint32_t i = 0; compression == COMPRESSION_JPEG && i < parts && work <= most; i++) {
+		uint64_t at = TIFFGetStrileOffset(t, i), n = TIFFGetStrileByteCount(t, i), more;
+
+		if (at >= in->n)
+			continue;
+		n = n < in->n - at ? n : in->n - at;
+		seen += n;
+		more = seen > in->n + SHARED ? UINT64_MAX : img_jpeg_scan_work(in->p + at, n);
+		work = more < UINT64_MAX - work ? work + more : UINT64_MAX;
+	}
+	return work;
+}
+
+/* libtiff bounds the number of scans alone, and each costs a pass over all pixels of its part. */
+static int
+check_work(TIFF *t, const struct input *in, uint32_t w, uint32_t pixels)
+{
+	uint64_t most = img_jpeg_scan_most(pixels);
+
+	if (find_work(t, in, w, most) <= most)
+		return 0;
+	return err_fail(ERR_LIMIT, "TIFF: its JPEG scans have more than %llu pixels together, %u times --max-pixels "
+	    "or its default", (unsigned long long)most, IMG_JPEG_SCAN_SHARE);
+}
+
 /* Opens the file and reads the first page's header. */
 static int
 open_tiff(TIFF **t, struct input *in, uint32_t pixels, struct img_head *head)
@@ -117,7 +158,9 @@ open_tiff(TIFF **t, struct input *in, uint32_t pixels, struct img_head *head)
 	/* Memory of a part is allocated before its bytes are read: 16 bytes a pixel are the most of any kind. */
 	if ((TIFFIsTiled(*t) ? TIFFTileSize64(*t) : TIFFStripSize64(*t)) / 16 > pixels)
 		return err_fail(ERR_LIMIT, "TIFF: parts of more than %u pixels", pixels);
-	return TIFFRGBAImageOK(*t, why) ? 0 : err_fail(ERR_NOTSUP, "TIFF: %s", why);
+	if (!TIFFRGBAImageOK(*t, why))
+		return err_fail(ERR_NOTSUP, "TIFF: %s", why);
+	return check_work(*t, in, head->w, pixels);
 }
 
 int

@@ -365,12 +365,34 @@ test_lies(void)
 	buf_free(&jpeg);
 }
 
+/* Makes a JPEG the only strip of a grey TIFF of w by h pixels. */
+static void
+wrap_tiff(struct buf *b, uint32_t w, uint32_t h)
+{
+	const uint32_t tags[][3] = { { 256, 4, w }, { 257, 4, h }, { 258, 3, 8 }, { 259, 3, 7 }, { 262, 3, 1 },
+	    { 273, 4, 122 }, { 277, 3, 1 }, { 278, 4, h }, { 279, 4, (uint32_t)b->n } };
+	struct buf t = { 0 };
+
+	buf_put(&t, "II*\0\10\0\0\0\11\0", 10);
+	for (size_t i = 0; i < sizeof(tags) / sizeof(*tags); i++) {
+		const uint16_t key[] = { (uint16_t)tags[i][0], (uint16_t)tags[i][1], 1, 0 };
+
+		buf_put(&t, key, sizeof(key));
+		buf_put(&t, &tags[i][2], 4);
+	}
+	buf_put(&t, "\0\0\0", 4);
+	buf_put(&t, b->p, b->n);
+	buf_free(b);
+	*b = t;
+}
+
 /* A scan of few bytes costs a pass over all pixels, so that scans times pixels are bounded in advance. */
 static void
 test_scans(void)
 {
-	static const struct { uint32_t side, extra; int e; } t[] = {
-		{ 64, 400, 0 }, { 64, 600, ERR_LIMIT }, { 4096, 0, 0 }, { 4096, 100, ERR_LIMIT },
+	static const struct { uint32_t side, extra, tiff; int e; } t[] = {
+		{ 64, 400, 0, 0 }, { 64, 600, 0, ERR_LIMIT }, { 4096, 0, 0, 0 }, { 4096, 100, 0, ERR_LIMIT },
+		{ 64, 60, 64, 0 }, { 4096, 0, 4096, 0 }, { 4096, 90, 4096, ERR_LIMIT }, { 4096, 90, 16, ERR_LIMIT },
 	};
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
@@ -391,9 +413,11 @@ test_scans(void)
 			b.n += scan;
 			buf_put(&b, "\xff\xd9", 2);
 		}
+		if (t[i].tiff > 0)
+			wrap_tiff(&b, t[i].side, t[i].tiff);
 		err_note(0, "%s", "");
-		is(img_head(k, b.p, b.n, &head), t[i].e, "%u more scans of %ux%u: %s", t[i].extra, t[i].side, t[i].side,
-		    err_line());
+		is(img_head(k, b.p, b.n, &head), t[i].e, "%u more scans of %ux%u%s: %s", t[i].extra, t[i].side,
+		    t[i].side, t[i].tiff > 0 ? " in a TIFF" : "", err_line());
 		buf_free(&b);
 		free(p);
 	}

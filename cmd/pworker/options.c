@@ -267,7 +267,9 @@ check_needs(const struct pworker *p)
 			if ((o->needs & rule[k].need) == 0 || rule[k].met)
 				continue;
 			if (rule[k].why == NULL)
-				front_wrong("--%s: is for training, and does not go with %s", o->name, mode[p->mode]);
+				front_wrong("--%s: is for training, and does not go with %s%s", o->name, mode[p->mode],
+				    p->train.ps.nservers > 0 && getenv("DMLC_NUM_ATTEMPT") != NULL ?
+				    "; dlaunch -s 0 starts no servers" : "");
 			front_wrong("--%s: %s", o->name, rule[k].why);
 		}
 }

@@ -2,6 +2,7 @@
  * cudart - devices and memory of the stand-in for libcudart.
  *
  * Memory begins as NaN.  TALLY_EMU=none: there is no device.  TALLY_EMU_MB: megabytes of device memory.
+ * TALLY_EMU_NAME: the name of the devices, by which tests know an emulated one.
  */
 #include "emu/cudart.h"
 
@@ -147,9 +148,11 @@ count_memory(void)
 cudaError_t
 cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
 {
+	const char *name = getenv("TALLY_EMU_NAME");
+
 	(void)device;
 	memset(p, 0, sizeof(*p));
-	snprintf(p->name, sizeof(p->name), "no GPU but loops");
+	snprintf(p->name, sizeof(p->name), "%s", name != NULL ? name : "no GPU but loops");
 	p->major = 9;
 	p->multiProcessorCount = 2;
 	p->totalGlobalMem = count_memory();

@@ -1,6 +1,8 @@
 /*
  * cublaslt - a stand-in for cuBLASLt: matrix products in loops, summed in double.
  *
+ * A product that asks for TF32 has the least that a device may do: factors without their last 13 bits, sums in f32.
+ *
  * Matrices are column-major.  A call that the library would refuse ends the process: shapes that do not fit, a kernel that
  * the heuristic did not propose, scratch that is too small, memory outside of allocations.  All memory is aligned to 256
  * bytes, which the heuristic counts on unless a preference says less.
@@ -17,7 +19,7 @@
 
 /* What the library's opaque types are here. */
 struct matmul {
-	bool	 first_transposed, second_transposed;
+	bool	 first_transposed, second_transposed, tf32;
 };
 
 struct layout {
@@ -61,6 +63,7 @@ cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *op, cublasComputeType_t compute, 
 	if ((compute != CUBLAS_COMPUTE_32F && compute != CUBLAS_COMPUTE_32F_FAST_TF32) || scale != CUDA_R_32F)
 		emu_fault("a product whose sums are not f32");
 	*op = calloc(1, sizeof(struct matmul));
+	((struct matmul *)*op)->tf32 = compute == CUBLAS_COMPUTE_32F_FAST_TF32;
 	return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -180,6 +183,20 @@ count_elements(const struct layout *l)
 	return (size_t)(l->apart * (l->count - 1)) + l->rows * l->columns;
 }
 
+static float
+get_factor(const void *p, size_t i, int type, bool tf32)
+{
+	float x = kernel_get(p, i, type);
+	uint32_t bits;
+
+	if (!tf32)
+		return x;
+	memcpy(&bits, &x, sizeof(bits));
+	bits &= ~(uint32_t)0x1fff;
+	memcpy(&x, &bits, sizeof(bits));
+	return x;
+}
+
 /* d = alpha a b + beta c; matrix p of each. */
 static void
 multiply_one(const struct product *m, size_t p)
@@ -192,11 +209,14 @@ multiply_one(const struct product *m, size_t p)
 			const size_t at = c0 + j * rows + i;
 			double sum = 0;
 
-			for (size_t l = 0; l < inner; l++)
-				sum += (double)kernel_get(m->pa, a0 + (m->op.first_transposed ? i * m->a.rows + l :
-				    l * m->a.rows + i), m->a.type) *
-				    (double)kernel_get(m->pb, b0 + (m->op.second_transposed ? l * m->b.rows + j :
-				    j * m->b.rows + l), m->b.type);
+			for (size_t l = 0; l < inner; l++) {
+				sum += (double)get_factor(m->pa, a0 + (m->op.first_transposed ? i * m->a.rows + l :
+				    l * m->a.rows + i), m->a.type, m->op.tf32) *
+				    (double)get_factor(m->pb, b0 + (m->op.second_transposed ? l * m->b.rows + j :
+				    j * m->b.rows + l), m->b.type, m->op.tf32);
+				if (m->op.tf32)
+					sum = (double)(float)sum;
+			}
 			sum *= (double)m->alpha;
 			if (m->beta != 0)
 				sum += (double)m->beta * (double)kernel_get(m->pc, at, m->c.type);

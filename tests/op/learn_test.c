@@ -258,8 +258,20 @@ agrees(const struct kind *k, const float *a, const float *b, const float *from, 
 {
 	if (agrees_exactly(k))
 		return same(a, b, n);
-	/* A weight that differs in its last bit may round to another bf16, which Muon's normalization amplifies. */
-	return distance(a, b, n) <= (k->precision == ENGINE_F32 ? 1e-4 : 0.1) * distance(b, from, n);
+	/*
+	 * A weight that differs in its last bits may round to another bf16, which Muon's normalization amplifies in each
+	 * step: products of TF32 are 0.11 apart after all steps.  Unrelated updates are 1.4 apart.
+	 */
+	return distance(a, b, n) <= (k->precision == ENGINE_F32 ? 1e-4 : 0.25) * distance(b, from, n);
+}
+
+/* The loss in evaluation, after two steps.  Products of TF32 change it by 7e-4. */
+static double
+loss_bound(const struct kind *k)
+{
+	if (agrees_exactly(k))
+		return 0;
+	return k->precision == ENGINE_F32 ? 1e-3 : 3e-3;
 }
 
 static bool
@@ -293,7 +305,7 @@ compare(const struct engine *e, struct engine_dev *dev, const struct kind *k)
 	ok(agrees(k, device.average, server.average, v.w, g->P) && device.averaged == server.averaged &&
 	    agrees(k, device.average + g->P, server.average + g->P, v.aux, g->A),
 	    "%s: %s: the average on the device agrees with a server's", e->name, k->name);
-	ok(fabs(device.loss - server.loss) <= (agrees_exactly(k) ? 0 : 1e-3 * server.loss),
+	ok(fabs(device.loss - server.loss) <= loss_bound(k) * server.loss,
 	    "%s: %s: the loss on the device agrees with a server's within the run", e->name, k->name);
 	ok(same_result(&device, &resumed, g, k),
 	    "%s: %s: a resumed run on the device has the same bits", e->name, k->name);

@@ -242,8 +242,17 @@ files_read(struct files *f, void *p, size_t n, size_t *got)
 int
 files_slurp(struct files *f, size_t max, struct buf *b)
 {
+	struct held *h = &f->held;
 	size_t start = b->n, got;
 
+	/* Not copied: it may be large. */
+	if (f->reading_held && b->n == 0 && h->next == 0 && h->e == 0 && h->data.n > 0 && h->data.n <= max) {
+		struct buf empty = *b;
+
+		*b = h->data;
+		h->data = empty;
+		return 0;
+	}
 	do {
 		ERR_TRY(buf_room(b, SLURP_STEP));
 		ERR_TRY(files_read(f, b->p + b->n, SLURP_STEP, &got));

@@ -120,6 +120,7 @@ test_adopt(void)
 	read_line(&p);
 	kill(p.command, SIGKILL);
 	ok(wait_for_end(&p, &status) && WTERMSIG(status) == SIGKILL, "it is killed");
+	proc_close_pipes(&p);
 	is(proc_start(&p, &j, &at), 0, "another one follows while its shim holds the name");
 	is_str(read_line(&p), "one\n", "and runs");
 	drop(&p);

@@ -31,7 +31,7 @@ verdict() {
 status 0 "the verdict succeeds on the emulated device" verdict
 like "$T/out" '^PASS in [0-9]+ s; the report is ' "the verdict prints PASS and names its report"
 for what in 'seam: [0-9]+ checks' 'layer: [0-9]+ checks' 'scores: [0-9]+ checks' 'classes: [0-9]+ checks' \
-	'order: [0-9]+ checks' drop \
+	'order: [0-9]+ checks' 'drop: [0-9]+ checks' \
 	'match: [0-9]+ checks' 'learn: [0-9]+ checks' 'two runs have the same bits' 'split: [0-9]+ checks' \
 	'learn on two GPUs: [0-9]+ checks' 'two runs have the same bits on two GPUs' 'memcheck: seam'; do
 	like "$T/out" "^ok   $what\$" "the verdict has run: $what"
@@ -84,6 +84,7 @@ exit $status
 SH
 touch "$T/cut/tests/emu/tally-cuda.so"
 printf '#!/bin/sh\nexit 0\n' >"$T/cut/compute-sanitizer"
+printf '#!/bin/sh\necho "ok 1 - ref: a"\necho "ok 2 - cuda: a"\n' >"$T/cut/tests/op/drop_test"
 chmod +x "$T"/cut/{tests/op/*,bench/gpu_step,pworker,timeout,compute-sanitizer}
 cut_verdict() {
 	env GPU_REHEARSE= TALLY_MODULES="$T/cut/tests/emu" PYTHON=false PATH="$T/cut:$PATH" CUT="$1" \
@@ -99,6 +100,23 @@ printf '#!/bin/sh\necho "ok 1${TEST_DEVICES:+ # SKIP no NCCL}"\n' >"$T/cut/tests
 status 0 "the verdict succeeds if the clock cuts the checker of memory, and without NCCL" cut_verdict memcheck
 like "$T/out" '^no time left: memcheck$' "the verdict says that the checker was cut"
 like "$T/out" '^left out: learn on two GPUs: no NCCL$' "the verdict says what was left out without NCCL"
+status 1 "the verdict does not succeed without time" env GPU_SECONDS=3 bash -c "T='$T'; $(declare -f cut_verdict); cut_verdict none"
+like "$T/out" '^INCOMPLETE in [0-9]+ s: no time was left for: seam, layer, .* fast bf16$' "the verdict is INCOMPLETE"
+is "$(sed -n 's/^INCOMPLETE.*: //p' "$T/out" | tr , '\n' | wc -l) $(grep -c '^no time left: ' "$T/out")" "20 21" \
+	"the verdict names all that it did not run"
+printf '#!/bin/sh\necho ok 1\necho "ok 2 # SKIP no bf16"\n' >"$T/cut/tests/op/scores_test"
+printf '#!/bin/sh\necho "ok 1 - ref: a"\necho "ok 2 - cuda # SKIP no GPU"\n' >"$T/cut/tests/op/drop_test"
+sed -i '2i case "${WHY:+$*}" in *,gpu:1) echo "pworker: $WHY" >&2; exit 1 ;; esac' "$T/cut/pworker"
+status 1 "the verdict fails if a second GPU does not work, and if drop skips the GPU" \
+	env WHY="cuDNN: no memory" bash -c "T='$T'; $(declare -f cut_verdict); cut_verdict none"
+like "$T/out" '^ok   scores: 1 checks$' "the verdict counts no skipped check"
+like "$T/out" '^FAIL drop: nothing was tested$' "the verdict says that drop tested nothing"
+like "$T/out" '^FAIL two GPUs: pworker: cuDNN: no memory$' "the verdict says what is wrong with two GPUs"
+is "$(grep -c '^FAIL: 2 failures' "$T/out")" 1 "the verdict counts both failures"
+printf '#!/bin/sh\necho "ok 1 - cuda: a"\n' >"$T/cut/tests/op/drop_test"
+status 0 "the verdict succeeds with one GPU" \
+	env WHY="no GPU: no device 1: there are 1" bash -c "T='$T'; $(declare -f cut_verdict); cut_verdict none"
+like "$T/out" '^left out: tests with two GPUs: pworker: no GPU: no device 1: there are 1$' "the verdict says that there is one GPU"
 printf '#!/bin/sh\nexit 1\n' >"$T/cut/compute-sanitizer"
 status 1 "the verdict fails if the checker of memory finds an error" cut_verdict none
 

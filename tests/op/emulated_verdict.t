@@ -141,4 +141,12 @@ printf '#!/bin/sh\necho not ok 1\n' >"$T/fake/tests/op/match_test"
 status 1 "bench/gpu exits with status 1 if match fails before the clock cuts it" bench ops
 status 1 "bench/gpu exits with status 1 if a step fails" \
 	env BUILD="$T/none" OUT="$T/gpu" STORE="$T/gpu" "$TOP/bench/gpu" --rehearse look
+mkdir -p "$T/tree/bench" && cp "$TOP/bench/gpu" "$T/tree/bench/"
+for step in take same train; do
+	status 1 "bench/gpu exits with status 1 if the step $step lacks records" \
+		env BUILD="$T/fake" OUT="$T/gpu" STORE="$T/no" "$T/tree/bench/gpu" --rehearse $step
+	like "$T/out" '^(take: no part came along|no records: not all parts were taken)$' "bench/gpu says what the step $step lacks"
+done
+status 1 "bench/gpu exits with status 1 if there is no time" \
+	env BUILD="$T/fake" OUT="$T/gpu" STORE="$T/gpu" MOST=3 "$TOP/bench/gpu" --rehearse ops
 done_testing

@@ -54,7 +54,7 @@ status 1 "the verdict exits with status 1 without a device" env TALLY_EMU=none b
 	"T='$T'; $(declare -f verdict); verdict"
 is "$(cat "$T/out" "$T/err" | wc -l)" 1 "the verdict prints one line without a device"
 like "$T/err" '^gpu: FAIL: .*no GPU: no device' "the verdict says that there is no device"
-status 1 "the verdict exits with status 1 without a module" env CUDA_HOME=/nonexistent PATH="$BUILD:$PATH" TALLY_MODULES="$T" \
+status 1 "the verdict exits with status 1 without a module" env -u SAN CUDA_HOME=/nonexistent PATH="$BUILD:$PATH" TALLY_MODULES="$T" \
 	"$TOP/tests/gpu/verdict" "$BUILD" /nonexistent
 is "$(cat "$T/out" "$T/err")" "gpu: FAIL: no module of the cuda engine: no /nonexistent/bin/nvcc" \
 	"the verdict says why there is no module"

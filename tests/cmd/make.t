@@ -20,14 +20,16 @@ case $* in
 --version) echo "Cuda compilation tools, release 12.4, V12.4.131"; exit ;;
 --list-gpu-code) [ -n "$KNOWN" ] || exit 1; printf 'sm_%s\n' ${LISTED:-$KNOWN}; exit ;;
 esac
+folders=
 for a in "$@"; do
+	case $a in -I*) folders="$folders $a" ;; esac
 	case $a in arch=compute_*) a=${a#arch=compute_} a=${a%%,*} ;; *) continue ;; esac
 	case " $KNOWN " in *" $a "*) ;; *) echo "nvcc fatal   : Unsupported gpu architecture 'compute_$a'" >&2; exit 1 ;; esac
 done
 case $a in
 *probe.cu)
 	[ -z "$REFUSED" ] || { echo "$REFUSED" >&2; exit 1; }
-	gcc -x c -E -I"${0%/bin/nvcc}/include" "$a" >/dev/null ;;
+	gcc -x c -E -I"${0%/bin/nvcc}/include" $folders "$a" >/dev/null ;;
 esac
 END
 chmod +x "$cuda/bin/nvcc"

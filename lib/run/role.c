@@ -8,8 +8,6 @@
 static int
 build_server_argv(const struct job *j, const struct job_child *c, const struct role_place *at, struct words *w)
 {
-	int e;
-
 	ERR_TRY(words_add_all(w, j->server_argv));
 	ERR_TRY(words_add(w, "--listen"));
 	ERR_TRY(at->listen != NULL ? words_add(w, "%s", at->listen) : words_add(w, "%s:0", at->addr));
@@ -21,11 +19,12 @@ build_server_argv(const struct job *j, const struct job_child *c, const struct r
 	ERR_TRY(words_add(w, "/dev/fd/%d", at->key_fd));
 	ERR_TRY(words_add(w, "--ready-fd"));
 	ERR_TRY(words_add(w, "%d", at->ready_fd));
-	if (at->listen != NULL &&
-	    ((e = words_add(w, "--listen-fd")) < 0 || (e = words_add(w, "%d", at->listen_fd)) < 0 ||
-	    (e = words_add(w, "--state")) < 0 || (e = words_add(w, "/dev/fd/%d", at->memory_fd)) < 0))
-		return e;
-	return 0;
+	if (at->listen == NULL)
+		return 0;
+	ERR_TRY(words_add(w, "--listen-fd"));
+	ERR_TRY(words_add(w, "%d", at->listen_fd));
+	ERR_TRY(words_add(w, "--state"));
+	return words_add(w, "/dev/fd/%d", at->memory_fd);
 }
 
 /* "--threads=4:2:8" adds "--threads" "2" for worker 1.  If the list is too short, the value is empty. */
@@ -49,21 +48,21 @@ add_each(const struct job *j, uint32_t rank, struct words *w)
 static int
 build_worker_argv(const struct job *j, const struct job_child *c, const struct role_place *at, struct words *w)
 {
-	int e;
-
-	if ((e = words_add_all(w, j->argv)) < 0 || (c->role == JOB_WORKER && (e = add_each(j, c->rank, w)) < 0) ||
-	    j->dmlc || j->servers == 0)
-		return e;
+	ERR_TRY(words_add_all(w, j->argv));
+	if (c->role == JOB_WORKER)
+		ERR_TRY(add_each(j, c->rank, w));
+	if (j->dmlc || j->servers == 0)
+		return 0;
 	ERR_TRY(words_add(w, "--servers"));
 	ERR_TRY(words_add(w, "%s", at->go));
 	ERR_TRY(words_add(w, "--worker"));
 	ERR_TRY(words_add(w, "%u/%u", c->rank, j->workers));
 	ERR_TRY(words_add(w, "--key-file"));
 	ERR_TRY(words_add(w, "/dev/fd/%d", at->key_fd));
-	if (at->memory_fd >= 0 && c->role == JOB_WORKER &&
-	    ((e = words_add(w, "--state")) < 0 || (e = words_add(w, "/dev/fd/%d", at->memory_fd)) < 0))
-		return e;
-	return 0;
+	if (at->memory_fd < 0 || c->role != JOB_WORKER)
+		return 0;
+	ERR_TRY(words_add(w, "--state"));
+	return words_add(w, "/dev/fd/%d", at->memory_fd);
 }
 
 int

@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: pworker ... [options that say how weights change]; sources are in pworker(1)\n"
+    "usage: pworker ... [options that say how weights change]; tally-training(7) explains them\n"
     "  --lr RATE (the net's; adam: 0.001)  and its schedule, parts with commas between; p: the part of a curve\n"
     "       warmup:E[:FROM],RATE  FROM + (RATE - FROM) (s + 1) / steps at step s     ,xFACTOR@EPOCH  any number\n"
     "       ,cosine[:END]@E  END + (RATE - END) (1 + cos(pi p)) / 2     ,linear[:END]@E  ... times 1 - p\n"

@@ -7,12 +7,12 @@
 #include "base/io.h"
 #include "base/isa.h"
 #include "base/num.h"
+#include "run/consequence.h"
 #include "wire/addr.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,7 +23,6 @@
 #include <unistd.h>
 
 #define LINE	8192	/* bytes of a message */
-#define LAUNCHER_MS	300	/* in which dlaunch learns of the end of a process */
 
 static const char *tool = "tally", *usage_text = "", *help_text = "";
 static unsigned warnings;
@@ -94,7 +93,7 @@ front_version(void)
 
 /* Writes a line at once.  Control characters, which a name may contain, become question marks. */
 static void
-write_message(const char *thing, const char *text)
+write_line(bool marked, const char *thing, const char *text)
 {
 	char line[LINE];
 	int n = snprintf(line, sizeof(line), "%s: %s%s%s", tool, thing != NULL ? thing : "", thing != NULL ? ": " : "",
@@ -104,7 +103,13 @@ write_message(const char *thing, const char *text)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '?';
 	progress_clear();
-	fprintf(stderr, "%s\n", line);
+	fprintf(stderr, "%s%s\n", marked ? (char[]){ CONSEQUENCE_MARK, 0 } : "", line);
+}
+
+static void
+write_message(const char *thing, const char *text)
+{
+	write_line(false, thing, text);
 }
 
 static const char *
@@ -181,21 +186,11 @@ front_say(const char *fmt, ...)
 	write_message(NULL, text);
 }
 
-/* dlaunch learns of a peer's death from another host, and reports the cause; the consequence should follow it. */
-static void
-let_launcher_report(void)
-{
-	if (getenv("DMLC_NUM_ATTEMPT") != NULL)
-		poll(NULL, 0, LAUNCHER_MS);
-}
-
 void
 front_die(const char *thing, int e)
 {
 	fflush(stdout);
-	if (e == ERR_PEER)
-		let_launcher_report();
-	write_message(thing, get_error_text(e));
+	write_line(e == ERR_PEER && consequence_is_read(), thing, get_error_text(e));
 	exit(e == ERR_PEER ? FRONT_AGAIN : e == ERR_ARG ? FRONT_USAGE : FRONT_PARTIAL);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "run/consequence.h"
 #include "run/session.h"
 
 #include <errno.h>
@@ -37,6 +38,8 @@ exec_child(const struct child_opt *opt, int fd[PIPES][2], pid_t parent)
 	for (char *const *e = opt->env; e != NULL && *e != NULL; e++)
 		if (putenv(*e) != 0)
 			return;
+	if (opt->shim != NULL && consequence_announce() < 0)
+		return;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	execvp(opt->argv[0], opt->argv);

@@ -15,7 +15,6 @@
 #define TICK_MS		200
 #define LINK_S		5.0	/* silence after which a detached job's connection is lost, but not its host */
 #define BYE_S		2.0	/* time for remote shells to end after their agents */
-#define CAUSE_S		2.0	/* time for the cause of a lost peer to be reported before it */
 #define KILLED_S	5.0	/* time for processes to end after SIGKILL */
 #define LOW		(64u << 10)	/* agents get credit while fewer bytes of output wait */
 #define LINES_A_ROUND	256	/* reads of a remote shell's errors in a round */
@@ -164,23 +163,6 @@ check_start(struct launch *l)
 	}
 }
 
-/* Reports that a process lost its peer, unless the peer's own end is reported in this time. */
-static void
-report_lost_peer(struct launch *l)
-{
-	bool others = roster_unfinished(l->roster) != NULL && !l->roster->termed;
-	const struct member *m = l->lost_peer;
-	char name[32], how[64];
-
-	if (m == NULL || (others && clk_s() < l->peer_lost_until - l->opt->grace_s + CAUSE_S))
-		return;
-	roster_name(m, name);
-	roster_end_text(m->status, how);
-	launch_report(l, "%s on %s: %s%s", name, l->remote[m->host].name, how,
-	    others ? ": waiting for the others" : "");
-	l->lost_peer = NULL;
-}
-
 static void
 check_end(struct launch *l)
 {
@@ -188,7 +170,7 @@ check_end(struct launch *l)
 	double now = clk_s();
 	char name[32];
 
-	report_lost_peer(l);
+	launch_check_cause(l);
 	/* Servers end by themselves after their workers.  After a signal they get half of the remaining grace. */
 	if (m != NULL && m->child.role != JOB_WORKER && l->term_at == 0)
 		l->term_at = now + (l->signo == 0 ? l->opt->grace_s : l->kill_at > now ? (l->kill_at - now) / 2 : 0);
@@ -244,7 +226,8 @@ send_credit(struct launch *l)
 		launch_save(l, false);
 		return;
 	}
-	for (uint32_t h = 0; h < l->roster->hosts && outq_size(&l->out) + outq_size(&l->err) < LOW; h++) {
+	for (uint32_t h = 0; h < l->roster->hosts &&
+	    outq_size(&l->out) + outq_size(&l->err) + outq_size(&l->held) < LOW; h++) {
 		struct remote *r = &l->remote[h];
 
 		if (r->uncredited < CHAN_WINDOW / 4)
@@ -308,7 +291,8 @@ has_work(const struct launch *l)
 		    (l->remote[h].state == REMOTE_DONE && l->remote[h].chan != NULL))
 			return true;
 	/* After a second signal, output that nobody reads is dropped. */
-	return outq_size(&l->out) + outq_size(&l->err) > 0 && !(l->signo != 0 && l->roster->killed);
+	return outq_size(&l->out) + outq_size(&l->err) + outq_size(&l->held) > 0 &&
+	    !(l->signo != 0 && l->roster->killed);
 }
 
 int
@@ -403,6 +387,7 @@ launch_run(const struct launch_opt *opt, struct roster *roster)
 		e = run_launch_round(&l);
 	if (e < 0) {
 		launch_report(&l, "%s", err_line());
+		launch_release(&l);
 		while (outq_size(&l.err) > 0 && outq_run(&l.err) == 0)
 			continue;
 		for (uint32_t h = 0; h < roster->hosts && l.remote != NULL && launch_is_detached(&l); h++)
@@ -414,6 +399,7 @@ launch_run(const struct launch_opt *opt, struct roster *roster)
 	end_remotes(&l);
 	outq_free(&l.out);
 	outq_free(&l.err);
+	outq_free(&l.held);
 	free(l.remote);
 	free(l.fd);
 	return l.signo != 0 ? 128 + l.signo : e < 0 ? 1 : roster->code;

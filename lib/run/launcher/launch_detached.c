@@ -102,6 +102,7 @@ launch_lose_link(struct launch *l, struct remote *r, const char *why)
 	if (r->state != REMOTE_AWAY) {
 		mark_away(r, now);
 		launch_report(l, "waiting for host %s: %s", r->name, why);
+		launch_release(l);
 		snprintf(r->reason, sizeof(r->reason), "%s", why);
 	}
 	if (r->detached)
@@ -332,8 +333,10 @@ launch_save(struct launch *l, bool now)
 		due |= r->uncredited > 0;
 		now |= r->uncredited >= CHAN_WINDOW / 4 || (r->uncredited > 0 && r->state == REMOTE_DONE);
 	}
-	if (!due || (!now && clk_s() - l->saved_at < SAVE_S))
+	/* Held lines are not written yet, but count as received: a launcher that follows this one would miss them. */
+	if (!due || (!now && (clk_s() - l->saved_at < SAVE_S || outq_size(&l->held) > 0)))
 		return;
+	launch_release(l);
 	write_output(l);
 	l->saved_at = clk_s();
 	if (save_record(l) == 0)

@@ -85,6 +85,7 @@ launch_end(struct launch *l)
 	if (l->roster->termed)
 		return;
 	l->roster->termed = true;
+	launch_release(l);
 	launch_signal(l, CTL_ALL, SIGTERM);
 	l->term_at = now;
 	if (l->kill_at == 0)
@@ -97,6 +98,7 @@ launch_kill(struct launch *l)
 {
 	l->roster->termed = l->roster->killed = true;
 	l->kill_at = clk_s();
+	launch_release(l);
 	launch_signal(l, CTL_ALL, SIGKILL);
 }
 
@@ -108,6 +110,7 @@ launch_stop(struct launch *l)
 	if (l->roster->asked || l->roster->termed)
 		return;
 	l->roster->asked = true;
+	launch_release(l);
 	launch_signal(l, CTL_WORKERS, SIGTERM);
 	l->kill_at = now + l->opt->grace_s;
 	l->report_at = now + LAUNCH_REPORT_S;
@@ -148,7 +151,7 @@ launch_lose(struct launch *l, struct remote *r, const char *why, int code)
 	uint32_t h = (uint32_t)(r - l->remote);
 
 	launch_report(l, "host %s: %s", r->name, why);
-	l->lost_peer = NULL;
+	launch_release(l);
 	if (r->detached && r->state == REMOTE_UP && r->chan != NULL) {
 		/* Otherwise the agent would wait for a launcher.  The remote shell then ends with the agent. */
 		chan_send(r->chan, CTL_ABANDON, NULL, 0);

@@ -3,6 +3,7 @@
 
 #include "base/clk.h"
 #include "base/err.h"
+#include "run/consequence.h"
 #include "run/outfile.h"
 
 #include <stdio.h>
@@ -110,7 +111,7 @@ ignores_failure(const struct launch *l)
 static void
 handle_exit(struct launch *l, struct remote *r, struct member *m, int status, double seconds, uint32_t peak_kib)
 {
-	char name[32], how[64];
+	char name[32], how[64], line[2 * REMOTE_LAST];
 	bool was = l->roster->termed;
 
 	roster_name(m, name);
@@ -118,21 +119,25 @@ handle_exit(struct launch *l, struct remote *r, struct member *m, int status, do
 	m->peak_kib = peak_kib;
 	if (roster_end(l->roster, m, status, seconds)) {
 		/*
-		 * A process that lost its peer may report that before the peer's own end, whose status is
+		 * A process that lost its peer may end before the peer's own end is known, whose status is
 		 * the job's, and which is reported first.  So the others are not signalled yet, as their own
 		 * statuses would be lost.  Those that lose the peer too end by themselves.
 		 */
 		if (!ignores_failure(l) && roster_code(status) == ROSTER_AGAIN) {
-			if (l->peer_lost_until == 0 && !was && l->signo == 0)
-				l->lost_peer = m;
+			launch_note_lost_peer(l, m);
 			if (l->peer_lost_until == 0)
 				l->peer_lost_until = clk_s() + l->opt->grace_s;
 			return;
 		}
-		l->lost_peer = NULL;
+		if (ignores_failure(l) && roster_code(status) == ROSTER_AGAIN && launch_holds(l)) {
+			snprintf(line, sizeof(line), "%s on %s: %s\n", name, r->name, how);
+			launch_hold_lines(l, l->opt->tool, line, strlen(line));
+			return;
+		}
 		if (!was && l->signo == 0)
 			launch_report(l, "%s on %s: %s%s", name, r->name, how,
 			    ignores_failure(l) ? "" : ": ending the others");
+		launch_release(l);
 		if (!ignores_failure(l))
 			launch_end(l);
 	} else if (!l->started && !was && m->addr[0] == 0) {
@@ -158,25 +163,60 @@ queue_shown_lines(struct launch *l, const char *text, size_t n)
 }
 
 static int
+write_error_lines(struct launch *l, const struct member *m, const char *text, size_t n, bool marked)
+{
+	char name[32];
+
+	if (l->opt->dir != NULL)
+		return outfile_put(l->opt->dir, &m->child, false, text, n);
+	roster_name(m, name);
+	return marked && launch_holds(l) ? launch_hold_lines(l, name, text, n) :
+	    outq_put_lines(&l->err, name, text, n);
+}
+
+/* Writes the error lines of a process without their marks (run/consequence.h). */
+static int
+handle_error_lines(struct launch *l, const struct member *m, const char *text, size_t n)
+{
+	const char *end = text + n, *from = text;
+
+	for (const char *next; text < end; text = next) {
+		next = (const char *)memchr(text, '\n', (size_t)(end - text)) + 1;
+		if (*text != CONSEQUENCE_MARK)
+			continue;
+		if (text > from)
+			ERR_TRY(write_error_lines(l, m, from, (size_t)(text - from), false));
+		ERR_TRY(write_error_lines(l, m, text + 1, (size_t)(next - text - 1), true));
+		from = next;
+	}
+	return end > from ? write_error_lines(l, m, from, (size_t)(end - from), false) : 0;
+}
+
+static int
 handle_lines(struct launch *l, struct remote *r, const struct member *m, const struct frame *f)
 {
 	const char *text = (const char *)f->p + 8;
 	bool out = le_get32(f->p + 4) == STDOUT_FILENO;
 	size_t n = f->len - 8;
-	char name[32];
+	int e;
 
 	r->uncredited += FRAME_HEAD + f->len;
 	r->received += FRAME_HEAD + f->len;
 	if (n == 0 || text[n - 1] != '\n' || r->uncredited > CHAN_WINDOW)
 		return err_fail(ERR_FORMAT, "a malformed LINES message, or more than its credit");
-	roster_name(m, name);
 	if (l->opt->watch.lines != NULL)
 		l->opt->watch.lines(l->opt->watch.arg, m, out, text, n);
-	if (l->opt->dir == NULL)
-		return out ? queue_shown_lines(l, text, n) : outq_put_lines(&l->err, name, text, n);
-	if (outfile_put(l->opt->dir, &m->child, out, text, n) < 0)
+	if (!out)
+		e = handle_error_lines(l, m, text, n);
+	else if (l->opt->dir == NULL)
+		e = queue_shown_lines(l, text, n);
+	else
+		e = outfile_put(l->opt->dir, &m->child, true, text, n);
+	if (e < 0 && l->opt->dir != NULL) {
 		launch_lose_output(l, "");
-	return 0;
+		return 0;
+	}
+	return e;
 }
 
 static int

@@ -32,6 +32,8 @@ struct launch {
 	uint32_t	 nsent;
 	double		 peer_lost_until;	/* a peer was lost: time for others to end by themselves; 0: not */
 	const struct member *lost_peer;	/* ended as it had lost a peer, which is not reported yet; NULL: none */
+	struct outq	 held;		/* lines of processes that lost a peer (launch_cause.c); no descriptor */
+	double		 held_since;	/* when the first of these processes said or did so; 0: none has */
 };
 
 /* Writes a message with the tool's name before it. */
@@ -89,6 +91,22 @@ void	 launch_send_job(struct launch *l, struct remote *r);
 int	 launch_send_go(struct launch *l, struct remote *r);
 /* Handles a message.  Returns 0, ERR_FORMAT (no agent sends this) or ERR_NOMEM. */
 int	 launch_handle(struct launch *l, struct remote *r, const struct frame *f);
+
+/*
+ * launch_cause.c: a process that loses its peer may say so (run/consequence.h), or end, before the peer's end is known
+ * here.  What it says is held until that cause is reported, or the job ends, or none comes.
+ *
+ * Whether lines are held: not once the job is being ended.
+ */
+bool	 launch_holds(const struct launch *l);
+/* Holds error lines.  Returns 0 or ERR_NOMEM. */
+int	 launch_hold_lines(struct launch *l, const char *name, const char *text, size_t n);
+/* Notes the end of a process that lost its peer, to be reported if no cause is. */
+void	 launch_note_lost_peer(struct launch *l, const struct member *m);
+/* Writes the lines that are held: the cause was reported just before. */
+void	 launch_release(struct launch *l);
+/* Writes them if no cause has come in time or none can come any more, and reports the end that was noted. */
+void	 launch_check_cause(struct launch *l);
 
 /* launch_input.c: true if the input may be read, as worker 0 can take more. */
 bool	 launch_wants_input(const struct launch *l);

@@ -31,7 +31,7 @@ static const char help[] =
     "  --chdir DIR  where processes run   --sync DIR[:TO]  copy it to the hosts first\n"
     "  --interface NAME  of the hosts     --remote PATH  of dlaunch on the hosts\n"
     "Output:\n"
-    "  --output DIR  files a process      --spool MIB (1024)  of output that waits on a host\n"
+    "  --output DIR  for their output     --spool MIB (1024)  of output that waits on a host\n"
     "  -v, --verbose  -h, --help  --version  (--agent --agent-adopt J --agent-keep J --agent-resume J)\n"
     "Jobs with a name:\n"
     "  --job NAME  --force  replace one   --detach  run in the background    --resume JOB  continue it\n"

@@ -29,7 +29,7 @@ static const char usage[] =
 static const char help[] =
     "Merging:\n"
     "  --mean  the mean of the files (default for several)    --weights A:B:...  a weighted mean\n"
-    "  --ema DECAY  the moving average in their order         --join  each tensor from its one file\n"
+    "  --ema DECAY  the moving average in their order         --join  all tensors of all files\n"
     "  --force  take the first file's preprocessing if others differ\n"
     "Tensors:\n"
     "  --pick PATTERN  keep only these   --drop PATTERN  leave these out\n"

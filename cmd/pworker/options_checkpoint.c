@@ -12,14 +12,15 @@
 
 static const char help[] =
     "usage: pworker ... [options for checkpoints and initial weights]\n"
-    "  --save PREFIX           write PREFIX-EEEE.safetensors after each epoch\n"
-    "  --keep N                remove all but the newest N\n"
-    "  --best                  keep the best by validation, too: PREFIX-best.safetensors\n"
-    "  --patience N            end after N epochs without a better validation\n"
-    "  --cut K                 make a cut every K steps, from which a lost job goes on (0: none)\n"
-    "  --cut-dir DIR           write cuts to DIR, not beside PREFIX\n"
-    "  --resume FILE.safetensors  continue from a checkpoint   --resume-last  from the newest of --save\n"
-    "  --start FILE            take the weights whose names and shapes fit, from a file of any net\n"
+    "  --save PREFIX        write PREFIX-EEEE.safetensors after each epoch\n"
+    "  --keep N             remove all but the newest N\n"
+    "  --best               keep the best by validation, too: PREFIX-best.safetensors\n"
+    "  --patience N         end after N epochs without a better validation\n"
+    "  --cut K              make a cut every K steps for a job that is lost (0: none)\n"
+    "  --cut-dir DIR        write cuts to DIR, not beside PREFIX\n"
+    "  --resume FILE.safetensors  continue from a checkpoint\n"
+    "  --resume-last        continue from the newest one of --save, if any\n"
+    "  --start FILE         take the weights that fit by name and shape\n"
     "  --start-rename REGEX=TEXT  rename them first; again for more\n";
 
 static void

@@ -11,12 +11,12 @@
 
 static const char help[] =
     "usage: pworker ... [options that say what a run reports]\n"
-    "  --frequent N (50)       steps between two lines of progress\n"
-    "  --log FILE              write the log's rows to a file, not to standard output\n"
-    "  --log-style console|mxnet|mxnet-2015|tensorflow  the wording of lines for people:\n"
-    "                          console on a terminal, mxnet elsewhere\n"
-    "  --profile N             print what each layer costs in N steps on random samples, and exit\n"
-    "  --trace FILE[:N|:A-B]   write a time line of the first N (20) steps, or of A to B, for chrome://tracing\n";
+    "  --frequent N (50)    steps between two lines of progress\n"
+    "  --log FILE           write the log's rows to a file, not to standard output\n"
+    "  --log-style console|mxnet|mxnet-2015|tensorflow  words of lines for people;\n"
+    "                       console on a terminal, mxnet elsewhere\n"
+    "  --profile N          measure each layer in N steps on random samples, and exit\n"
+    "  --trace FILE[:N|:A-B]  a time line of the first N (20) steps, or of A to B\n";
 
 static void
 parse_style(struct pworker *p, const char *option, char *text)

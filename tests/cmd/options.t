@@ -8,7 +8,7 @@ for t in $(tools); do
 	[ "$t" = pworker ] || is "$(cat "$T/err")" "$t: --versoin: no such option; did you mean --version?" "$t proposes the nearest option"
 done
 is "$(pworker --help | grep -o '^[A-Z][a-z ]*:' | paste -sd' ')" \
-	"Net and data: Learning: Checkpoints: Evaluation: Machines and jobs:" "pworker --help is grouped by task"
+	"Training: Checkpoints: Evaluation: Machine and job:" "pworker --help is grouped by task"
 is "$(dlaunch --help | grep -c '^[A-Z][a-z ]*:$')" 5 "dlaunch --help is grouped by task"
 answer() { # LINE COMMAND...
 	local line=$1

@@ -189,7 +189,7 @@ main(int argc, char *argv[])
 	if (!p.plain && (e = conn_key_read(p.key, key)) < 0)
 		front_die(p.key, e);
 	p.serve.key = p.plain ? NULL : key;
-	if ((e = conn_transport(&p.serve.tcp)) < 0)
+	if ((e = conn_transport(&p.serve.tcp)) < 0 || (e = conn_silence(&p.serve.silence_s)) < 0)
 		front_die(NULL, e);
 	if (p.serve.listen == NULL)
 		learn_place(&p, p.serve.key);

@@ -133,6 +133,19 @@ static const struct front_option options[] = {
 	{ 0 }
 };
 
+/* The processes of the job tolerate the same outages.  Without --silence they have their own default. */
+static void
+pass_silence(struct dlaunch *c)
+{
+	static const char name[] = "TALLY_SILENCE=";
+
+	for (size_t i = 0; i < c->env.n; i++)
+		if (strncmp(c->env.v[i], name, sizeof(name) - 1) == 0)
+			return;
+	if (words_add(&c->env, "%s%g", name, c->silence_s) < 0)
+		front_die(NULL, err_nomem());
+}
+
 static void
 parse_options(struct dlaunch *c, int argc, char *argv[])
 {
@@ -142,7 +155,9 @@ parse_options(struct dlaunch *c, int argc, char *argv[])
 	c->argv = argv + optind;
 	if (c->servers == NOT_GIVEN)
 		c->servers = c->workers;
-	if (c->silence_s == 0)
+	if (c->silence_s > 0)
+		pass_silence(c);
+	else
 		c->silence_s = c->detach ? DETACHED_S : SILENCE_S;
 }
 
@@ -171,7 +186,8 @@ check_dlaunch_options(struct dlaunch *c)
 static void
 init_options(struct dlaunch *c, int argc, char *argv[])
 {
-	static char always[][16] = { "OMP_NUM_THREADS", "OMP_WAIT_POLICY", "TALLY_MAX_ISA", "TALLY_TRANSPORT" };
+	static char always[][16] = { "OMP_NUM_THREADS", "OMP_WAIT_POLICY", "TALLY_MAX_ISA", "TALLY_SILENCE",
+	    "TALLY_TRANSPORT" };
 
 	*c = (struct dlaunch){ .workers = 1, .servers = NOT_GIVEN, .server = "pserver", .iface = "", .grace_s = 10,
 	    .start_s = 60, .spool_mib = 1024, .respawn = 10 };

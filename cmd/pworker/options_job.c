@@ -183,7 +183,7 @@ pworker_join_rendezvous(struct pworker *p, uint8_t *key)
 	ps->key = p->plain ? NULL : key;
 	if (p->key != NULL && !p->plain && (e = conn_key_read(p->key, key)) < 0)
 		front_die(p->key, e);
-	if ((e = conn_transport(&ps->tcp)) < 0)
+	if ((e = conn_transport(&ps->tcp)) < 0 || (e = conn_silence(&ps->silence_s)) < 0)
 		front_die(NULL, e);
 	if (tracker) {
 		if ((e = rendezvous_join(&env, ps->key, &m)) < 0 || (e = rendezvous_servers(m, &p->list)) < 0)

@@ -4,6 +4,8 @@
 #include "base/err.h"
 
 #include <assert.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +39,8 @@ new_conn(int fd, bool server, const uint8_t *key, struct conn **out)
 	c->shm_listener = -1;
 	c->shm_state = server ? CONN_SHM_MAY : CONN_SHM_NONE;
 	c->since = clk_s();
-	conn_socket_prepare(fd);
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
+	conn_set_silence(c, CONN_SILENCE_S);
 	*out = c;
 	return 0;
 }
@@ -336,7 +339,8 @@ move_bytes(struct conn *c)
 	conn_socket_allow(c, CONN_BURST);
 	if (c->shm != NULL)
 		shm_allow(c->shm, CONN_BURST);
-	return read_messages(c);
+	ERR_TRY(read_messages(c));
+	return conn_silence_look(c);
 }
 
 static void

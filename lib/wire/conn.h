@@ -66,6 +66,15 @@ double	 conn_age_s(const struct conn *c);	/* seconds since conn_dial() or conn_t
 #define CONN_WAITING	(256u << 10)
 int	 conn_run(struct conn *c);
 /*
+ * A peer whose host does not answer TCP for this time is lost (ERR_PEER), whether messages are under way or not, if
+ * conn_run() is called every second: after at most a fifth more if idle, and after at most twice the time if busy.  A
+ * process that is stopped, or does not read, is not lost.
+ */
+#define CONN_SILENCE_S	30.0
+void	 conn_set_silence(struct conn *c, double s);
+/* Reads TALLY_SILENCE, from 1 to 1e6 seconds; CONN_SILENCE_S if it is unset.  Returns 0, ERR_FORMAT or ERR_LIMIT. */
+int	 conn_silence(double *s);
+/*
  * Queues a message.  Returns 0, ERR_NOMEM, or ERR_LIMIT if more than CONN_QUEUE bytes would wait.  A broken connection
  * drops the message, and conn_run() reports the error.
  */

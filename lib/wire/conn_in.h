@@ -40,6 +40,10 @@ struct conn {
 	uint64_t	 lent_bytes[2];	/* of payloads received and sent by their place alone */
 	char		 peer[ADDR_TEXT];
 	double		 since;
+	double		 silence;	/* of conn_set_silence() */
+	double		 look_at;	/* the next look at its silence */
+	unsigned	 attempts;	/* of the system, that the peer's host had not answered at the last look */
+	double		 silent_since, tried;	/* when the first and the last of them were seen */
 	struct queue	 out;
 	struct buf	 in;
 	size_t		 at;		/* offset in `in` of the next message for the caller */
@@ -56,7 +60,6 @@ struct conn {
 };
 
 /* conn_socket.c: TLS, or what is there in its place, on the socket; see wire/tls.h. */
-void	 conn_socket_prepare(int fd);
 int	 conn_socket_shake(struct conn *c);
 void	 conn_socket_allow(struct conn *c, size_t bytes);
 int	 conn_socket_read(struct conn *c, void *p, size_t n, size_t *got);
@@ -65,6 +68,9 @@ int	 conn_socket_write(struct conn *c, struct queue *q);
 void	 conn_socket_byte_counts(const struct conn *c, uint64_t *received, uint64_t *sent);
 size_t	 conn_socket_held(const struct conn *c);
 bool	 conn_socket_wants_out(const struct conn *c);
+
+/* conn_silence.c: looks whether the peer's host answers, about once a second.  Returns 0 or ERR_PEER. */
+int	 conn_silence_look(struct conn *c);
 
 /* conn_shm.c: offers shared memory, if the peer has an address of this host.  Returns 0 or ERR_NOMEM. */
 int	 conn_shm_offer(struct conn *c);

@@ -1,29 +1,6 @@
 /* conn_socket - the socket of a connection, with TLS or without: serves conn. */
 #include "wire/conn_in.h"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-
-/*
- * A host without power sends nothing: keep-alive ends an idle connection after half a minute.  TCP_USER_TIMEOUT would
- * also bound a busy connection, but it ends one to a process that is only stopped for a while.
- */
-void
-conn_socket_prepare(int fd)
-{
-	static const struct { int level, name, value; } option[] = {
-		{ IPPROTO_TCP, TCP_NODELAY, 1 },
-		{ SOL_SOCKET, SO_KEEPALIVE, 1 },
-		{ IPPROTO_TCP, TCP_KEEPIDLE, 10 },
-		{ IPPROTO_TCP, TCP_KEEPINTVL, 5 },
-		{ IPPROTO_TCP, TCP_KEEPCNT, 4 },
-	};
-
-	for (size_t i = 0; i < sizeof(option) / sizeof(option[0]); i++)
-		setsockopt(fd, option[i].level, option[i].name, &option[i].value, sizeof(int));
-}
-
 int
 conn_socket_shake(struct conn *c)
 {

@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 #define LINGER_S	5.0	/* how long connections stay open at the end, for peers to read the last messages */
-#define PAUSE_MS		200	/* no new connections for so long when the system has none to give */
+#define PAUSE_MS	200	/* no new connections for so long when the system has none to give */
+#define TURN_S		1.0	/* between two turns in which all connections are run */
 
 /* Ends the service; the first reason counts. */
 static void
@@ -275,9 +276,8 @@ serve_client(struct serve *s, struct client *g)
 		handle_client_msg(s, g, &m);
 }
 
-/* Closes connections that are over or whose time is over. */
-static void
-close_finished_clients(struct serve *s)
+void
+serve_close_finished(struct serve *s)
 {
 	double now;
 
@@ -301,53 +301,11 @@ close_finished_clients(struct serve *s)
 	}
 }
 
-/* If there are too many strangers, closes the oldest. */
-static void
-evict_stranger(struct serve *s)
-{
-	struct client *first = NULL;
-	uint32_t strangers = 0;
-
-	for (uint32_t i = 0; i < s->n; i++) {
-		struct client *g = &s->client[i];
-
-		if (g->rank >= 0)
-			continue;
-		strangers++;
-		if (g->claims < 0 && (first == NULL || g->until < first->until))
-			first = g;
-	}
-	/* Workers are strangers until the server reads their hello, and may all arrive at once. */
-	if (strangers < SERVE_STRANGERS + s->o->nworkers || first == NULL)
-		return;
-	first->until = 0;
-	close_finished_clients(s);
-}
-
-static void
-accept_client(struct serve *s)
-{
-	int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	struct client g = { .rank = -1, .page = -1, .claims = -1, .until = clk_s() + SERVE_HELLO_S };
-
-	if (fd < 0) {
-		s->paused = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
-		return;
-	}
-	evict_stranger(s);
-	g.nth = ++s->conns;
-	if (conn_take(fd, s->o->key, &g.conn) < 0)
-		return;
-	if (!s->o->tcp)
-		conn_use_shm(g.conn, SERVE_SHARED / (2 * s->o->nworkers));
-	s->client[s->n++] = g;
-}
-
-/* Milliseconds until the next connection's time is over, -1 for none. */
+/* Milliseconds until the next connection's time is over, or until all are to be run; -1 for none. */
 static int
 get_poll_timeout(const struct serve *s)
 {
-	double first = (double)INFINITY, left;
+	double first = s->n > 0 ? s->turn_at : (double)INFINITY, left;
 
 	for (uint32_t i = 0; i < s->n; i++)
 		first = fmin(first, s->client[i].until);
@@ -365,6 +323,7 @@ static void
 poll_clients(struct serve *s, int timeout_ms, bool listening)
 {
 	uint32_t n = s->n;
+	bool turn;
 
 	s->poll[0] = (struct pollfd){ .fd = listening ? s->o->stop_fd : -1, .events = POLLIN };
 	s->poll[1] = (struct pollfd){ .fd = listening && !s->paused ? s->fd : -1, .events = POLLIN };
@@ -376,14 +335,16 @@ poll_clients(struct serve *s, int timeout_ms, bool listening)
 		return;		/* interrupted */
 	if (s->poll[0].revents != 0)
 		end_service(s, ERR_STOP, "stopped on request");
+	if ((turn = clk_s() >= s->turn_at))
+		s->turn_at = clk_s() + TURN_S;
 	for (uint32_t i = 0; i < n && s->err == 0; i++)
-		if (s->poll[i + 2].revents != 0)
+		if (s->poll[i + 2].revents != 0 || (turn && s->client[i].claims < 0))
 			serve_client(s, &s->client[i]);
 	if (s->poll[1].revents != 0 && s->err == 0)
-		accept_client(s);
+		serve_accept(s);
 	if (listening)
 		serve_lose_absent(s);
-	close_finished_clients(s);
+	serve_close_finished(s);
 }
 
 /*
@@ -411,7 +372,7 @@ finish_clients(struct serve *s)
 		g->rank = -1;
 		g->until = clk_s() + LINGER_S;
 	}
-	close_finished_clients(s);
+	serve_close_finished(s);
 	do {
 		waiting = 0;
 		for (uint32_t i = 0; i < s->n; i++)

@@ -45,6 +45,7 @@ struct serve_opt {
 	uint32_t	 index, nservers;
 	const uint8_t	*key;			/* [CONN_KEY]; NULL: none, wire/plain.h */
 	bool		 tcp;			/* no shared memory with workers on this host */
+	double		 silence_s;		/* of wire/conn.h, with each worker; 0: CONN_SILENCE_S */
 	uint64_t	 incarnation;		/* of this start of the server, by io_random() */
 	struct memory	*memory;		/* that outlives this server, lent; or NULL */
 	double		 return_s;		/* 0: SERVE_RETURN_S */

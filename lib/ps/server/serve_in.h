@@ -43,6 +43,7 @@ struct serve {
 	double		*return_by;	/* [nworkers] when a worker that is away is lost; INFINITY: it is not away */
 	uint64_t	 conns;		/* accepted so far */
 	uint64_t	*latest;	/* [nworkers] `nth` of the worker's connection; 0: none yet */
+	double		 turn_at;	/* when all connections are run: their peers' hosts may be silent */
 	double		 since;		/* time of the first hello */
 	uint32_t	*waits;		/* [nworkers] server for which the worker waits; MSG_NOBODY: none */
 	double		 told_at;	/* when it last said for which worker others wait */
@@ -59,6 +60,12 @@ void	 serve_reject(struct serve *s, struct client *g);
 void	 serve_send(struct serve *s, struct client *g, uint32_t worker, const struct msg *m);
 /* A worker is lost: ends a synchronous job. */
 void	 serve_lose_worker(struct serve *s, uint32_t rank, const char *reason);
+
+/* Closes connections that are over or whose time is over. */
+void	 serve_close_finished(struct serve *s);
+
+/* serve_accept.c: accepts a connection, as a stranger. */
+void	 serve_accept(struct serve *s);
 
 /* serve_traffic.c: counts a message to or from a worker, and the bytes on its connection (NULL: none). */
 void	 serve_count_msg(struct serve *s, uint32_t worker, enum peer_traffic_way way, const struct msg *m);

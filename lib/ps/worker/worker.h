@@ -61,6 +61,7 @@ struct worker_opt {
 	uint32_t	 nservers;		/* 0: the server's state machine in this process */
 	const uint8_t	*key;			/* [CONN_KEY]; NULL: none, wire/plain.h */
 	bool		 tcp;			/* no shared memory with servers on this host */
+	double		 silence_s;		/* of wire/conn.h, with each server; 0: CONN_SILENCE_S */
 	uint32_t	 slice;			/* bytes of a slice, ps/shard_plan.h; 0: SHARD_PLAN_SLICE */
 	float		*w, *aux;
 	/* Memory that servers on this host may read: gradients in it are not copied; NULL: none.  Lent. */

@@ -119,6 +119,8 @@ dial_server(struct worker_net *n, uint32_t s)
 
 	ERR_TRY(conn_dial(n->o->server[s], n->o->key, &l->conn));
 	conn_set_place(l->conn, find_weights_place, l);
+	if (n->o->silence_s > 0)
+		conn_set_silence(l->conn, n->o->silence_s);
 	if (n->o->tcp)
 		return 0;
 	conn_use_shm(l->conn, 0);
@@ -248,12 +250,10 @@ retry_link(struct worker_net *n, uint32_t s)
 int
 worker_link_timeout(const struct worker_net *n)
 {
-	int ms = -1;
-
 	for (uint32_t s = 0; s < n->o->nservers; s++)
 		if (n->link[s].lost)
-			ms = RETRY_MS;
-	return ms;
+			return RETRY_MS;
+	return WORKER_LINK_TURN_MS;
 }
 
 int

@@ -168,6 +168,7 @@ poll_links(struct worker_net *n)
 {
 	uint32_t all = n->o->nservers;
 	uint64_t count;
+	bool turn;
 	int e;
 
 	for (uint32_t s = 0; s < all; s++) {
@@ -184,8 +185,10 @@ poll_links(struct worker_net *n)
 		return 0;	/* interrupted */
 	if (n->poll[all].revents != 0)
 		(void)!read(n->wake, &count, sizeof(count));
+	if ((turn = clk_s() >= n->turn_at))
+		n->turn_at = clk_s() + WORKER_LINK_TURN_MS * 1e-3;
 	for (uint32_t s = 0; s < all; s++)
-		if ((n->poll[s].revents != 0 || n->link[s].lost) && (e = serve_link(n, s)) < 0)
+		if ((n->poll[s].revents != 0 || n->link[s].lost || turn) && (e = serve_link(n, s)) < 0)
 			return e;
 	return 0;
 }

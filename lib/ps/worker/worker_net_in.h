@@ -38,6 +38,7 @@ struct worker_net {
 	struct pollfd	*poll;		/* [nservers + 1]; the last is wake */
 	/* [slices] trace_now() when the slice's gradient was given to be sent; NULL: no trace */
 	uint64_t	*push_time;
+	double		 turn_at;	/* when all connections are run: their peers' hosts may be silent */
 	int		 wake;		/* eventfd */
 	pthread_mutex_t	 lock;
 	pthread_cond_t	 arrived;
@@ -62,7 +63,8 @@ int	 worker_link_run(struct worker_net *n, uint32_t s);
 int	 worker_link_push(struct worker_net *n, uint32_t s);
 /* Counts a message.  With the lock, or before there is a thread. */
 void	 worker_link_count(const struct worker_net *n, struct link *l, enum peer_traffic_way way, const struct msg *m);
-/* Milliseconds until a lost connection is to be tried again, -1 if none is lost. */
+/* Milliseconds until a lost connection is to be tried again, or until all are to be run. */
+#define WORKER_LINK_TURN_MS 1000
 int	 worker_link_timeout(const struct worker_net *n);
 /* Reports the wait for a server, "server 1 (127.0.0.1:4242)", or for whom that has named, as in "worker 0". */
 void	 worker_link_report_wait(struct worker_net *n, uint32_t s);

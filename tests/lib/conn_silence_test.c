@@ -1,0 +1,137 @@
+/* conn_silence_test - the host of a peer that no longer answers is lost, one that only does not read is not. */
+#include "tap.h"
+
+#include "ends.h"
+
+#include <linux/filter.h>
+
+#define DEAD_S		1.0	/* the silence of the connections whose hosts die */
+#define OUTAGE_S	3.0
+#define AWAY_S		10.0	/* the silence of those with an outage */
+#define FULL_S		8.0	/* for which a peer reads nothing */
+
+static const uint8_t key[CONN_KEY] = "one key for the whole of a job.";
+static uint8_t bytes[4u << 20];
+
+enum { IDLE, BUSY, FULL, FULL_DEAD, IDLE_OUTAGE, BUSY_OUTAGE, ALL };
+static struct ends ends[ALL];
+
+/* From now on the system drops what arrives at both ends, as if the other's host were gone, or no more. */
+static void
+cut(struct ends *e, bool off)
+{
+	struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
+	struct sock_fprog program = { .len = 1, .filter = &nothing };
+
+	for (int i = 0; i < 2; i++)
+		if (setsockopt(conn_fd(i == 0 ? e->a : e->b), SOL_SOCKET, off ? SO_DETACH_FILTER : SO_ATTACH_FILTER, &program,
+		    sizeof(program)) < 0) {
+			printf("Bail out! no socket filter\n");
+			exit(1);
+		}
+}
+
+static void
+send_bytes(struct conn *c, uint32_t n)
+{
+	conn_send(c, &(struct msg){ .type = MSG_PUSH, .step = 9, .len = n, .payload = bytes });
+}
+
+/* Runs all connections for a while; the second ends of FULL and FULL_DEAD read nothing. */
+static void
+run_all(double s, bool (*enough)(void))
+{
+	for (double until = clk_s() + s; clk_s() < until && (enough == NULL || !enough());) {
+		poll(NULL, 0, 20);
+		for (int i = 0; i < ALL; i++) {
+			struct ends *e = &ends[i];
+
+			ends_step(e->a, &e->ea, e->la);
+			if (i != FULL && i != FULL_DEAD)
+				ends_step(e->b, &e->eb, e->lb);
+		}
+	}
+}
+
+static bool
+found_dead(void)
+{
+	return ends[IDLE].ea != 0 && ends[IDLE].eb != 0 && ends[BUSY].ea != 0 && ends[FULL_DEAD].ea != 0;
+}
+
+static bool
+takes_all(struct ends *e, int n)
+{
+	struct msg m;
+	double until = clk_s() + PATIENCE_S;
+
+	while (n > 0 && clk_s() < until && e->ea == 0 && e->eb == 0) {
+		poll(NULL, 0, 1);
+		ends_step(e->a, &e->ea, e->la);
+		ends_step(e->b, &e->eb, e->lb);
+		while (n > 0 && conn_next(e->b, &m))
+			n--;
+	}
+	return n == 0;
+}
+
+int
+main(void)
+{
+	const struct { int at; bool b; const char *what; } dead[] = {
+		{ IDLE, false, "an idle connection to a dead host ends" },
+		{ IDLE, true, "so does its other end" },
+		{ BUSY, false, "a connection with a message under way to a dead host ends" },
+		{ FULL_DEAD, false, "a connection to a process that does not read, and whose host dies, ends" },
+	};
+	double began, silence;
+
+	for (int i = 0; i < ALL; i++) {
+		ends_meet(&ends[i], key, key);
+		conn_set_silence(ends[i].a, i < IDLE_OUTAGE ? DEAD_S : AWAY_S);
+		conn_set_silence(ends[i].b, i < IDLE_OUTAGE ? DEAD_S : AWAY_S);
+		if (!ends_run(&ends[i], ends_open))
+			ok(false, "the handshake of connection %d", i);
+	}
+	for (int i = 0; i < 4; i++) {
+		send_bytes(ends[FULL].a, sizeof(bytes));
+		send_bytes(ends[FULL_DEAD].a, sizeof(bytes));
+	}
+	run_all(1, NULL);
+	for (int i = 0; i < ALL; i++)
+		if (i != FULL)
+			cut(&ends[i], false);
+	began = clk_s();
+	send_bytes(ends[BUSY].a, 100000);
+	send_bytes(ends[BUSY_OUTAGE].a, 100000);
+	run_all(OUTAGE_S, NULL);
+	cut(&ends[IDLE_OUTAGE], true);
+	cut(&ends[BUSY_OUTAGE], true);
+	send_bytes(ends[IDLE_OUTAGE].a, 100);
+	run_all(PATIENCE_S, found_dead);
+	printf("# dead hosts were found within %.1f s\n", clk_s() - began);
+	for (size_t i = 0; i < sizeof(dead) / sizeof(dead[0]); i++) {
+		const struct ends *e = &ends[dead[i].at];
+
+		ok((dead[i].b ? e->eb : e->ea) == ERR_PEER &&
+		    strstr(dead[i].b ? e->lb : e->la, "its host or the network has not answered for ") != NULL, "%s: %s",
+		    dead[i].what, dead[i].b ? e->lb : e->la);
+	}
+	ok(takes_all(&ends[IDLE_OUTAGE], 1), "an idle connection survives a shorter outage: %s", ends[IDLE_OUTAGE].la);
+	ok(takes_all(&ends[BUSY_OUTAGE], 1), "so does one with a message under way: %s", ends[BUSY_OUTAGE].la);
+	run_all(began + FULL_S - clk_s(), NULL);
+	ok(ends[FULL].ea == 0 && conn_queued(ends[FULL].a) > 0, "a peer that does not read is not lost: %s", ends[FULL].la);
+	ok(takes_all(&ends[FULL], 4), "it reads everything later");
+	for (int i = 0; i < ALL; i++)
+		ends_close(&ends[i]);
+
+	setenv("TALLY_SILENCE", "2.5", 1);
+	ok(conn_silence(&silence) == 0 && silence == 2.5, "TALLY_SILENCE is the silence");
+	setenv("TALLY_SILENCE", "0", 1);
+	ok(conn_silence(&silence) == ERR_LIMIT, "%s", err_line());
+	setenv("TALLY_SILENCE", "long", 1);
+	ok(conn_silence(&silence) == ERR_FORMAT, "%s", err_line());
+	unsetenv("TALLY_SILENCE");
+	ok(conn_silence(&silence) == 0 && silence == CONN_SILENCE_S, "without it there is a default");
+	return done();
+}

@@ -42,7 +42,10 @@ struct memory_word {
  * if another process uses the file.  The line names it.
  */
 int	 memory_open(const char *path, struct memory *m);
-/* Makes a private memory that others can be let read (wire/loan.h), if the system can.  Sets all members. */
+/*
+ * Makes a private memory, which can be lent to other processes (wire/loan.h) if the system allows it.  Sets all
+ * members.
+ */
 void	 memory_make(struct memory *m);
 /*
  * Gives a memory without size this size, filled with zeros.  Returns 0, also if it has this size already, ERR_SYS,
@@ -66,7 +69,7 @@ bool	 memory_untouched(int fd);
 /* Reserves n bytes of a layout: returns base + *at, or NULL if base is NULL, and advances *at by whole lines. */
 void	*memory_place(void *base, size_t *at, size_t n);
 
-/* The n bytes at p have changed. */
+/* Reports that the n bytes at p have changed. */
 void	 memory_report_change(const struct memory *m, void *p, size_t n);
 /* The half that is valid, or -1 for neither.  Damaged bytes still give 0, 1 or -1. */
 int	 memory_half(const struct memory_word *w);

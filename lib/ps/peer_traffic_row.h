@@ -1,8 +1,8 @@
 /*
  * peer_traffic_row - traffic between two processes as rows of a log, log(5).
  *
- * There is one row for each kind of message with traffic, one for each codec of gradients and weights if there are
- * others than f32, and one for all bytes on the wire.
+ * There is one row for each kind of message with traffic, one for each codec of gradients and weights if the
+ * job has another than f32, and one for all bytes on the wire.
  * Threads: no state.
  */
 #ifndef PS_PEER_TRAFFIC_ROW_H
@@ -13,7 +13,7 @@
 
 /* Appends the rows; r has the columns that are the same in each.  Returns 0 or ERR_NOMEM. */
 int	 peer_traffic_row_put(struct buf *out, const struct tsv_row *r, const struct peer_traffic *t);
-/* Appends one row for the messages of all peers, with their bytes in and out.  Returns 0 or ERR_NOMEM. */
+/* Appends one row for the messages of all peers, with the bytes received (in) and sent.  Returns 0 or ERR_NOMEM. */
 int	 peer_traffic_row_put_all(struct buf *out, const struct tsv_row *r, uint64_t in, uint64_t out_bytes);
 
 #endif

@@ -32,7 +32,8 @@ void	 stale_leave(struct stale *g, uint32_t w);
 void	 stale_join(struct stale *g, uint32_t w);
 /* Whether worker w may not begin its next step before worker `late` has done one. */
 bool	 stale_waits(const struct stale *g, uint32_t w, uint32_t late);
-/* Whether worker w may begin its next step.  Takes no time that grows with n but when the slowest step is over. */
+/* Whether worker w may begin its next step.  Its time grows with n only when the slowest
+ * workers have all taken a step. */
 bool	 stale_may_step(struct stale *g, uint32_t w);
 /* The steps of the slowest worker that has not left; UINT64_MAX if all have. */
 uint64_t stale_least(struct stale *g);

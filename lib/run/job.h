@@ -52,7 +52,7 @@ struct job {
 	const char	*host;			/* this host's name, used if there is no address */
 	uint32_t	 silence_ms;		/* the agent gives up a launcher that is silent for so long */
 	uint32_t	 spool_kib;		/* unsent output that a host stores; then its processes wait */
-	/* times an hour that a server that a signal ended is started again with its state; 0: it keeps no state */
+	/* times an hour that a process that a signal ended is started again with its state; 0: none keeps a state */
 	uint32_t	 respawn;
 	char		**env;			/* "NAME=VALUE" */
 	char		**argv;			/* of workers; in a dmlc job of all processes */

@@ -30,7 +30,7 @@ char	*checkpoint_path(const char *prefix, const struct checkpoint_name *name);
  * stay.  Returns 0, ERR_SYS or ERR_NOMEM.
  */
 int	 checkpoint_prune(const char *prefix, uint64_t epoch, uint64_t step, uint32_t most);
-/* Bytes on disk that become free if these checkpoints are all removed: none of a file that has another name too. */
+/* Bytes on disk that become free if these checkpoints are all removed.  A file with another name frees none. */
 uint64_t checkpoint_bytes(const char *prefix, uint64_t epoch, uint64_t step);
 /* Removes the unfinished files (base/io.h) of a process that was killed while it wrote one of these. */
 void	 checkpoint_clean(const char *prefix);

@@ -18,7 +18,7 @@
 #define CUT_INFIX	".cut-"	/* in the names of cuts, and in no other */
 
 struct cut_manifest {
-	uint64_t run;		/* identifies what must not change from the run that made it to one that uses it */
+	uint64_t run;		/* identifies the run: what must be equal in the one that uses the cut */
 	uint64_t epoch, step;
 	uint64_t bytes;		/* of the checkpoint */
 	uint64_t sum;		/* XXH3 of these */

@@ -54,15 +54,15 @@ int	 kept_open(struct kept *k, struct memory *m, uint64_t job, size_t rest);
 /* The process's start: `now`, or that of the first predecessor. */
 double	 kept_since(struct kept *k, double now);
 
-/* The job has weights, and this worker has joined it at a step, with the figures before it. */
+/* Stores that the job has weights, and that this worker joined it at a step, with the figures before that step. */
 void	 kept_begin(struct kept *k, uint64_t step, const struct kept_place *p);
-/* Whether a predecessor has; *step is that step. */
+/* Whether a predecessor has joined the job, and at which step. */
 bool	 kept_began(const struct kept *k, uint64_t *step);
-/* The figures before a step. */
+/* Stores the figures before a step; kept_find() returns whether those of a predecessor are there, and reads them. */
 void	 kept_put(struct kept *k, uint64_t step, const struct kept_place *p);
 bool	 kept_find(const struct kept *k, uint64_t step, struct kept_place *p);
 
-/* The answer of the sum of a phase at a step. */
+/* The same for the answer of the sum of a phase at a step. */
 void	 kept_put_sum(struct kept *k, uint64_t step, uint32_t phase, const double *v, uint32_t n);
 bool	 kept_find_sum(const struct kept *k, uint64_t step, uint32_t phase, double *v, uint32_t n);
 
@@ -70,11 +70,11 @@ bool	 kept_find_sum(const struct kept *k, uint64_t step, uint32_t phase, double 
 bool	 kept_tell(struct kept *k, uint64_t step, unsigned kind);
 /* The step of the last event that a predecessor's log has, or 0. */
 uint64_t kept_last_told(const struct kept *k);
-/* The run ends with a warning: a checkpoint could not be written, or a record was left out. */
+/* Stores a reason why the run will end with a warning: a checkpoint was not written, or a record was left out. */
 enum kept_warning { KEPT_UNSAVED = 1, KEPT_LEFT_OUT = 2 };
 void	 kept_warn(struct kept *k, enum kept_warning w);
 bool	 kept_warned(const struct kept *k, enum kept_warning w);
-/* All is done but the goodbyes to the servers. */
+/* Stores that nothing is left to do but the goodbyes to the servers. */
 void	 kept_part(struct kept *k);
 bool	 kept_parting(const struct kept *k);
 

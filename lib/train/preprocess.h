@@ -17,7 +17,7 @@
 #include <stddef.h>
 
 struct preprocess {
-	/* as in struct aug, but 1 for std or scale 0 */
+	/* as in struct aug, except that a std or scale of 0 is 1 */
 	float	 resize, packed, pad, fill, mirror, mean[3], std[3], scale;
 	float	 has_mean_image;	/* 0 or 1 */
 	float	*mean_image;	/* [c,h,w], or NULL; owned */

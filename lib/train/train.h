@@ -15,8 +15,8 @@
  *
  * A checkpoint has the preprocessing of its images (train/preprocess.h), but no paths, ranks or numbers of threads.
  *
- * Workers with different batches divide each step's records in that proportion, and a gradient has the weight of its
- * samples.  So together they compute what one worker with the sum of the batches does.
+ * Workers with different batches divide each step's records in that proportion, and each gradient counts by its
+ * samples.  Together they compute what one worker with the sum of the batches computes.
  */
 #ifndef TRAIN_TRAIN_H
 #define TRAIN_TRAIN_H

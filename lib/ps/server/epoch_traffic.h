@@ -42,13 +42,13 @@ void	 epoch_traffic_wire(struct epoch_traffic *l, uint32_t w, uint64_t in, uint6
 /*
  * Worker w begins epoch `next`, or leaves if that is EPOCH_TRAFFIC_NONE.  Returns true and its traffic since the last
  * call in *t; *epoch is the epoch of that traffic (EPOCH_TRAFFIC_NONE: the start, or the end).  Returns false if it
- * repeats itself.
+ * has announced that before.
  */
 bool	 epoch_traffic_turn(struct epoch_traffic *l, uint32_t w, uint64_t next, struct peer_traffic *t,
     uint64_t *epoch);
 /*
- * To be called after that.  Returns true once for each epoch that is over for all workers that have not left; sum is
- * its traffic.
+ * Call it after epoch_traffic_turn().  Returns true once for each epoch that is over for all workers that have not
+ * left; sum is its traffic.
  */
 bool	 epoch_traffic_over(struct epoch_traffic *l, uint64_t *epoch, uint64_t sum[PEER_TRAFFIC_WAYS]);
 

@@ -1,10 +1,10 @@
 /*
  * serve - the event loop of a server: connections around its state machine.  pserver(1) runs it.
  *
- * A worker connects, proves that it holds the job's key and sends a hello.  Before that the connection is a
- * stranger's.  There are at most SERVE_STRANGERS of them, and one more for each worker of the job, as all workers may
- * connect at once.  Each has SERVE_HELLO_S seconds.  A new stranger replaces the oldest one.  The state machine sees
- * no byte of strangers.
+ * A worker connects, proves that it holds the job's key and sends a hello.  Until then it is a
+ * stranger.  A server has room for SERVE_STRANGERS strangers and for one more for each worker of the job, since all
+ * workers may connect at once.  A stranger is closed after SERVE_HELLO_S seconds, or if it is the oldest when there is
+ * no room for a new one.  The state machine sees no byte of strangers.
  *
  * If a second process sends a hello with the rank of a connected worker, the hello waits.  The server refuses it if
  * the first process answers a question, and else lets it take over (ps/server/claim.h).
@@ -26,8 +26,8 @@
 
 #define SERVE_STRANGERS	64
 #define SERVE_HELLO_S	10.0
-#define SERVE_SHARED	(32u << 20)	/* bytes of shared memory of all workers, or their least rings */
-#define SERVE_RETURN_S	60.0	/* time to start and to open data and net, or to notice that a server is there */
+#define SERVE_SHARED	(32u << 20)	/* bytes of shared memory with all workers, unless the smallest rings need more */
+#define SERVE_RETURN_S	60.0	/* a worker starts, with data and net, or notices that the server is back */
 
 /* Traffic of an epoch with one worker or with all, see ps/server/epoch_traffic.h. */
 struct serve_traffic_report {

@@ -7,7 +7,7 @@
  *	HELLO	answered by WELCOME if the worker describes the same job as the first.  A new incarnation of a worker
  *		replaces the one before, whose messages are dropped from then on.  The caller must pass the hello of
  *		the newer one last.  It cannot compare clocks: a restarted worker may run on another host.  Only the
- *		replaced incarnation is remembered: of older ones a message fails with ERR_FORMAT, but a hello is
+ *		replaced incarnation is remembered: a message of an older one fails with ERR_FORMAT, but its hello is
  *		accepted.  In a synchronous job a worker that has said goodbye does not return, except to say it
  *		again (MSG_LAST).
  *	INIT	first weights of a slice, from rank 0; pulls wait for them
@@ -32,8 +32,8 @@
  * update, sum and goodbye that was answered, but not the incarnations that were replaced.  Workers greet it and repeat
  * what was not answered.
  *
- * Ownership: messages taken and emitted are lent for the call, and payloads that are lasting until they are answered
- * (wire/msg.h).
+ * Ownership: messages taken and emitted are lent for the call, and those whose payload is lasting (wire/msg.h)
+ * until they are answered.
  */
 #ifndef PS_SERVER_SERVER_STATE_H
 #define PS_SERVER_SERVER_STATE_H
@@ -49,8 +49,8 @@ struct server_state_opt {
 	uint32_t index, nservers;	/* which server of the job */
 	uint64_t incarnation;
 	struct memory *memory;		/* that outlives this server, lent; NULL: a private one */
-	bool	 lends;			/* a private memory is one that workers can be let read, memory_make() */
-	bool	 once;			/* no worker returns, and no server: weights need one half, see slice_place() */
+	bool	 lends;			/* a private memory can be lent to workers, memory_make() */
+	bool	 once;			/* no process is started again: weights need one half, slice_place() */
 	/* Sends a message to a worker.  It may call the worker's state machine, but not this one. */
 	void	 (*emit)(void *arg, uint32_t worker, const struct msg *m);
 	/* Whether a message with weights or state may be emitted to worker now; NULL: always. */
@@ -71,15 +71,15 @@ void	 server_state_free(struct server_state *s);		/* NULL does nothing */
  */
 int	 server_state_take(struct server_state *s, const struct msg *m);
 /*
- * Where the payload of m, a message of a worker that begins to arrive, may be received before server_state_take()
- * handles it.  NULL: elsewhere.  It is a conn_place_fn (wire/conn.h) with a struct server_state.
+ * After the header of m has arrived from a worker: returns where its payload may be received, for server_state_take()
+ * to handle next, or NULL for any place.  It is a conn_place_fn (wire/conn.h) with a struct server_state.
  */
 void	*server_state_place(void *state, const struct msg *m);
-/* Worker w left without a goodbye: as after its BYE.  Nothing before the first hello. */
+/* Worker w left without a goodbye.  The effect is that of a BYE; before the first hello there is none. */
 void	 server_state_lost(struct server_state *s, uint32_t w);
 /*
- * The gradients that worker w lends (msg.lasting) end now: copies those that are not answered.  Call it before their
- * memory ends, and before the hello of a later connection.  Returns 0 or ERR_NOMEM.
+ * Copies the gradients that worker w lends (msg.lasting) and that are not answered.  Call it before their memory
+ * ends, and before the hello of a later connection.  Returns 0 or ERR_NOMEM.
  */
 int	 server_state_keep(struct server_state *s, uint32_t w);
 /* The memory with all weights that are emitted as `lasting`; NULL before the first hello. */

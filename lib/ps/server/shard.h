@@ -13,7 +13,7 @@
 #include "ps/server/slice.h"
 #include "ps/total.h"
 
-/* Where a worker is.  A worker that is HERE may be away for a while, and back. */
+/* What the server knows of a worker.  SHARD_HERE may be away for a while and return. */
 enum shard_worker { SHARD_ABSENT, SHARD_HERE, SHARD_LEFT, SHARD_LOST };
 
 struct shard_head {
@@ -34,7 +34,7 @@ struct shard {
 	struct total_kept *total;
 	struct slice_pool pool;
 	struct norms	  norms;
-	/* slices that a server before this one had not closed with the others, whose norms are known */
+	/* slices whose norms are known, and that the server before this one had not closed */
 	uint32_t	  closing;
 };
 

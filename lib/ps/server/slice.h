@@ -81,7 +81,7 @@ struct slice {
 	/* [count] of the open step, a buffer of pool; NULL: no samples yet, or one gradient that is lent */
 	float			*sum;
 	const float		*first;		/* [count] that gradient, or NULL */
-	uint32_t		 lender;	/* whose it is */
+	uint32_t		 lender;	/* the worker that lends it */
 	float			*spare;		/* [count] for the sum of lent gradients, of pool; or NULL */
 	uint32_t		 averaged;	/* number of weights in average; 0: it is w */
 	bool			 marked;	/* the weights after the open step become part of average */
@@ -125,7 +125,8 @@ int	 slice_first(struct slice *s, const struct msg *m);
  */
 int	 slice_push(struct slice *s, const struct msg *m);
 /*
- * Where the gradient of m, which has no payload yet, may be received before slice_push() handles it.  NULL: elsewhere.
+ * After the header of m has arrived: returns where its gradient may be received, for slice_push() to handle next, or
+ * NULL for any place.
  */
 void	*slice_reserve(struct slice *s, const struct msg *m);
 /* Closes the step of a full slice. */
@@ -134,11 +135,11 @@ void	 slice_update(struct slice *s, const struct norms_scale *k);
 int	 slice_alloc_coded(struct slice *s, bool sync);
 /* The weights of a half as they are sent, which all workers get; they are encoded once. */
 const void *slice_coded(struct slice *s, unsigned half);
-/* What workers hold with the update into half `to`: what an update does not tell them is in the next one. */
+/* Computes what workers hold after the update into half `to`.  What its codec loses is part of the next update. */
 void	 slice_update_worker_w(struct slice *s, unsigned to);
 /* The sum of the gradients so far, or NULL. */
 const float *slice_sum(const struct slice *s);
-/* Copies what worker w lends, which ends now.  Returns 0 or ERR_NOMEM. */
+/* Copies the gradient that worker w lends, whose memory is about to end.  Returns 0 or ERR_NOMEM. */
 int	 slice_keep(struct slice *s, uint32_t w);
 /* Worker w left; it joins or returns. */
 void	 slice_leave(struct slice *s, uint32_t w);

@@ -19,7 +19,7 @@ bool	 slice_lent(const struct slice *s, const struct msg *m);
  * out of memory.
  */
 bool	 slice_hold(struct slice *s, const struct msg *m);
-/* Returns the buffer of worker w, as a message without a gradient needs none. */
+/* Gives the buffer of worker w back: its message has no gradient. */
 void	 slice_release(struct slice *s, uint32_t w);
 /* Adds the gradient that worker w has pushed, if any: the first one becomes the sum. */
 void	 slice_add(struct slice *s, uint32_t w);

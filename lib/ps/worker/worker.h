@@ -14,12 +14,15 @@
  *	worker_ready(wk)			waits until all of w and aux have arrived
  *
  * A thread of the worker sends a slice as soon as all its arrays are pushed, while the caller computes.  worker_step()
- * waits for the statistics of the step before, mostly no time, so that servers are never more than one step apart and
- * a restarted worker can repeat its step.  A pushed range of g is lent until worker_need() of its array or
- * worker_ready() returns.  Threads: all calls from one thread.  Errors: ERR_PEER if a server, or another worker of a
- * synchronous job, is lost (the line names it); ERR_AUTH; ERR_ARG if the server runs another job.  A wait in which
- * nothing arrives for `wait_report_s` is reported to `waiting`, and again after three times as long: "worker 0", if a
- * server says that it waits for that one, or "server 1 (HOST:PORT)".
+ * first waits for the statistics of the step before, which have usually arrived.  Servers are therefore never more than
+ * one step apart, and a restarted worker can repeat its step.  A pushed range of g is lent until worker_need() of
+ * its array or worker_ready() returns.
+ *
+ * A wait in which nothing arrives for `wait_report_s` is reported to `waiting`, and again after three times as long:
+ * "worker 0", if a server says that it waits for that one, or "server 1 (HOST:PORT)".
+ *
+ * Threads: all calls from one thread.  Errors: ERR_PEER if a server, or another worker of a synchronous job, is lost
+ * (the line names it); ERR_AUTH; ERR_ARG if the server runs another job.
  */
 #ifndef PS_WORKER_WORKER_H
 #define PS_WORKER_WORKER_H
@@ -41,8 +44,8 @@
  * What a worker with codecs (wire/codec.h) leaves to its successor: the residuals of the gradients that it has sent.
  *
  * A step reads the residuals of one parity and writes the others.  Servers are never more than one step apart, so that
- * a successor finds those before the step that it repeats.  It must not store again what is complete: if it died
- * within that, and the servers had closed the step already, the next one would lack them.
+ * a successor finds those before the step that it repeats.  It must not store complete residuals again: if it died
+ * meanwhile, and the servers had closed the step, its own successor would lack them.
  */
 struct worker_residuals {
 	_Atomic uint64_t step;		/* before which all residuals are complete; 0: none was sent */
@@ -74,7 +77,7 @@ struct worker_opt {
 	bool		 parting;		/* the predecessor had nothing left to do but worker_bye() */
 	/* With codecs: what outlives the worker; lent.  NULL: it has its own, which starts from zeros. */
 	struct worker_residuals *residuals;
-	const struct memory *memory;	/* of left */
+	const struct memory *memory;	/* that holds residuals, if they are not NULL */
 	struct trace	*trace;			/* lent; NULL: none */
 	double		 wait_report_s;		/* 0: WORKER_WAIT_REPORT_S */
 	void		(*waiting)(void *arg, const char *whom);	/* may be NULL */
@@ -134,8 +137,8 @@ int	 worker_pull_state(struct worker *wk, float *state);
  */
 int	 worker_average(struct worker *wk, float *to, uint32_t *n);
 /*
- * Copies w to weights [P], after worker_read(), but as the servers have it: codecs do not round it.
- * Of a job that is not synchronous slices with a codec are the newest.
+ * Sets weights [P] to those of the servers, which no codec has rounded, after worker_read().  In a job that is not
+ * synchronous, slices with a codec have the newest weights.
  */
 int	 worker_exact(struct worker *wk, float *weights);
 /* Makes w and aux those of the current step, after worker_ready(). */
@@ -148,8 +151,8 @@ int	 worker_stop(struct worker *wk);
 /* Announces epoch n, from 0, to the servers, for their logs. */
 int	 worker_epoch(struct worker *wk, uint64_t n);
 /*
- * Before the process exits early, from a thread of its own: tells the servers, which would wait for a worker that is
- * started again (kept).  The other calls do not return afterwards.
+ * Tells the servers that the process exits early, as they would wait for a worker that is started again (kept).  Call
+ * it from another thread.  The other calls do not return afterwards.
  */
 void	 worker_quit(struct worker *wk);
 /* Sends a goodbye to the servers and waits for the answers. */

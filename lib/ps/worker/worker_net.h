@@ -22,15 +22,15 @@ void	 worker_net_free(struct worker_net *n);	/* ends the thread and closes the c
  */
 int	 worker_net_connect(struct worker_net *n);
 
-/* Tells the servers that this worker gives up, as far as that takes no long time, and returns with the lock. */
+/* Tells the servers that this worker gives up, within a limited time, and returns with the lock. */
 void	 worker_net_quit(struct worker_net *n);
 /* Takes the lock and returns 0, or returns the error that ended the connections, without the lock. */
 int	 worker_net_lock(struct worker_net *n);
 void	 worker_net_unlock(struct worker_net *n);
 /*
- * With the lock: waits for a message.  After the worker's patience it reports that it waits for `server`, or for whom
- * that server waits, and returns.
- * Returns 0, or the error that ended the connections; the lock is held either way.
+ * With the lock: waits for a message.  If nothing arrives for wait_report_s, it reports that it waits for `server`,
+ * or for whom that server waits, and returns.  Returns 0, or the error that ended the connections; the lock is held
+ * either way.
  */
 int	 worker_net_wait(struct worker_net *n, uint32_t server);
 /* With the lock: queues a message; its payload is lent until the answer (that of a hello: for the call). */

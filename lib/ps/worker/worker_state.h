@@ -38,8 +38,8 @@ const struct shard_plan *worker_state_plan(const struct worker_state *ws);
 int	 worker_state_take(struct worker_state *ws, uint32_t server, const struct msg *m);
 
 /*
- * Where the payload of a message that begins to arrive may be received, before worker_state_take() handles it; NULL:
- * elsewhere.
+ * After the header of m has arrived: returns where its payload may be received, for worker_state_take() to handle next,
+ * or NULL for any place.
  */
 void	*worker_state_place(const struct worker_state *ws, uint32_t server, const struct msg *m);
 
@@ -47,7 +47,7 @@ int	 worker_state_hello(struct worker_state *ws, uint32_t server);	/* 0 or ERR_N
 bool	 worker_state_welcome(const struct worker_state *ws, uint32_t server);	/* the server accepted the hello */
 bool	 worker_state_kept(const struct worker_state *ws, uint32_t server);	/* the server is restarted if it dies */
 bool	 worker_state_empty(const struct worker_state *ws);	/* a server that accepted it had no weights */
-/* What the server lends ends now, for example with its connection: stages weights that are not in w yet. */
+/* Stages weights that the server lends and that are not in w yet.  Call it before their memory ends. */
 void	 worker_state_keep(struct worker_state *ws, uint32_t server);
 /* After another welcome of the server, on a new connection: emits all that it has not answered. */
 void	 worker_state_repeat(struct worker_state *ws, uint32_t server);
@@ -97,7 +97,8 @@ int	 worker_state_missing(struct worker_state *ws, enum worker_wait what, uint32
 /* Copies the sum to v[0..n) after WORKER_WAIT_SUM. */
 void	 worker_state_total(const struct worker_state *ws, double *v, uint32_t n);
 /*
- * The steps of the job after worker_state_begin(), when all has come: 0, or ERR_FORMAT (servers do not fit together).
+ * After worker_state_begin(), once nothing is missing: sets *step to the steps of the job.  Returns 0, or ERR_FORMAT if
+ * the servers contradict each other.
  */
 int	 worker_state_begun(struct worker_state *ws, uint64_t *step);
 

@@ -44,16 +44,16 @@ struct worker_state {
 	uint64_t	*pushed;	/* [nw] 1 + the step in which array a was pushed last */
 	bool		*stale;		/* [nw] the array in w is older than the last push */
 	uint32_t	*next;		/* [nw] the first slice of a stale array that is not in w yet; 0: any */
-	bool		 aux_stale;	/* aux is */
+	bool		 aux_stale;	/* aux is older than the last statistics */
 	float		*staged;	/* [P + A] received weights and statistics */
 	float		*stats;		/* [A] statistics as pushed, weighted by samples */
 	struct worker_residuals *residuals;	/* NULL: no codecs */
 	struct worker_residuals *own_residuals;	/* the same if nothing outlives the worker, else NULL */
 	struct memory	 own_memory;	/* of own_residuals */
 	uint32_t	 ncoded;	/* slices with a codec */
-	uint32_t	 uncoded;	/* those whose residuals are not stored yet in this step */
+	uint32_t	 uncoded;	/* slices whose residuals are not stored yet in this step */
 	uint8_t		*coded;		/* the memory of part.coded */
-	/* MSG_STATE_OF, MSG_AVERAGE_OF or MSG_EXACT: what was requested last; and where it goes */
+	/* what was requested last, MSG_STATE_OF, MSG_AVERAGE_OF or MSG_EXACT, and where the answers go */
 	uint16_t	 wants;
 	float		*to;
 	uint32_t	 averaged;	/* number of weights in it: the largest of all answers */
@@ -71,9 +71,10 @@ struct worker_state {
 	uint64_t	 epoch;
 	bool		 parting;	/* it has said goodbye */
 	struct worker_norms norms;
-	uint64_t	 sum_step;	/* of the last sum, */
-	uint32_t	 sum_phase, sum_index, sum_n;	/* its phase, its index within that, and its numbers */
-	bool		 summing;	/* it has no answer yet */
+	/* Of the last sum: step, phase, index within the phase, count of numbers. */
+	uint64_t	 sum_step;
+	uint32_t	 sum_phase, sum_index, sum_n;
+	bool		 summing;	/* the last sum has no answer yet */
 	double		 sum[TOTAL_MOST];
 };
 
@@ -86,7 +87,7 @@ void	 worker_state_start_slice(struct worker_state *ws, uint32_t i);
 
 /* worker_state_code.c: room for gradients and residuals of slices with a codec.  Returns 0 or ERR_NOMEM. */
 int	 worker_state_alloc_coded(struct worker_state *ws);
-/* In a step without samples the residual of slice i goes on to the next one. */
+/* Carries the residual of slice i over a step without samples. */
 void	 worker_state_keep_residual(struct worker_state *ws, uint32_t i);
 
 #endif

@@ -6,7 +6,7 @@
  * start.  The output of the processes is written line by line; the name of its process stands
  * before each error line.  The first failure ends the other processes, and a lost host is a failure.
  * If the launcher ends, every agent ends its processes.  If an agent is killed, the launcher starts
- * another one, which takes the processes over.  Whoever waits for long is reported.
+ * another one, which takes the processes over.  Long waits are reported.
  *
  * The agents of a detached job outlive their connections and the launcher.  A launcher that loses a
  * connection calls the host again until it answers or is given up.  It gives a host up after the

@@ -31,9 +31,9 @@ struct launch {
 	struct job_record_signal sent[JOB_RECORD_SIGNALS];	/* for hosts that missed them */
 	uint32_t	 nsent;
 	double		 peer_lost_until;	/* a peer was lost: time for others to end by themselves; 0: not */
-	const struct member *lost_peer;	/* ended as it had lost a peer, which is not reported yet; NULL: none */
+	const struct member *lost_peer;	/* a process that ended because it lost a peer, not reported yet; NULL: none */
 	struct outq	 held;		/* lines of processes that lost a peer (launch_cause.c); no descriptor */
-	double		 held_since;	/* when the first of these processes said or did so; 0: none has */
+	double		 held_since;	/* when the first process said or showed that it lost a peer; 0: none has */
 };
 
 /* Writes a message with the tool's name before it. */
@@ -80,7 +80,7 @@ int	 launch_send_resume(struct remote *r);
 /* Handles CTL_STATE.  Returns 0 or ERR_FORMAT. */
 int	 launch_handle_state(struct launch *l, struct remote *r, const struct frame *f);
 
-/* Tells the successor of a killed agent all that the job has come to.  The job is not detached. */
+/* Sends the successor of a killed agent the state of a job that is not detached. */
 void	 launch_hand_over(struct launch *l, struct remote *r);
 /* Notes a message of a process: if the agent is a successor, it has found the processes. */
 void	 launch_note_adopted(struct launch *l, struct remote *r);

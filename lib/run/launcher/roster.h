@@ -38,7 +38,7 @@ struct roster {
 	uint32_t	 hosts;			/* number of hosts with a process, the first of the hosts file */
 	int		 code;			/* exit status of the job so far */
 	bool		 stopped;		/* the user stopped the job with a signal */
-	/* The launcher sent SIGTERM to the workers, or SIGTERM or SIGKILL to all; who dies of it has not failed. */
+	/* The launcher sent SIGTERM to the workers, or SIGTERM or SIGKILL to all.  Who dies of that has not failed. */
 	bool		 asked, termed, killed;
 };
 

@@ -1,8 +1,7 @@
 /*
  * rsh - the command line of a remote shell, given by a name or a template.
  *
- *	ssh	ssh(1) without questions; host keys are checked, a dead link is noticed by itself after the job's
- *		silence
+ *	ssh	ssh(1) without questions; it checks host keys, and notices a dead link after the job's silence
  *	slurm	a step of the surrounding allocation (srun(1)), whose hosts are those of the job
  *	mpi	mpirun(1) with one process, of Open MPI or MPICH
  *	kubectl	kubectl exec; hosts are names of pods

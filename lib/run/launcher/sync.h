@@ -2,9 +2,9 @@
  * sync - copies a directory to all hosts by rsync(1), over the remote shell of the job.
  *
  * Files that differ from ours are replaced; files that only the host has stay.  No shell interprets
- * the path, whatever characters it contains.  The first host is copied to alone: if hosts share a
- * file system, two copies that make the same directory would collide, and the others then find
- * nothing to do.  After that, SYNC_ATONCE copies run at a time.
+ * the path, whatever characters it contains.  The first host gets its copy alone, because hosts
+ * may share a file system, where copies that make the same directory at once would collide.  Then
+ * SYNC_ATONCE copies run at a time, which find nothing to do on such hosts.
  * Threads: one thread.
  */
 #ifndef RUN_LAUNCHER_SYNC_H

@@ -26,7 +26,7 @@
 
 #define SERVE_STRANGERS	64
 #define SERVE_HELLO_S	10.0
-#define SERVE_SHARED	(32u << 20)	/* bytes of shared memory with all workers, unless the smallest rings need more */
+#define SERVE_SHARED	(32u << 20)	/* bytes shared with all workers, unless the smallest rings need more */
 #define SERVE_RETURN_S	60.0	/* a worker starts, with data and net, or notices that the server is back */
 
 /* Traffic of an epoch with one worker or with all, see ps/server/epoch_traffic.h. */

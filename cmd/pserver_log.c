@@ -14,16 +14,18 @@ void
 server_log_begin(struct server_log *l, const struct serve_opt *o)
 {
 	*l = (struct server_log){ .rank = o->index, .nservers = o->nservers, .nworkers = o->nworkers, .began = clk_s(),
-	    .load = load_now() };
+	    .load = load_now(), .console = isatty(STDOUT_FILENO) };
 	gethostname(l->host, sizeof(l->host) - 1);
 }
 
+/* A terminal gets no rows. */
 static void
-print_rows(struct buf *text, int e)
+print_rows(const struct server_log *l, struct buf *text, int e)
 {
 	if (e < 0)
 		front_die(NULL, e);
-	fwrite(text->p, 1, text->n, stdout);
+	if (!l->console)
+		fwrite(text->p, 1, text->n, stdout);
 	front_log_lost();
 	buf_free(text);
 }
@@ -71,8 +73,11 @@ server_log_traffic(struct server_log *l, const struct serve_traffic_report *m)
 		l->load = now;
 		e = e < 0 ? e : peer_traffic_row_put_all(&text, &r, m->in, m->out);
 		e = e < 0 ? e : tsv_put(&text, &busy);
+		if (l->console && m->epoch != EPOCH_TRAFFIC_NONE)
+			front_say("epoch %" PRIu64 ": %.1f MB received, %.1f MB sent, %.1f s", m->epoch + 1,
+			    (double)m->in / 1e6, (double)m->out / 1e6, r.time_s);
 	}
-	print_rows(&text, e);
+	print_rows(l, &text, e);
 }
 
 void
@@ -86,5 +91,5 @@ server_log_end(struct server_log *l, const struct serve_sums *sums)
 	r.step = sums->steps;
 	r.sent_bytes = sums->sent;
 	r.received_bytes = sums->got;
-	print_rows(&text, tsv_put(&text, &r));
+	print_rows(l, &text, tsv_put(&text, &r));
 }

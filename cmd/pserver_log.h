@@ -9,6 +9,7 @@
 struct server_log {
 	char	 host[TSV_HOST];
 	uint32_t rank, nservers, nworkers;
+	bool	 console;		/* stdout is a terminal, which gets a line an epoch in place of rows */
 	bool	 any;			/* a row was written */
 	double	 began;
 	struct load load;		/* at the previous row of the load */

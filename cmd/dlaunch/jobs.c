@@ -1,6 +1,7 @@
 /* jobs - the verbs, which act on jobs that have a directory: attach, list, logs, rm, status, stop, wait. */
 #include "dlaunch/dlaunch.h"
 #include "front.h"
+#include "front_progress.h"
 
 #include "base/clk.h"
 #include "base/err.h"
@@ -16,6 +17,10 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define STATUS_CELLS	7	/* job, state, status, since, host, directory, command */
+#define GAP		2	/* columns between two */
+#define LEAST_COMMAND	16	/* columns of a command */
 
 static void
 open_job(const char *name, struct jobdir *d)
@@ -230,8 +235,17 @@ stop_job(const char *name)
 	return 0;
 }
 
+/* Appends a row's cells, each with a zero byte. */
 static void
-print_status(const char *name)
+add_status(struct buf *rows, const char *const cell[STATUS_CELLS])
+{
+	for (size_t i = 0; i < STATUS_CELLS; i++)
+		if (buf_put(rows, cell[i], strlen(cell[i]) + 1) < 0)
+			front_die(NULL, err_nomem());
+}
+
+static void
+add_job_status(const char *name, struct buf *rows)
 {
 	struct words argv = { 0 };
 	struct buf text = { 0 };
@@ -251,19 +265,53 @@ print_status(const char *name)
 	if ((e = jobdir_command(&d, &argv, &cwd)) < 0 || argv.n == 0 || (e = words_text(argv.v, &text)) < 0)
 		front_warn(name, e);
 	else
-		printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name,
+		add_status(rows, (const char *[STATUS_CELLS]){ name,
 		    s.running ? "runs" : !is_launcher_lost(&s) ? "ended" : s.has_record ? "away" : "lost",
-		    status, since, s.host, cwd, (char *)text.p);
+		    status, since, s.host, cwd, (char *)text.p });
 	free(cwd);
 	buf_free(&text);
 	words_free(&argv);
 	jobdir_close(&d);
 }
 
+static void
+print_tabbed(const struct buf *rows)
+{
+	const char *cell = (const char *)rows->p, *end = cell + rows->n;
+
+	for (size_t i = 1; cell < end; i++, cell += strlen(cell) + 1)
+		printf("%s%c", cell, i % STATUS_CELLS != 0 ? '\t' : '\n');
+}
+
+/* Prints columns that fit the terminal: without host and directory if need be, and with the start of commands. */
+static void
+print_aligned(const struct buf *rows)
+{
+	const char *cell, *end = (const char *)rows->p + rows->n;
+	size_t wide[STATUS_CELLS] = { 0 }, terminal = progress_wide(STDOUT_FILENO), others = 0, i = 0;
+
+	for (cell = (const char *)rows->p; cell < end; cell += strlen(cell) + 1, i++)
+		if (strlen(cell) > wide[i % STATUS_CELLS])
+			wide[i % STATUS_CELLS] = strlen(cell);
+	for (i = 0; i + 1 < STATUS_CELLS; i++)
+		others += wide[i] + GAP;
+	for (i = STATUS_CELLS - 2; i >= STATUS_CELLS - 3 && others + LEAST_COMMAND > terminal; i--) {
+		others -= wide[i] + GAP;
+		wide[i] = 0;
+	}
+	wide[STATUS_CELLS - 1] = others + LEAST_COMMAND > terminal ? LEAST_COMMAND : terminal - others;
+	for (cell = (const char *)rows->p, i = 0; cell < end; cell += strlen(cell) + 1, i++)
+		if (i % STATUS_CELLS == STATUS_CELLS - 1)
+			printf("%.*s\n", (int)wide[STATUS_CELLS - 1], cell);
+		else if (wide[i % STATUS_CELLS] > 0)
+			printf("%-*s", (int)wide[i % STATUS_CELLS] + GAP, cell);
+}
+
 static int
 print_jobs(char *const *names)
 {
 	struct words all = { 0 };
+	struct buf rows = { 0 };
 	int e;
 
 	if (*names == NULL) {
@@ -271,10 +319,16 @@ print_jobs(char *const *names)
 			front_die(NULL, e);
 		names = all.n > 0 ? all.v : names;
 	}
-	printf("job\tstate\tstatus\tsince\thost\tdirectory\tcommand\n");
+	add_status(&rows, (const char *[STATUS_CELLS]){ "job", "state", "status", "since", "host", "directory",
+	    "command" });
 	for (; *names != NULL; names++)
-		print_status(*names);
+		add_job_status(*names, &rows);
+	if (isatty(STDOUT_FILENO))
+		print_aligned(&rows);
+	else
+		print_tabbed(&rows);
 	words_free(&all);
+	buf_free(&rows);
 	front_flush();
 	return front_status();
 }

@@ -113,7 +113,7 @@ read_hosts(const struct dlaunch *c, struct start *s)
 		name_hosts_file(c->record->attempt, file);
 		e = jobdir_get(s->job, file, HOSTS_FILE, text);
 	} else if (c->hosts_file != NULL && (e = io_slurp(c->hosts_file, HOSTS_FILE, text)) < 0) {
-		if (strcmp(c->hosts_file, "-") != 0 && access(c->hosts_file, F_OK) < 0)
+		if (strcmp(c->hosts_file, "-") != 0 && access(c->hosts_file, F_OK) < 0 && errno == ENOENT)
 			err_note(0, "No such file; write the name of a host on each line of one");
 		err_within("%s", c->hosts_file);
 	} else if (c->hosts_file != NULL) {

@@ -69,7 +69,9 @@ settle_log_options(struct pworker *p)
 
 	if (pworker_given(p, "log-style") != PWORKER_ABSENT)
 		return;
-	if (style == NULL || !pworker_log_style(style, &p->style))
+	if (style != NULL && *style != 0)
+		parse_style(p, "TALLY_LOG_STYLE", (char *)style);
+	else
 		p->style = isatty(STDOUT_FILENO) ? PWORKER_CONSOLE : PWORKER_MXNET;
 }
 

@@ -364,6 +364,8 @@ is "$(cat "$T/err")" "dlaunch: $T/bad:2: slots: 'x' is not a whole number" "the 
 status 1 "a missing hosts file is refused" dlaunch -H "$T/none" -- true
 is "$(cat "$T/err")" "dlaunch: $T/none: No such file; write the name of a host on each line of one" \
 	"the error names the missing hosts file and what to write"
+status 1 "a path through a file is refused" dlaunch -H "$T/bad/hosts" -- true
+is "$(cat "$T/err")" "dlaunch: $T/bad/hosts: open: Not a directory" "the error says why the hosts file cannot be read"
 # Descriptors: a limit is raised if possible; otherwise the error says what is needed.  Inherited ones would count.
 shut="exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-"
 for n in 4 8 20; do

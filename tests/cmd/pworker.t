@@ -123,6 +123,9 @@ like err '^Iter\[0\] Batch \[2\]	Speed: [0-9.]+ samples/sec$' "--log-style mxnet
 like err '^Iteration\[0\] Train-accuracy=[01]\.[0-9]+$' "--log-style mxnet-2015 prints lines of training accuracy"
 like err '^Iteration\[0\] Validation-accuracy=[01]\.[0-9]+$' "--log-style mxnet-2015 prints lines of validation accuracy"
 is "$(grep -c Epoch err)" 0 "--log-style mxnet-2015 prints no line of newer MXNet"
+status 2 "TALLY_LOG_STYLE refuses another style" env TALLY_LOG_STYLE=pretty $train
+is "$(cat err)" "pworker: TALLY_LOG_STYLE: 'pretty' is none of console, mxnet, mxnet-2015 and tensorflow" "the error has the styles"
+status 0 "--log-style wins over TALLY_LOG_STYLE" env TALLY_LOG_STYLE=pretty $train --log-style mxnet
 status 0 "--log-style accepts tensorflow" $train --val train.rec --epochs 2 --frequent 3 --log-style tensorflow
 is "$(sed -E 's/is [0-9][0-9e-]*(\.[0-9e-]+)?/is X/g; s/[0-9.]+ sec/S sec/' err | tr '\n' '|')" "session started|$(printf '%s|' \
 	'After 3 training steps (3 global steps), loss on training batch is X, accuracy is X. (S sec/batch)' \

@@ -46,6 +46,25 @@ for ((i = 0; i < ${TIMES:-1}; i++)); do
 		"the second agent passes the signal and the output on"
 	ok "a job with two agents leaves nothing" none_left
 
+	if command -v prlimit >/dev/null; then
+		start 1 -- wait
+		read -r shim _ <"/proc/$agent/task/$agent/children"
+		prlimit --pid "$shim" --nofile=3:1024 && kill -9 "$agent"
+		line_of "$T/err" '^dlaunch: waiting for host localhost' 1
+		read -rt 0.5 <> <(:) || :
+		ticks() { cut -d' ' -f14,15 "/proc/$shim/stat" | tr ' ' +; }
+		from=$(ticks)
+		read -rt 1 <> <(:) || :
+		ok "a shim without descriptors for an agent waits for them idly" test "$(($(ticks) - (from)))" -lt 25
+		prlimit --pid "$shim" --nofile=1024:1024
+		ok "it is taken over when it has them" \
+			line_of "$T/err" '^dlaunch: host localhost: another agent has taken its processes over$' 1
+		kill -TERM "$pid"
+		ok "the job ends with its status" ends 143
+	else
+		skip "a shim without descriptors" "no prlimit"
+	fi
+
 	start 2 -- wait
 	read -ra shims <"/proc/$agent/task/$agent/children"	# no line end
 	ok "a job's shims are killed with its agent" kill -9 "$agent" "${shims[@]}"

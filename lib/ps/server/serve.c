@@ -105,8 +105,8 @@ report_shard(struct serve *s)
 
 	for (uint32_t i = 0; i < p->nweights; i++)
 		here += p->slice[i].owner == s->o->index ? p->slice[i].count : 0;
-	log_callback_line(s->o->say, s->o->arg, "holds %zu of %zu weights for %" PRIu32 " workers", here, p->P,
-	    s->o->nworkers);
+	log_callback_line(s->o->say, s->o->arg, "holds %zu of %zu weights for %" PRIu32 " worker%s", here, p->P,
+	    s->o->nworkers, s->o->nworkers > 1 ? "s" : "");
 	s->since = clk_s();
 }
 

@@ -24,6 +24,7 @@
 #define KILL_ALL SIGUSR2	/* stands for SIGKILL, which the shim could not catch */
 #define HELLO	 0x53484d31u	/* the first number of struct hello; another layout has another */
 #define RELEASE	 'r'
+#define PAUSE_MS 500		/* between attempts to accept while descriptors or memory are exhausted */
 
 struct shim {
 	struct shim_opt	 opt;
@@ -193,7 +194,12 @@ send_hello(const struct shim *s)
 static void
 accept_agent(struct shim *s)
 {
-	if (attach_accept(s->listener, &s->agent) < 0) {
+	int e = attach_accept(s->listener, &s->agent);
+
+	/* The waiting connection makes poll return at once, again and again.  Signals end the pause. */
+	if (e == ERR_SYS)
+		poll(&(struct pollfd){ .fd = s->signals, .events = POLLIN }, 1, PAUSE_MS);
+	if (e < 0) {
 		s->agent = -1;
 		return;
 	}

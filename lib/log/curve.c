@@ -97,7 +97,7 @@ read_log_head(struct curve *c, const char *line)
 		for (int i = 0; i < (int)CURVE_RANKS; i++)
 			c->top[i] = c->highest;
 	}
-	c->headed[rank] = true;
+	c->headed[rank] = c->heads[rank] = true;
 	c->workers = (uint64_t)workers;
 }
 
@@ -151,7 +151,7 @@ curve_add_line(struct curve *c, const char *line)
 		c->highest = 0;
 		c->placed = c->further = false;
 		memset(c->top, 0, sizeof(c->top));
-		memset(c->headed, 0, sizeof(c->headed));
+		memcpy(c->headed, c->heads, sizeof(c->headed));
 		memset(c->first, 0, sizeof(c->first));
 	}
 	ERR_TRY(set_label(c, label));
@@ -160,6 +160,7 @@ curve_add_line(struct curve *c, const char *line)
 		c->by_step = l.by_step;
 		c->placed = true;
 		c->further = false;
+		memset(c->heads, 0, sizeof(c->heads));
 		if (l.at == 0 && l.rank < CURVE_RANKS)
 			c->first[l.rank] = true;
 		uint64_t *top = rank_top(c, &l);

@@ -31,6 +31,7 @@ struct curve {
 	uint64_t highest;	/* epoch or step of the run */
 	uint64_t top[CURVE_RANKS];	/* the same of each rank */
 	bool	 headed[CURVE_RANKS];	/* the rank's log has had its head */
+	bool	 heads[CURVE_RANKS];	/* the same since the last position: the head is that of a run that may begin */
 	bool	 first[CURVE_RANKS];	/* the rank has had epoch or step 0 */
 	uint64_t workers;	/* in the last head, or 0 */
 	bool	 by_step;	/* the last position was a step */

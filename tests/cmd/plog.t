@@ -22,14 +22,16 @@ cd "$T" || exit 1
 log() { echo "# tally 0.1 tool=pworker host=h rank=$1 workers=${3:-1} net=n"; sed "1d; s/worker	0/worker	$1/" "$2"; }
 { sed 1q a.tsv; log 0 a.tsv; } >first.tsv
 { sed 1q a.tsv; log 0 a.tsv; } >second.tsv
+{ sed 1q a.tsv; log 0 a.tsv 2; log 1 a.tsv 2; } >both.tsv
 is "$(plog --format tsv first.tsv second.tsv | cut -f 1,2)" "run	epoch
 1	0
 1	1
 2	0
 2	1" "two logs of two epochs each are two runs"
+is "$(plog --format tsv both.tsv first.tsv second.tsv first.tsv | cut -f 1 | uniq -c | awk '{ print $1 $2 }' | tr '\n' ' ')" \
+	"1run 21 22 23 24 " "so are more logs, also after one of two workers"
 { sed 1q a.tsv; log 0 a.tsv | awk -F'\t' '$6 != "0"'; } >rest.tsv
 is "$(plog --format tsv first.tsv rest.tsv | cut -f 1 | tr '\n' ' ')" "epoch 0 1 " "a resumed run may repeat its last epoch"
-{ sed 1q a.tsv; log 0 a.tsv 2; log 1 a.tsv 2; } >both.tsv
 is "$(plog --format tsv both.tsv | cut -f 1 | tr '\n' ' ')" "epoch 0 1 " "the workers of a run have logs of their own"
 
 status 0 "plog --format markdown" plog --format markdown b.log

@@ -216,6 +216,9 @@ write_output(const struct options *o, struct logs *l, const char *title)
 	bool any;
 	int e;
 
+	/* Programs read the numbers of runs. */
+	if (o->form == TABLE_TEXT || o->form == TABLE_MARKDOWN || !wants_table(o))
+		curve_label_logs(&l->curve);
 	if ((e = curve_rows(&l->curve, false, &means)) < 0)
 		front_die(NULL, e);
 	any = means.n + l->rates.n > 0;
@@ -285,6 +288,8 @@ main(int argc, char *argv[])
 	for (char **log = argv; *log != NULL && !o.follow; log++) {
 		if (o.compare)
 			curve_begin(&logs.curve, o.tensorboard != NULL ? plog_name(*log) : name_runs(argv, *log));
+		if (argv[1] != NULL)
+			curve_log(&logs.curve, name_runs(argv, *log));
 		read_log(&logs, &profile, *log);
 	}
 	if (o.profile)

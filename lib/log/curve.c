@@ -56,7 +56,7 @@ add_counters(struct curve *c, const struct logline *l)
 
 /* Names the current run. */
 static int
-set_label(struct curve *c, const char *label)
+set_label(struct curve *c, const char *label, bool first)
 {
 	void *p;
 
@@ -66,9 +66,16 @@ set_label(struct curve *c, const char *label)
 		if ((p = realloc(c->label, n * sizeof(*c->label))) == NULL)
 			return err_nomem();
 		c->label = p;
+		if ((p = realloc(c->from, n * sizeof(*c->from))) == NULL)
+			return err_nomem();
+		c->from = p;
 		c->labels = n;
 	}
 	memcpy(c->label[c->run], label, LOGLINE_LABEL);
+	if (first)
+		memcpy(c->from[c->run], c->log, LOGLINE_LABEL);
+	else if (strcmp(c->from[c->run], c->log) != 0)
+		c->from[c->run][0] = 0;
 	return 0;
 }
 
@@ -128,11 +135,28 @@ curve_begin(struct curve *c, const char *name)
 	c->fresh = true;
 }
 
+void
+curve_log(struct curve *c, const char *name)
+{
+	snprintf(c->log, sizeof(c->log), "%s", name);
+}
+
+void
+curve_label_logs(struct curve *c)
+{
+	for (uint32_t i = 0; c->n > 0 && i <= c->run; i++)
+		if (c->label[i][0] != 0 || c->from[i][0] == 0)
+			return;
+	for (uint32_t i = 0; c->n > 0 && c->run > 0 && i <= c->run; i++)
+		memcpy(c->label[i], c->from[i], LOGLINE_LABEL);
+}
+
 int
 curve_add_line(struct curve *c, const char *line)
 {
 	struct logline l;
 	const char *label;
+	bool first;
 	int e;
 
 	read_log_head(c, line);
@@ -146,7 +170,9 @@ curve_add_line(struct curve *c, const char *line)
 	if (e <= 0 || l.ends)
 		return e;
 	label = l.label[0] != 0 ? l.label : c->file;
-	if (c->n > 0 && begins_run(c, &l, label)) {
+	first = c->n == 0;
+	if (!first && begins_run(c, &l, label)) {
+		first = true;
 		c->run++;
 		c->highest = 0;
 		c->placed = c->further = false;
@@ -154,7 +180,7 @@ curve_add_line(struct curve *c, const char *line)
 		memcpy(c->headed, c->heads, sizeof(c->headed));
 		memset(c->first, 0, sizeof(c->first));
 	}
-	ERR_TRY(set_label(c, label));
+	ERR_TRY(set_label(c, label, first));
 	c->fresh = false;
 	if (l.at != LOGLINE_WHOLE) {
 		c->by_step = l.by_step;
@@ -179,6 +205,7 @@ curve_free(struct curve *c)
 {
 	free(c->item);
 	free(c->label);
+	free(c->from);
 	*c = (struct curve){ 0 };
 }
 

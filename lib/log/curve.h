@@ -42,7 +42,9 @@ struct curve {
 	struct doc doc;
 	char	 file[LOGLINE_LABEL];	/* name of runs without a name */
 	char	(*label)[LOGLINE_LABEL];	/* name of each run */
+	char	(*from)[LOGLINE_LABEL];	/* name of the log that each run is from, or "" if it is from several */
 	uint32_t labels;
+	char	log[LOGLINE_LABEL];	/* name of the log that is being read, or "" */
 	size_t	 counter[CURVE_RANKS];	/* 1 + index of the item that the rank's next counter replaces */
 };
 
@@ -72,6 +74,10 @@ int	 curve_add_line(struct curve *c, const char *line);
 void	 curve_begin(struct curve *c, const char *name);
 void	 curve_free(struct curve *c);	/* leaves an empty curve */
 
+/* Names the log that the next lines are from.  It may continue a run. */
+void	 curve_log(struct curve *c, const char *name);
+/* Names runs after their logs if none has a name and each is from one log. */
+void	 curve_label_logs(struct curve *c);
 /* Makes rows by run, epoch and, if asked for, rank.  The caller frees them.  Returns 0 or ERR_NOMEM. */
 int	 curve_rows(struct curve *c, bool by_rank, struct curve_rows *rows);
 void	 curve_rows_free(struct curve_rows *rows);	/* leaves no rows */

@@ -11,10 +11,16 @@ static const char head[] =
     "table { border-collapse: collapse; max-width: 100%; }\n"
     "th, td { padding: .2rem .6rem; text-align: left; vertical-align: bottom; border-bottom: 1px solid #ddd; "
     "overflow-wrap: break-word; }\n"
-    "td:first-child { min-width: 9rem; }\n"
+    "td:first-child { min-width: 5rem; }\n"
     ".n { text-align: right; font-variant-numeric: tabular-nums; }\n"
     "td.n { white-space: nowrap; }\n"
-    "svg { max-width: 100%; height: auto; }\n</style>\n<title>";
+    "svg { max-width: 100%; height: auto; }\n"
+    "@media (max-width: 40rem) {\n"	/* a telephone */
+    "body { font-size: 13px; margin-top: 1rem; padding: 0 .5rem; }\n"
+    "th, td { padding: .2rem .4rem; }\n"
+    ".w { display: none; }\n"
+    "svg text { font-size: 16px; }\n}\n"
+    "</style>\n<title>";
 
 /* Puts a heading and its table, unless the table is empty. */
 static int

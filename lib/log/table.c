@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#define HTML_TURN	2	/* columns of higher turns have the class .w */
 #define NAME_COLUMNS	28	/* of a name in a table that has to be fitted */
 
 static const char *const forms[] = {
@@ -352,6 +353,19 @@ table_escape(struct buf *out, const char *text)
 	return e;
 }
 
+/* Begins a cell of column i, as .n if it holds numbers, and as .w if a narrow screen should not show it. */
+static int
+put_html_cell(const struct table *t, size_t i, const char *tag, struct buf *out)
+{
+	const struct table_column *c = &t->column[i];
+	bool wide = c->turn > HTML_TURN;
+
+	if (!c->number && !wide)
+		return buf_put_fmt(out, "<%s>", tag);
+	return buf_put_fmt(out, "<%s class=\"%s%s%s\">", tag, c->number ? "n" : "", c->number && wide ? " " : "",
+	    wide ? "w" : "");
+}
+
 int
 table_html(const struct table *t, struct buf *out)
 {
@@ -359,14 +373,14 @@ table_html(const struct table *t, struct buf *out)
 	int e = t->error < 0 ? t->error : buf_put_fmt(out, "<table>\n<tr>");
 
 	for (size_t i = 0; i < t->columns && e == 0; i++) {
-		e = buf_put_fmt(out, "<th%s>", t->column[i].number ? " class=\"n\"" : "");
+		e = put_html_cell(t, i, "th", out);
 		e = e < 0 ? e : table_escape(out, t->column[i].head);
 		e = e < 0 ? e : buf_put_fmt(out, "</th>");
 	}
 	for (size_t i = 0; i < t->cells && e == 0; i++) {
 		if (i % t->columns == 0)
 			e = buf_put_fmt(out, "</tr>\n<tr>");
-		e = e < 0 ? e : buf_put_fmt(out, "<td%s>", t->column[i % t->columns].number ? " class=\"n\"" : "");
+		e = e < 0 ? e : put_html_cell(t, i % t->columns, "td", out);
 		e = e < 0 ? e : table_escape(out, next_cell(&p, false));
 		e = e < 0 ? e : buf_put_fmt(out, "</td>");
 	}

@@ -53,7 +53,7 @@ void	 table_number(struct table *t, double v);
 unsigned table_fit(struct table *t, unsigned wide);
 /* Appends the table.  Text that table_fit() has not fitted is complete.  Returns 0 or ERR_NOMEM. */
 int	 table_put(const struct table *t, enum table_form form, struct buf *out);
-/* Appends the table in HTML. */
+/* Appends the table in HTML.  Numbers have the class .n, columns that a narrow screen should not show .w. */
 int	 table_html(const struct table *t, struct buf *out);
 void	 table_free(struct table *t);	/* leaves an empty table */
 

@@ -30,6 +30,9 @@ is "$(plog --format tsv first.tsv second.tsv | cut -f 1,2)" "run	epoch
 2	1" "two logs of two epochs each are two runs"
 is "$(plog --format tsv both.tsv first.tsv second.tsv first.tsv | cut -f 1 | uniq -c | awk '{ print $1 $2 }' | tr '\n' ' ')" \
 	"1run 21 22 23 24 " "so are more logs, also after one of two workers"
+is "$(plog both.tsv first.tsv second.tsv 2>/dev/null | awk '{ print $1 }' | uniq | tr '\n' ' ')" "run both.tsv first.tsv second.tsv " \
+	"a table for people names runs after their logs"
+is "$(cat first.tsv second.tsv | plog - 2>/dev/null | awk '{ print $1 }' | uniq | tr '\n' ' ')" "run 1 2 " "runs of one log have numbers"
 { sed 1q a.tsv; log 0 a.tsv | awk -F'\t' '$6 != "0"'; } >rest.tsv
 is "$(plog --format tsv first.tsv rest.tsv | cut -f 1 | tr '\n' ' ')" "epoch 0 1 " "a resumed run may repeat its last epoch"
 is "$(plog --format tsv both.tsv | cut -f 1 | tr '\n' ' ')" "epoch 0 1 " "the workers of a run have logs of their own"

@@ -112,7 +112,10 @@ if command -v gnuplot >/dev/null; then
 	is "$(grep -cE 'overflow-x|overflow: |display: block' a.html)" 0 "no table of the report has scroll bars"
 	like a.html "<td>it's .id. &lt;b&gt;.tsv</td>" "names of runs are escaped"
 	status 0 "plog --html without measurements" plog --html b.html c.tsv
-	like b.html '<td>A CPU</td>' "the report has the machines"
+	is "$(grep -o '<th[^>]*>[a-z ]*epochs\|<th[^>]*>best validation' a.html | sort -u | tr '\n' ' ')" \
+		'<th class="n w">epochs <th class="n">best validation ' "a narrow screen shows the most useful columns"
+	like a.html '^\.w \{ display: none; \}$' "and not the others"
+	like b.html '<td class="w">A CPU</td>' "the report has the machines"
 	status 1 "a report that cannot be written has status 1" plog --html none/a.html a.tsv
 	like err '^plog: none/a.html: ' "the message names the report"
 	status 1 "a picture that cannot be written has status 1" plog --png none/a.png a.tsv

@@ -7,16 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] = "netstat-logging [-q] [-d seconds] [-i interface] [-o file] [-p seconds] [option ...]\n"
-			    "       [command [argument ...]]";
+static const char usage[] =
+    "netstat-logging [-q] [-d seconds] [-i interface] [-o file] [-p seconds]\n"
+    "       [option ...] [command [argument ...]]";
 static const char help[] =
-    "Logs the traffic of network interfaces or of a command, a line a period, and a summary.\n"
+    "Logs the traffic of network interfaces or of a command, a line a period.\n"
     "  -d, --duration SECONDS   stop after this time (at SIGINT or SIGTERM)\n"
-    "  -i, --interface NAME     watch this interface; repeatable (that of the default route)\n"
+    "  -i, --interface NAME     watch this one, too (that of the default route)\n"
     "  -o, --output FILE        write the lines to this file; - is standard output\n"
     "  -p, --period SECONDS     time between lines, at least 0.1 (1)\n"
-    "  -q, --quiet              no summary\n"
-    "      --count packets|calls  how to count a command (packets as root, else calls)\n"
+    "  -q, --quiet              print no summary\n"
+    "      --count packets|calls  count a command so (packets as root, else calls)\n"
     "      --filter             copy a training log and add the traffic of each epoch\n"
     "      --json               lines of JSON\n"
     "      --mark REGEX         with --filter: add the traffic after these lines, too\n"

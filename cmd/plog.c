@@ -15,18 +15,19 @@
 
 #define LINE	65536	/* bytes of the longest line */
 
-static const char usage[] = "plog [-cfr] [--format form] [--html file] [--png file] [--svg file] [option ...]\n"
-			    "       [log ...]";
+static const char usage[] =
+    "plog [-cfr] [--format form] [--html file] [--png file] [--svg file]\n"
+    "       [option ...] [log ...]";
 static const char help[] =
     "Tables:\n"
-    "  -c, --compare   a line for each log, as a run    -r, --ranks  a line for each rank, not the mean\n"
+    "  -c, --compare   a line for each log, a run       -r, --ranks  a line a rank\n"
     "  --all           all columns, not those that fit the screen\n"
-    "  --format text|markdown|tsv|csv|json (text)       --csv  the same as --format csv\n"
+    "  --format text|markdown|tsv|csv|json (text)       --csv  as --format csv\n"
     "  --machines      the machines and their hardware instead\n"
     "  --profile       profiles of pworker --profile instead of logs\n"
     "Figures:\n"
     "  --png FILE, --svg FILE  draw into a file         --plot  draw on the terminal\n"
-    "  --figures LIST  draw these of accuracy|loss|time|speed|traffic|rate|lr, with commas (all)\n"
+    "  --figures LIST  draw these of accuracy|loss|time|speed|traffic|rate|lr (all)\n"
     "  --html FILE     write a self-contained report: tables and figures\n"
     "  --tensorboard DIR  write event files for TensorBoard, a folder for each run\n"
     "Other:\n"

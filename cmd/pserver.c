@@ -21,21 +21,21 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "pserver --listen HOST:PORT --workers W [--server I/S] [--listen-fd N] [--ready-fd N]\n"
-    "               [--state FILE] --key-file FILE | --plain\n"
+    "pserver --listen HOST:PORT --workers W [--server I/S] [--listen-fd N]\n"
+    "               [--ready-fd N] [--state FILE] --key-file FILE | --plain\n"
     "       pserver --key-file FILE | --plain";
 static const char help[] =
     "  --listen HOST:PORT    listen at this address; port 0 lets the system choose\n"
     "  --listen-fd N         use socket N, which listens there already\n"
     "  --workers W           number of workers of the job\n"
     "  --server I/S (0/1)    be server I, from 0, of S\n"
-    "  --key-file FILE       read the job's key: 64 hex digits (-: standard input; /dev/fd/N: a pipe)\n"
+    "  --key-file FILE       the job's key: 64 hex digits (-: standard input)\n"
     "  --plain               use no key and no encryption; anybody may take part\n"
-    "  --state FILE          keep the weights in this file, for a server that is started again\n"
-    "  --ready-fd N          write \"host:port\" and a newline to descriptor N when listening\n"
+    "  --state FILE          keep the weights here for a server that is started again\n"
+    "  --ready-fd N          write \"host:port\" to descriptor N when listening\n"
     "  -h, --help  --version\n"
-    "Without --listen, a tracker of dmlc starts it as the server or scheduler of DMLC_ROLE.\n"
-    "Exit status: 0 if all workers finished, 75 if one was lost, 128+n after signal n.\n";
+    "Without --listen it is the server or scheduler that dmlc's DMLC_ROLE says.\n"
+    "Exit status: 0 if all workers finished, 75 if one was lost, 128+n of signal n.\n";
 
 struct pserver {
 	struct serve_opt serve;

@@ -14,32 +14,32 @@
 #define LEAST_S		1
 
 static const char usage[] =
-    "dlaunch [-Pv] [-H hosts] [-n workers] [-s servers] [option ...] [@recipe] command [argument ...]\n"
+    "dlaunch [-Pv] [-H hosts] [-n workers] [-s servers] [option ...] [@recipe]\n"
+    "               command [argument ...]\n"
     "       dlaunch attach | logs | stop | wait job\n"
     "       dlaunch rm job ...\n"
     "       dlaunch list\n"
     "       dlaunch status [job ...]";
 static const char help[] =
-    "Runs a command as the workers of a job, beside servers, on this machine or on many.\n"
+    "Runs a command as the workers of a job, beside servers, here or on many hosts.\n"
     "What runs:\n"
-    "  -n, --num-workers N (1)            -s, --num-servers N (as many as workers)\n"
-    "  -x, --env NAME[=VALUE]  for all    --each WORD=V:V:...  a value of its own for each worker\n"
-    "  --server-command CMD (pserver)     --stdin  becomes worker 0's input\n"
-    "  @NAME  the options of a recipe     -P, --dry-run  print what would run where\n"
+    "  -n, --num-workers N (1)          -s, --num-servers N (as many as workers)\n"
+    "  -x, --env NAME[=VALUE]           --each WORD=V:V:...  a value for each worker\n"
+    "  --server-command CMD (pserver)   --stdin  of worker 0  -P, --dry-run  @RECIPE\n"
     "Hosts:\n"
-    "  -H, --hosts FILE  a host a line    --rsh ssh|slurm|mpi|kubectl|WORDS  with {host}, {port} (ssh)\n"
-    "  --chdir DIR  where processes run   --sync DIR[:TO]  copy it to the hosts first\n"
-    "  --interface NAME  of the hosts     --remote PATH  of dlaunch on the hosts\n"
+    "  -H, --hosts FILE  a host a line  --rsh ssh|slurm|mpi|kubectl|WORDS (ssh)\n"
+    "  --chdir DIR  where to run        --sync DIR[:TO]  copy it to the hosts first\n"
+    "  --interface NAME  of the hosts   --remote PATH  of dlaunch on the hosts\n"
     "Output:\n"
-    "  --output DIR  for their output     --spool MIB (1024)  of output that waits on a host\n"
-    "  -v, --verbose  -h, --help  --version  (--agent --agent-adopt J --agent-keep J --agent-resume J)\n"
+    "  --output DIR  a file a process   --spool MIB (1024)  of output on a host\n"
+    "  -v, --verbose  -h, --help  --version\n"
+    "  --agent, --agent-adopt J, --agent-keep J, --agent-resume J  for its own use\n"
     "Jobs with a name:\n"
-    "  --job NAME  --force  replace one   --detach  run in the background    --resume JOB  continue it\n"
+    "  --job NAME  --force  replace it  --detach  in the background  --resume JOB\n"
     "Failures:\n"
-    "  --on-fail stop|wait  the others    --restart N (0)  attempts after a process or host was lost\n"
-    "  --timeout SECONDS (60) to start    --silence SECONDS (30; detached a day)  a network may be down\n"
-    "  --grace SECONDS (10)  to end       --respawn N (10)  times an hour for a killed process\n"
-    "Any command but pworker runs in all roles, which DMLC_ROLE distinguishes, with -- before it.\n";
+    "  --on-fail stop|wait  the others  --restart N (0)  if a process or host is lost\n"
+    "  --timeout SECONDS (60) to start  --silence SECONDS (30; detached: a day)\n"
+    "  --grace SECONDS (10)  to end     --respawn N (10)  an hour, if one is killed\n";
 
 /* Adds "NAME=VALUE", or "NAME" with its value here. */
 static void

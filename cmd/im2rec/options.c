@@ -21,58 +21,60 @@ static const char usage[] =
     "       im2rec --extract -o directory file.rec\n"
     "       im2rec --cat records file.rec\n"
     "       im2rec --to-tar [-o file.tar] file.rec ...\n"
-    "       im2rec [-q] --serve [--listen host:port] [--ready-fd n] --key-file file file.rec ...\n"
+    "       im2rec [-q] --serve [--listen host:port] [--ready-fd n] --key-file file\n"
+    "              file.rec ...\n"
     "       im2rec --index file.rec ...\n"
     "       im2rec --make-list -o prefix [option ...] directory";
 static const char help[] =
-    "IMAGES are directories or archives of class folders, webdataset shards, CIFAR or MNIST files.\n"
+    "IMAGES are folders or archives of class folders, webdatasets, CIFAR or MNIST.\n"
     "Input:\n"
-    "  --split train|test  pack only this part    --part I/N  only every Nth item from item I on\n"
-    "  --root DIR  of the paths in a list         --rejects FILE  write what is left out, and why\n"
+    "  --split train|test  pack only this part  --part I/N  every Nth item, from I on\n"
+    "  --root DIR  of the paths in a list       --rejects FILE  list what is left out\n"
     "Labels:\n"
     "  --labels FILE  names of the classes, one a line, in the order of their numbers\n"
-    "  --label-width N  pack the first N labels of each item    --pack-label  all of them (default)\n"
+    "  --label-width N  pack N labels of each item  --pack-label  all (default)\n"
     "Output:\n"
-    "  -o, --output FILE.rec  and .idx, .sum and .labels (default: records to standard output)\n"
-    "  --resume  continue an interrupted run of the same command          -q, --quiet  no progress\n"
-    "  -j, --threads N, --num-thread N (one per processor, at most 8)     -h, --help  --version\n"
+    "  -o, --output FILE.rec  and .idx, .sum, .labels (default: standard output)\n"
+    "  --resume  continue an interrupted run     -q, --quiet  show no progress\n"
+    "  -j, --threads N, --num-thread N (processors, at most 8)  -h, --help  --version\n"
     "More:\n"
-    "  --help-pictures  resizing, cropping, encoding        --help-lists  --make-list\n"
-    "  --help-records   --list, --verify, --extract, --cat, --to-tar, --index, --serve\n";
+    "  --help-pictures  resizing, cropping, encoding       --help-lists  --make-list\n"
+    "  --help-records   --list --verify --extract --cat --to-tar --index --serve\n";
 static const char help_pictures[] =
     "Images are copied unchanged, except with:\n"
     "  --resize N             resize the shorter side to N pixels\n"
     "  --center-crop          then crop the square in the centre\n"
-    "  --crop-rounding down|even  of an odd margin: as MXNet (default) or as torchvision\n"
+    "  --crop-rounding down|even  of an odd margin: MXNet's (default), torchvision's\n"
     "  --color color|grey|stored  convert; also 1 and 0 (default: stored)\n"
-    "  --encoding jpg|png     encode changed images as this (default: the original format)\n"
+    "  --encoding jpg|png     encode changed images so (default: the original format)\n"
     "  --quality N            quality of JPEG, 1 to 100 (default: 95)\n"
-    "  --inter-method nearest|bilinear|cubic|area|lanczos|auto  also 0 to 4 and 9 (default: cubic)\n"
+    "  --inter-method nearest|bilinear|cubic|area|lanczos|auto\n"
+    "                         also 0 to 4 and 9 (default: cubic)\n"
     "  --pass-through         copy all files unchanged\n"
     "  --max-pixels N         leave out images of more pixels (default: 67108864)\n"
     "  --max-bytes N          leave out longer files (default: 67108864)\n";
 static const char help_records[] =
-    "  --list                 print number, id, labels, bytes, format and offset of each record\n"
-    "  -v, --verbose          with --list: also width x height x channels and the checksum\n"
-    "  --verify               check each record's frame, header, image, checksum and index entry\n"
-    "  --extract              write the images to a directory (-o), with a list to pack them again\n"
+    "  --list                 print number, id, labels, bytes, format and offset\n"
+    "  -v, --verbose          with --list: also the size of images and the checksum\n"
+    "  --verify               check frame, header, image, checksum and index entry\n"
+    "  --extract              write images to a directory (-o), and a list of them\n"
     "  --cat RECORDS          write images to standard output: 3 or 0-9,12 or 100-\n"
     "  --to-tar               write a webdataset: KEY.jpg or .png, and KEY.cls\n"
     "  --index                make FILE.idx and FILE.sum\n"
-    "  --serve                serve the records to pworkers that hold the key, until a signal\n"
+    "  --serve                serve the records to pworker on other hosts\n"
     "  --listen HOST:PORT     serve at this address (default: 0.0.0.0:0, any port)\n"
-    "  --key-file FILE        the key: 64 hex digits (- is standard input, /dev/fd/N a pipe)\n"
-    "  --ready-fd N           write \"host:port\" and a newline to descriptor N once it listens\n";
+    "  --key-file FILE        the key: 64 hex digits (- is standard input)\n"
+    "  --ready-fd N           write \"host:port\" to descriptor N when it listens\n";
 static const char help_lists[] =
     "Lists as MXNet's im2rec.py makes them:\n"
     "  --make-list            write PREFIX.lst (-o PREFIX) of a directory's images\n"
-    "  --recursive            each folder is a class (default: only the directory's own images)\n"
-    "  --exts LIST            suffixes of images, separated by commas (default: .jpeg,.jpg,.png)\n"
+    "  --recursive            each folder is a class (default: the directory alone)\n"
+    "  --exts LIST            suffixes, with commas between (.jpeg,.jpg,.png)\n"
     "  --no-shuffle           keep the list sorted by name\n"
     "  --seed N               seed of the order (default: 100)\n"
     "  --chunks N             cut the list into N lists\n"
     "  --train-ratio X        write this share of each list to PREFIX_train.lst\n"
-    "  --test-ratio X         write this share to PREFIX_test.lst, and the rest to PREFIX_val.lst\n";
+    "  --test-ratio X         this one to PREFIX_test.lst, the rest to PREFIX_val.lst\n";
 
 static const struct front_word splits[] = { { "train", SOURCE_TRAIN }, { "test", SOURCE_TEST }, { NULL, 0 } };
 static const struct front_word roundings[] = { { "down", 0 }, { "even", 1 }, { NULL, 0 } };

@@ -19,32 +19,32 @@
 #define PATTERNS 256	/* most patterns of --pick, and of --drop */
 
 static const char usage[] =
-    "pmerge [-o file] [--mean | --weights a:b... | --ema decay | --join] [--pick pattern]\n"
-    "              [--drop pattern] [--rename rule] [--state | --no-state] [--average | --no-average]\n"
-    "              [--mean-image] [--force] [--to format] file ...\n"
-    "       pmerge --to onnx [--logits] [--net net [--net-opt key=value] [--shape CxHxW] [--classes n]] ... file ...\n"
+    "pmerge [-o file] [--mean | --weights a:b... | --ema decay | --join]\n"
+    "              [--pick pattern] [--drop pattern] [--rename rule]\n"
+    "              [--state | --no-state] [--average | --no-average] [--mean-image]\n"
+    "              [--force] [--to format] file ...\n"
+    "       pmerge --to onnx [--logits] [--net net [--net-opt key=value]\n"
+    "              [--shape CxHxW] [--classes n]] ... file ...\n"
     "       pmerge --split n -o prefix file\n"
     "       pmerge --list | --verify file ...\n"
     "       pmerge --diff [--tolerance x] file file";
 static const char help[] =
     "Merging:\n"
-    "  --mean  the mean of the files (default for several)    --weights A:B:...  a weighted mean\n"
-    "  --ema DECAY  the moving average in their order         --join  all tensors of all files\n"
-    "  --force  take the first file's preprocessing if others differ\n"
+    "  --mean (the default)  --weights A:B:...  --ema DECAY  a moving average\n"
+    "  --join  all tensors of all files         --force  if preprocessing differs\n"
     "Tensors:\n"
-    "  --pick PATTERN  keep only these   --drop PATTERN  leave these out\n"
+    "  --pick PATTERN  keep only these          --drop PATTERN  leave these out\n"
     "  --rename RULE   REGEX=TEXT, from:TABLE, to:TABLE; these three again for more\n"
-    "  --state, --no-state  keep or drop optimizer state (default: keep that of a single file)\n"
-    "  --average, --no-average  write the moving average as the weights, or drop it\n"
-    "  --mean-image  keep the mean image in an export, too\n"
+    "  --state, --no-state  keep optimizer state, or not (kept of a single file)\n"
+    "  --average, --no-average  moving average  --mean-image  keep it in an export\n"
     "Output:\n"
-    "  -o, --output FILE (standard output)   --split N  files of whole tensors, OUTPUT-00001-of-0000N...\n"
-    "  --to safetensors|params|onnx  the format; default: of FILE's name, .params for MXNet, .onnx\n"
-    "  --logits  output what precedes the softmax; --net NAME|FILE.lua  the net if FILE lacks the graph,\n"
-    "  --net-opt KEY=VALUE  its options, --shape CxHxW, --classes N      -h, --help  --version\n"
+    "  -o, --output FILE (standard output)      --split N  files of whole tensors\n"
+    "  --to safetensors|params|onnx  by default that of FILE's name: .params, .onnx\n"
+    "  --logits  output what precedes the softmax          -h, --help  --version\n"
+    "  --net NAME|FILE.lua  --net-opt KEY=VALUE  --shape CxHxW  --classes N  for ONNX\n"
     "Looking at files:\n"
-    "  --list  a line for each tensor    --verify  name broken files, and NaN or infinite numbers\n"
-    "  --diff  tensors that differ by more than --tolerance X (0); exit with 1 if there are\n";
+    "  --list  each tensor   --verify  name broken files, and NaN or infinite numbers\n"
+    "  --diff  tensors that differ by more than --tolerance X (0); then exit with 1\n";
 
 enum verb { MERGE, MEAN, WEIGHTS, EMA, JOIN, SPLIT, LIST, VERIFY, DIFF, VERBS };
 

@@ -13,8 +13,8 @@
 #define SPINS	"1000"	/* turns of an idle thread before it sleeps: tens of microseconds */
 
 static const char usage[] =
-    "pworker [@recipe] --net net --data train.rec [--net-opt key=value] [options]\n"
-    "       pworker --eval | --predict | --statistics weights --data records [options]\n"
+    "pworker [@recipe] --net net --data train.rec [options]\n"
+    "       pworker --eval | --predict | --statistics weights --data file [options]\n"
     "       pworker --eval | --predict weights [options] [image ...]";
 static const char help[] =
     "Training:\n"

@@ -1,5 +1,6 @@
 /* confine - limits a forked process that runs a library on hostile bytes. */
 #include "base/confine.h"
+#include "base/io.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -45,10 +46,10 @@ confine_process(int a, int b, uint64_t memory)
 		sigaddset(&blocked, from_outside[i]);
 	sigprocmask(SIG_SETMASK, &blocked, NULL);
 	if (low > 0)
-		close_range(0, low - 1, 0);
+		io_close_range(0, low - 1);
 	if (high > low + 1)
-		close_range(low + 1, high - 1, 0);
-	close_range(high + 1, UINT_MAX, 0);
+		io_close_range(low + 1, high - 1);
+	io_close_range(high + 1, UINT_MAX);
 	lower_limit(RLIMIT_CORE, 0, 0);
 	lower_limit(RLIMIT_FSIZE, 0, 0);
 	lower_limit(RLIMIT_NOFILE, 0, 0);

@@ -10,6 +10,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define SLURP_LEAST 4096
@@ -182,6 +183,12 @@ resolve_links(const char *path)
 	if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
 		target = realpath(path, NULL);
 	return target != NULL ? target : strdup(path);
+}
+
+void
+io_close_range(unsigned first, unsigned last)
+{
+	(void)syscall(SYS_close_range, first, last, 0u);
 }
 
 int

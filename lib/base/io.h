@@ -40,6 +40,9 @@ const char *io_base_name(const char *path);
 /* Opens a file without a name in $TMPDIR (default: /tmp); closing it removes it.  Returns 0 or ERR_SYS. */
 int	 io_temp(int *fd);
 
+/* Closes the descriptors from first to last.  A call of the kernel for which not every C library has a function. */
+void	 io_close_range(unsigned first, unsigned last);
+
 /* Fills n bytes from the system's random number generator, which no seed repeats.  Returns 0 or ERR_SYS. */
 int	 io_random(void *p, size_t n);
 

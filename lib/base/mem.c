@@ -4,13 +4,13 @@
 
 #include <inttypes.h>
 #include <limits.h>
-#include <malloc.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#define ARENA_MAX	(-8)	/* M_ARENA_MAX of glibc, whose malloc.h other C libraries lack */
 #define GROUPS	"/sys/fs/cgroup"
 #define STACK	(UINT64_C(8) << 20)	/* of a thread: the usual ulimit -s */
 #define KERNELS	(UINT64_C(64) << 20)	/* reserve for compiled kernels */
@@ -120,13 +120,16 @@ address_space_left(void)
 	return subtract_bytes(r.rlim_cur, pages * (uint64_t)sysconf(_SC_PAGESIZE) + room);
 }
 
+/* glibc's alone; other C libraries have no heaps by thread. */
+extern int mallopt(int parameter, int value) __attribute__((weak));
+
 void
 mem_limit_heaps(void)
 {
 	struct rlimit r;
 
-	if (getrlimit(RLIMIT_AS, &r) == 0 && r.rlim_cur != RLIM_INFINITY)
-		mallopt(M_ARENA_MAX, 1);
+	if (mallopt != NULL && getrlimit(RLIMIT_AS, &r) == 0 && r.rlim_cur != RLIM_INFINITY)
+		mallopt(ARENA_MAX, 1);
 }
 
 /* *who: the subject and verb of a message on the limit that binds. */

@@ -11,14 +11,14 @@ stand_in dpkg-query 'for p; do :; done; grep -qx "$p" "$HAVE" && echo "install o
 stand_in rpm 'for p; do :; done; grep -qx "$p" "$HAVE"'
 stand_in pacman 'for p; do :; done; grep -qx "$p" "$HAVE"'
 stand_in apk 'for p; do :; done; grep -qx "$p" "$HAVE"'
-stand_in apt-cache 'for p; do :; done; grep -qx "$p" "$ARCHIVE" && echo "Package: $p"'
+stand_in apt-cache 'echo asked >>"$ASKED"; for p; do ! grep -qx -- "$p" "$ARCHIVE" || echo "Package: $p"; done'
 stand_in env 'while case $1 in *=*) ;; *) false ;; esac; do shift; done; exec "$@"'
 stand_in apt-get 'echo "$*" >>"$DID"
 case $* in *update) cp "$NEWS" "$ARCHIVE" ;; esac'
 ln -s "$(command -v cp)" "$T/bin/cp"
-export HAVE=$T/have ARCHIVE=$T/archive DID=$T/did NEWS=$T/news OS_RELEASE=$T/os-release USER_ID=1000
+export HAVE=$T/have ARCHIVE=$T/archive DID=$T/did ASKED=$T/asked NEWS=$T/news OS_RELEASE=$T/os-release USER_ID=1000
 setup() { PATH=$T/bin share/setup "$@"; }
-system() { printf '%s\n' "$@" >"$OS_RELEASE"; : >"$HAVE"; : >"$ARCHIVE"; rm -f "$DID"; }
+system() { printf '%s\n' "$@" >"$OS_RELEASE"; : >"$HAVE"; : >"$ARCHIVE"; rm -f "$DID" "$ASKED"; }
 # one_line COMMAND...: its standard error is one line that holds no name with a |.
 one_line() { [ "$(wc -l <"$T/err")" -eq 1 ] && ! grep -q '[a-z]|' "$T/err"; }
 
@@ -29,6 +29,7 @@ status 1 "a user who is not root installs nothing on Debian" setup test
 ok "one line says what to type" one_line
 like "$T/err" 'type: apt-get install gcc .*pkgconf .*libturbojpeg0-dev libjpeg-dev .*gnuplot-nox .*libclang-rt-dev' \
 	"the line has Debian's names"
+is "$(wc -l <"$ASKED")" 1 "the archive is asked once for all names"
 system ID=ubuntu ID_LIKE=debian
 printf '%s\n' libjpeg-dev pkg-config libclang-common-14-dev gnuplot libturbojpeg-dev >"$ARCHIVE"
 status 1 "setup installs nothing on Ubuntu" setup test

@@ -3,6 +3,7 @@
 
 #include "base/clk.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "run/attach/attach.h"
 #include "run/family.h"
 
@@ -66,10 +67,10 @@ close_others(const struct shim *s)
 		if (keep[i] < next)
 			continue;
 		if (keep[i] > next)
-			close_range((unsigned)next, (unsigned)keep[i] - 1, 0);
+			io_close_range((unsigned)next, (unsigned)keep[i] - 1);
 		next = keep[i] + 1;
 	}
-	close_range((unsigned)next, UINT_MAX, 0);
+	io_close_range((unsigned)next, UINT_MAX);
 }
 
 struct shim *

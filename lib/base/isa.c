@@ -21,7 +21,7 @@ isa_limit(enum isa *limit)
 	const char *named = getenv(VARIABLE);
 
 	*limit = ISA_ANY;
-	if (named == NULL)
+	if (named == NULL || *named == '\0')
 		return 0;
 	for (int i = ISA_SSE41; i < ISA_ANY; i++)
 		if (strcmp(named, names[i]) == 0) {

@@ -27,8 +27,8 @@
 enum isa { ISA_SSE41 = 1, ISA_AVX2, ISA_AVX512, ISA_AVX512_BF16, ISA_AMX, ISA_ANY };
 
 /*
- * Reads TALLY_MAX_ISA: *limit is ISA_ANY if it is not set.  Returns 0, or ERR_ARG if its value is not one of the
- * names.
+ * Reads TALLY_MAX_ISA: *limit is ISA_ANY if it is not set or empty.  Returns 0, or ERR_ARG if its value is none of
+ * the names.
  */
 int isa_limit(enum isa *limit);
 

@@ -137,6 +137,7 @@ for s in INT:130 TERM:143 HUP:129; do
 	ok "SIG${s%:*} leaves nothing" none_left
 done
 
+: >"$T/out"
 dlaunch -s 0 -- sh -c "timeout 60 bash -c 'trap \"echo orderly; exit\" TERM; echo waits; while :; do read -t 0.2 <> <(:); done'; true" \
 	>"$T/out" 2>"$T/err" & pid=$!
 line_of "$T/out" waits 1 && kill -TERM "$pid"

@@ -21,11 +21,19 @@ DESTDIR ?=
 SAN     ?=
 FUZZTIME ?= 60
 comma   := ,
-# oneDNN's major version by its installed header, empty where there is none.  lib/engine/cpu/dnnl_v2.c and dnnl_v3.c know one each.
-DNNL    := $(shell printf '\043include <oneapi/dnnl/dnnl_version.h>\nDNNL_VERSION_MAJOR\n' | $(CC) -E -P - 2>/dev/null | tail -n 1)
+# oneDNN's major version by its installed header, empty where there is none.  lib/engine/cpu/dnnl_v2.c and dnnl_v3.c know one
+# each, but not 3.0.
+DNNL    := $(shell printf '\043include <oneapi/dnnl/dnnl_version.h>\nDNNL_VERSION_MAJOR DNNL_VERSION_MINOR\n' | \
+	$(CC) $(CPPFLAGS) -E -P - 2>/dev/null | sed -n '$$ s/ /./p' | sed 's/^\([1-9][0-9]*\)\.[1-9].*/\1/; s/^2\.0/2/')
 # The engines built in, by default all but a cpu engine without its library; other ones than these are built apart.
 ENGINES ?= $(if $(filter 2 3,$(DNNL)),cpu$(comma))ref,cuda
 engines  = $(subst $(comma), ,$(ENGINES))
+ifneq ($(words $(engines)),$(words $(filter cpu ref cuda,$(engines))))
+$(error ENGINES=$(ENGINES): the engines are cpu, ref and cuda)
+endif
+ifeq ($(strip $(engines)),)
+$(error ENGINES names no engine: the engines are cpu, ref and cuda)
+endif
 BUILD   ?= build$(CROSS:%=-%)$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(filter-out file,$(origin ENGINES)),$(if $(filter-out cpu$(comma)ref$(comma)cuda,$(ENGINES)),-$(subst $(comma),-,$(ENGINES))))
 SETUP   ?= share/setup
 say      = $(if $(V),,@echo "  $(1) $(2)";)
@@ -40,13 +48,14 @@ PKGS    := libarchive libturbojpeg libjpeg spng libdeflate libwebp libwebpdemux 
 CFLAGS  ?= $(OPT)
 # Without contraction every compiler rounds alike on every processor; without traps a choice of two numbers needs no branch.
 DIALECT := -std=c11 -ffp-contract=off -fno-trapping-math $(WARN) $(if $(WERROR),-Werror)
-CPPFLAGS += -D_GNU_SOURCE -DTALLY_VERSION='"$(VERSION)"' -Ilib -Icmd $(shell $(PKGCONF) --cflags $(PKGS) 2>/dev/null)
-LDLIBS  += $(shell $(PKGCONF) --libs $(PKGS) 2>/dev/null) -lgif $(if $(filter cpu,$(engines)),-ldnnl) -fopenmp -lpthread -lm
+# So do CPPFLAGS, LDFLAGS and LDLIBS only add to what is here.
+DEFINES := -D_GNU_SOURCE -DTALLY_VERSION='"$(VERSION)"' -Ilib -Icmd $(CPPFLAGS) $(shell $(PKGCONF) --cflags $(PKGS) 2>/dev/null)
+LIBS    := $(LDLIBS) $(shell $(PKGCONF) --libs $(PKGS) 2>/dev/null) -lgif $(if $(filter cpu,$(engines)),-ldnnl) -fopenmp -lpthread -lm
 # GNU ld takes up to a minute over an instrumented test and oneDNN's symbols, gold a third of a second.
-LDFLAGS += -Wl,--as-needed $(shell $(CROSS:%=%-)ld.gold --version >/dev/null 2>&1 && echo -fuse-ld=gold)
+LINK    := $(LDFLAGS) -Wl,--as-needed $(shell $(CROSS:%=%-)ld.gold --version >/dev/null 2>&1 && echo -fuse-ld=gold)
 ifneq ($(SAN),)
 DIALECT += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
-LDFLAGS += -fsanitize=$(SAN)
+LINK    += -fsanitize=$(SAN)
 endif
 
 NOT     := $(filter-out $(wildcard lib/engine/cpu/dnnl_v$(DNNL)*.c),$(wildcard lib/engine/cpu/dnnl_v*.c)) \
@@ -54,7 +63,7 @@ NOT     := $(filter-out $(wildcard lib/engine/cpu/dnnl_v$(DNNL)*.c),$(wildcard l
 # libjpeg-turbo's private header, which not every system installs and whose structs only 2.1 is known to have so: else
 # turbojpeg reads all JPEG, and reading is slower (bench/read.sh).  JPEGINT=0 builds without it.
 JPEGINT ?= $(shell printf '\043include <stdio.h>\n\043include <jpeglib.h>\n\043include <jpegint.h>\nLIBJPEG_TURBO_VERSION_NUMBER\n' | \
-	$(CC) $(CPPFLAGS) -E -P - 2>/dev/null | grep -c '^20010[0-9][0-9]$$')
+	$(CC) $(DEFINES) -E -P - 2>/dev/null | grep -c '^20010[0-9][0-9]$$')
 JPEGINT := $(JPEGINT)
 # The own path of plain PNG calls only public functions of libdeflate.  PNGPLAIN=0 builds without it: libspng decodes all PNG.
 PNGPLAIN ?= 1
@@ -86,7 +95,7 @@ CUDA_PTX   ?= $(lastword $(filter $(CUDA_KNOWN),$(filter-out 120,$(CUDA_WANT))))
 cuda_so = $(firstword $(wildcard $(foreach e,.so .so.*,$(1)/lib64/lib$(2)$e $(1)/lib/lib$(2)$e $(1)/lib/*-linux-gnu/lib$(2)$e)))
 CUDA_LIBS  := $(call cuda_so,$(CUDNN_HOME),cudnn) $(call cuda_so,$(CUDA_HOME),cublasLt) $(call cuda_so,$(CUDA_HOME),cudart)
 # Why the module cannot be built with them all the same, by a small file that is compiled first.
-CUDA_WHY   := $(if $(and $(filter 1,$(CUDA)),$(strip $(CUDA_CODE)),$(filter-out clean help setup setup-test,$(or $(MAKECMDGOALS),all))),$(shell \
+CUDA_WHY   := $(if $(and $(filter 1,$(CUDA)),$(shell command -v $(firstword $(CC))),$(strip $(CUDA_CODE)),$(filter-out clean help setup setup-test,$(or $(MAKECMDGOALS),all))),$(shell \
 	CUDA_HOME="$(CUDA_HOME)" CUDNN_H="$(CUDNN_H)" CUDA_CODE="$(strip $(CUDA_CODE))" CUDA_LIBS="$(CUDA_LIBS)" share/probe-cuda $(BUILD)))
 CUDA_WORKS := $(and $(filter 1,$(CUDA)),$(strip $(CUDA_CODE)),$(if $(CUDA_WHY),,1))
 MODULE     := $(CUDA_WORKS:1=$(BUILD)/tally-cuda.so)
@@ -124,7 +133,7 @@ $(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%): $(CUDA_FOR)
 
 # What this machine has, printed again when it changes.  A module of a toolkit that is no longer there is removed.
 find_parts = ENGINES="$(engines)" SAN="$(SAN)" JPEGINT="$(JPEGINT)" CUDA="$(CUDA)" CUDA_HOME="$(CUDA_HOME)" CUDNN_HOME="$(CUDNN_HOME)" \
-	CUDA_CODE="$(strip $(CUDA_CODE))" CUDA_WANT="$(CUDA_WANT)" CUDA_WHY="$(CUDA_WHY)" PKGCONF="$(PKGCONF)" share/found "$(CC)" $(PKGS)
+	CUDA_CODE="$(strip $(CUDA_CODE))" CUDA_WANT="$(CUDA_WANT)" CUDA_WHY="$(CUDA_WHY)" PKGCONF="$(PKGCONF)" share/found "$(CC) $(CPPFLAGS) $(LDFLAGS)" $(PKGS)
 $(FOUND): Makefile share/found
 	@mkdir -p $(@D)
 	@$(find_parts)
@@ -135,7 +144,7 @@ found:	## print what the build finds on this machine and what it leaves out
 
 $(BUILD)/%.o: %.c | $(FOUND)
 	@mkdir -p $(@D)
-	$(call say,cc  ,$<)$(CC) $(CPPFLAGS) $(CFLAGS) $(DIALECT) $(KERNEL) -MMD -MP -c -o $@ $<
+	$(call say,cc  ,$<)$(CC) $(DEFINES) $(CFLAGS) $(DIALECT) $(KERNEL) -MMD -MP -c -o $@ $<
 
 $(patsubst %.c,$(BUILD)/%.o,$(shell grep -rl TALLY_VERSION --include='*.c' lib cmd)): VERSION
 
@@ -143,18 +152,18 @@ $(patsubst %.c,$(BUILD)/%.o,$(shell grep -rl TALLY_VERSION --include='*.c' lib c
 $(BUILD)/lib/engine/%.o $(BUILD)/lib/net/optim/%.o $(BUILD)/lib/net/merge/merge_sum.o: KERNEL := $(if $(SAN),-O1,-O3) -fopenmp
 $(BUILD)/lib/batch/aug_%.o $(BUILD)/lib/batch/mean_make.o $(BUILD)/lib/batch/planes.o $(BUILD)/lib/image/resize_pass.o $(BUILD)/lib/wire/codec.o: KERNEL := $(if $(SAN),-O1,-O3)
 
-$(BUILD)/lib/engine/engine.o: CPPFLAGS += $(foreach e,$(engines),-DENGINE_$e)
+$(BUILD)/lib/engine/engine.o: DEFINES += $(foreach e,$(engines),-DENGINE_$e)
 
 $(BUILD)/lib/engine/cuda/%.o $(BUILD)/tests/emu/%.o: KERNEL := $(if $(SAN),-O1,-O2) -fPIC -fvisibility=hidden -fopenmp
-$(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%): CPPFLAGS += $(CUDA_I)
-$(BUILD)/tests/emu/%.o: CPPFLAGS += -Itests $(EMU_HEADERS)
+$(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%): DEFINES += $(CUDA_I)
+$(BUILD)/tests/emu/%.o: DEFINES += -Itests $(EMU_HEADERS)
 $(BUILD)/tests/emu/device/%.o: lib/engine/cuda/device/%.c | $(FOUND)
 	@mkdir -p $(@D)
-	$(call say,cc  ,$<)$(CC) $(CPPFLAGS) $(CFLAGS) $(DIALECT) $(KERNEL) -MMD -MP -c -o $@ $<
+	$(call say,cc  ,$<)$(CC) $(DEFINES) $(CFLAGS) $(DIALECT) $(KERNEL) -MMD -MP -c -o $@ $<
 # Pure files of lib/ that the module has too.
 $(BUILD)/lib/engine/cuda/memplan.o: lib/engine/memplan.c | $(FOUND)
 	@mkdir -p $(@D)
-	$(call say,cc  ,$<)$(CC) $(CPPFLAGS) $(CFLAGS) $(DIALECT) $(KERNEL) -MMD -MP -c -o $@ $<
+	$(call say,cc  ,$<)$(CC) $(DEFINES) $(CFLAGS) $(DIALECT) $(KERNEL) -MMD -MP -c -o $@ $<
 $(BUILD)/lib/engine/cuda/%.cu.o: lib/engine/cuda/%.cu | $(FOUND)
 	@mkdir -p $(@D)
 	$(call say,nvcc,$<)$(CUDA_HOME)/bin/nvcc --threads 0 -std=c++17 -O3 -fmad=false -Ilib $(CUDNN_I) \
@@ -163,53 +172,53 @@ $(BUILD)/lib/engine/cuda/%.cu.o: lib/engine/cuda/%.cu | $(FOUND)
 
 CUDA_PATHS = $(foreach d,$(sort $(dir $(CUDA_LIBS) $(call cuda_so,$(NCCL_HOME),nccl))),-Wl$(comma)-rpath$(comma)$(patsubst %/,%,$d))
 $(BUILD)/tally-cuda.so: $(CUDA_PURE:%=$(BUILD)/lib/engine/cuda/%.o) $(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%)
-	$(call say,link,$@)$(CC) -shared -Wl,--version-script=lib/engine/cuda/module.map $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(CUDA_LIBS) $(CUDA_PATHS) -lm
+	$(call say,link,$@)$(CC) -shared -Wl,--version-script=lib/engine/cuda/module.map $(CFLAGS) $(DIALECT) $(LINK) -o $@ $^ $(CUDA_LIBS) $(CUDA_PATHS) -lm
 $(BUILD)/tests/emu/tally-cuda.so: $(CUDA_PURE:%=$(BUILD)/lib/engine/cuda/%.o) $(EMU_SIDE)
-	$(call say,link,$@)$(CC) -shared -Wl,--version-script=lib/engine/cuda/module.map $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ -fopenmp -lm
+	$(call say,link,$@)$(CC) -shared -Wl,--version-script=lib/engine/cuda/module.map $(CFLAGS) $(DIALECT) $(LINK) -o $@ $^ -fopenmp -lm
 
 # Stand-ins for libraries of the GPU's, opened by name where LD_LIBRARY_PATH has this folder.
 $(BUILD)/tests/stub/libnccl.so.2: tests/stub/nccl.c tests/emu/emu.h
 $(BUILD)/tests/stub/libnvidia-ml.so.1: tests/stub/nvml.c
 $(STUBS): | $(FOUND)
 	@mkdir -p $(@D)
-	$(call say,link,$@)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(DIALECT) -shared -fPIC -o $@ $<
+	$(call say,link,$@)$(CC) $(DEFINES) -Itests $(CFLAGS) $(DIALECT) -shared -fPIC -o $@ $<
 
 $(BUILD)/libtally.a: $(LIB) $(MADE_FOR)
 	@rm -f $@
 	$(call say,ar  ,$@)$(AR) rcs $@ $(LIB)
 
 $(addprefix $(BUILD)/,$(TOOLS)): $(FRONT) $(BUILD)/libtally.a
-	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS)
+	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LINK) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
 $(foreach t,$(TOOLS),$(eval $(BUILD)/$t: $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/$t.c cmd/$t_*.c cmd/$t/*.c))))
 
 # Parts of the module by themselves, with its libraries.
 $(GPU_TESTS): $(BUILD)/%: $(BUILD)/%.o $(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%) $(BUILD)/libtally.a
-	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(CUDA_LIBS) $(CUDA_PATHS) $(LDLIBS)
-$(GPU_TESTS:%=%.o): CPPFLAGS += -Itests $(CUDA_I)
+	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LINK) -o $@ $^ $(CUDA_LIBS) $(CUDA_PATHS) $(LIBS)
+$(GPU_TESTS:%=%.o): DEFINES += -Itests $(CUDA_I)
 
 $(TESTS) $(PEERS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtally.a
-	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS)
+	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LINK) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
 $(filter $(BUILD)/tests/law/%,$(TESTS)): $(WORLD)
 $(filter %/device_test,$(TESTS)): $(EMU_SIDE)
-$(BUILD)/tests/op/device_test.o: CPPFLAGS += $(EMU_HEADERS)
-$(TESTS:%=%.o) $(WORLD): CPPFLAGS += -Itests
+$(BUILD)/tests/op/device_test.o: DEFINES += $(EMU_HEADERS)
+$(TESTS:%=%.o) $(WORLD): DEFINES += -Itests
 # gcc 12.2's vectorizer for arm64 ends with an internal error at a maximum by fmax().
 $(TESTS:%=%.o): KERNEL := -fno-tree-vectorize
 
 $(BUILD)/bench/%: $(BUILD)/bench/%.o $(FRONT) $(BUILD)/libtally.a
-	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LINK) -o $@ $^ $(LIBS)
 $(BUILD)/bench/%.o: KERNEL := -fopenmp
 # The rate of products, with the module's own parts; build/tests/emu/gpu_rate rehearses it without a GPU.
 $(BUILD)/bench/gpu_rate: $(BUILD)/bench/gpu_rate.o $(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%) $(BUILD)/libtally.a
-	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(CUDA_LIBS) $(CUDA_PATHS) $(LDLIBS)
+	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LINK) -o $@ $^ $(CUDA_LIBS) $(CUDA_PATHS) $(LIBS)
 $(BUILD)/tests/emu/gpu_rate: $(BUILD)/bench/gpu_rate.o $(EMU_SIDE) $(BUILD)/libtally.a
-	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LINK) -o $@ $^ $(LIBS)
 
 # A fuzz target with an ordinary main: replays the corpus.  libFuzzer's entry has no header to declare it.
 $(REPLAY): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/libtally.a
-	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LINK) -o $@ $^ $(LIBS)
 $(BUILD)/tests/fuzz/%.o: KERNEL := -Wno-missing-prototypes
-$(BUILD)/tests/fuzz/%.o: CPPFLAGS += -Itests
+$(BUILD)/tests/fuzz/%.o: DEFINES += -Itests
 
 tests: all $(TESTS) $(REPLAY) $(EMU) $(GPU_TESTS) $(BUILD)/share/demo/pictures
 
@@ -232,11 +241,15 @@ QUICK   := $(filter $(BUILD)/tests/lib/% $(BUILD)/tests/op/%,$(TESTS))
 check-quick: all $(QUICK)	## run the tests of single modules and engines, and lint: less than a minute on two cores
 	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) SAN=$(SAN) prove -j$(shell nproc) --failures --exec tests/run $(wildcard tests/lint/*.t) $(QUICK)
 
-# A script needs the tools, and those of tests/op the engines' tests too.
-ASKED   := $(filter %.t,$(T)) $(patsubst %,$(BUILD)/%,$(filter-out %.t,$(T)))
-NEEDED  := $(filter-out %.t,$(ASKED)) $(if $(filter tests/op/%.t,$(T)),tests,$(if $(filter %.t,$(T)),all $(EMU) $(BUILD)/share/demo/pictures))
-test: $(NEEDED)	## build and run one test: T=tests/lib/rec_test, T=tests/cmd/plog.t
-	$(if $(T),,@echo "make: T names no test; for example: make test T=tests/lib/rec_test" >&2; exit 2)
+# A script needs the tools, and those of tests/op the engines' tests too.  T names a test by its path, with or without .c, or
+# by its name alone.
+find_test = $(or $(if $(wildcard $(1).c),$(1)),$(filter %.t,$(wildcard $(1))),$(firstword $(patsubst %.c,%,\
+	$(wildcard $(foreach s,.c .t,tests/*/$(1)$s)) $(filter %.t,$(wildcard tests/*/$(1))))),$(error T=$(T): there is no test $(1)))
+FOR_T   := $(if $(filter test,$(MAKECMDGOALS)),$(if $(T),$(foreach t,$(patsubst %.c,%,$(T)),$(call find_test,$t)),\
+	$(error T names no test; for example: make test T=tests/lib/rec_test)))
+ASKED   := $(filter %.t,$(FOR_T)) $(patsubst %,$(BUILD)/%,$(filter-out %.t,$(FOR_T)))
+NEEDED  := $(filter-out %.t,$(ASKED)) $(if $(filter tests/op/%.t,$(ASKED)),tests,$(if $(filter %.t,$(ASKED)),all $(EMU) $(BUILD)/share/demo/pictures))
+test: $(NEEDED)	## build and run one test: T=tests/lib/rec_test, T=plog.t
 	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) SAN=$(SAN) prove --timer --failures --comments --exec tests/run $(ASKED)
 
 check-peers: all $(PEERS) $(BUILD)/share/demo/pictures	## compare with other programs; PEER_TORCH=PYTHON names one, and tests/peers says which more
@@ -249,7 +262,7 @@ demonstrated: all $(BUILD)/share/demo/pictures
 	@BUILD=$(abspath $(BUILD)) share/demo/run
 
 $(BUILD)/share/demo/pictures: $(BUILD)/share/demo/pictures.o $(FRONT) $(BUILD)/libtally.a
-	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LINK) -o $@ $^ $(LIBS)
 
 check-gpu: all $(TESTS)	## look for faults of memory in the GPU's kernels with compute-sanitizer, which needs a GPU
 	@tests/gpu/sanitize $(abspath $(BUILD)) $(CUDA_HOME)
@@ -274,7 +287,7 @@ $(FUZZ):
 
 $(BUILD)/run/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/libtally.a
 	@mkdir -p $(@D)
-	$(call say,link,$@)$(CC) $(CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
+	$(call say,link,$@)$(CC) $(CFLAGS) $(LINK) -fsanitize=fuzzer -o $@ $^ $(LIBS)
 
 bench: all	## measure; each bench/*.sh prints a table
 	@for b in $(filter-out bench/profile.sh,$(wildcard bench/*.sh)); do BUILD=$(abspath $(BUILD)) $$b || exit; done
@@ -294,9 +307,11 @@ $(PAGES): $(BUILD)/%: % VERSION
 	@mkdir -p $(@D)
 	@sed 's/^\.Os tally$$/& $(VERSION)/' $< >$@
 
+# A PREFIX without a slash in front is one within DESTDIR.
+PLACE   = $(DESTDIR)$(if $(DESTDIR),$(if $(filter /%,$(PREFIX)),,/))$(PREFIX)
 install: all $(PAGES)	## install tools, pages, completions and share/ under PREFIX=/usr/local (DESTDIR= for packagers)
 	@BUILD=$(BUILD) TOOLS="$(TOOLS)" MODULE=$(MODULE) share/installed >$(BUILD)/installed
-	@while read -r mode from at; do install -D -m $$mode $$from "$(DESTDIR)$(PREFIX)/$$at" || exit; done <$(BUILD)/installed
+	@while read -r mode from at; do install -D -m $$mode $$from "$(PLACE)/$$at" || exit; done <$(BUILD)/installed
 
 # Empty folders go too: tally's own, and under DESTDIR those above the files.
 uninstall:	## remove what install put under PREFIX (DESTDIR=)

@@ -150,9 +150,43 @@ is "$(found_line oneDNN CC="$T/dnnl/cc")" "no  no cpu engine, the ref engine is 
 	"one line reports a missing oneDNN"
 is "$(make -n BUILD="$T/build" CC="$T/dnnl/cc" CUDA=0 all | grep -c 'engine/cpu/')" 0 \
 	"a build without oneDNN makes the rest"
+unknown='no cpu engine, the ref engine is slow: it knows oneDNN 2.x, and 3.1 or later'
 onednn '#define DNNL_VERSION_MAJOR 9' '#define DNNL_VERSION_MINOR 1'
-is "$(found_line oneDNN CC="$T/dnnl/cc")" "no  9.1             no cpu engine, the ref engine is slow: it knows oneDNN 2.x and 3.x" \
+is "$(found_line oneDNN CC="$T/dnnl/cc")" "no  9.1             $unknown" \
 	"one line reports an unknown version of oneDNN"
+onednn '#define DNNL_VERSION_MAJOR 3' '#define DNNL_VERSION_MINOR 0'
+is "$(found_line oneDNN CC="$T/dnnl/cc")" "no  3.0             $unknown" \
+	"oneDNN 3.0 is not known"
+onednn '#define DNNL_VERSION_MAJOR 9' '#define DNNL_VERSION_MINOR 1'
+is "$(CPPFLAGS="-isystem $T/dnnl" found_line oneDNN)" "no  9.1             $unknown" \
+	"CPPFLAGS of the caller find oneDNN"
+installed=$(printf '#include <oneapi/dnnl/dnnl_version.h>\nDNNL_VERSION_MAJOR\n' | gcc -E -P - 2>/dev/null | tail -n 1)
+case $installed in
+2) other=3.9 ;;
+3) other=2.7 ;;
+*) other= ;;
+esac
+if [ -n "$other" ]; then
+	onednn "#define DNNL_VERSION_MAJOR ${other%.*}" "#define DNNL_VERSION_MINOR ${other#*.}"
+	make -s BUILD="$T/build" CC="$T/dnnl/cc" CUDA=0 found >"$T/out" 2>"$T/err"
+	like "$T/err" "^tally: the headers of oneDNN are of version $other, but its library is not" \
+		"headers that do not fit the library end the build in one line"
+else
+	skip "headers that do not fit the library end the build in one line" "no oneDNN"
+fi
+
+# A caller's flags are added to the build's own, and names are checked before anything is built.
+ok "CPPFLAGS in the command line keep the folders of the sources" \
+	make -s BUILD="$T/flags" CUDA=0 CPPFLAGS=-DFOO LDFLAGS=-Wl,-z,now "$T/flags/lib/base/buf.o"
+status 2 "an unknown engine is refused" make -s BUILD="$T/build" ENGINES=ref,gpu found
+like "$T/err" '\*\*\* ENGINES=ref,gpu: the engines are cpu, ref and cuda\.' "one line lists the engines"
+status 2 "a build without a compiler ends" make -s BUILD="$T/build" CC=no-such-cc found
+like "$T/err" '^tally: there is no C compiler no-such-cc;' "one line names the missing compiler"
+status 2 "an unknown test is refused" make -s BUILD="$T/build" CUDA=0 test T="tests/lib/rec_test nope"
+like "$T/err" '\*\*\* T=tests/lib/rec_test nope: there is no test nope\.' "one line names the unknown test"
+is "$(make -n BUILD="$T/build" CUDA=0 test T="rec_test tests/lib/buf_test.c setup.t" |
+	sed -n 's/.*tests\/run //p' | tr ' ' '\n' | sed "s|^$T/||" | xargs)" \
+	"tests/cmd/setup.t build/tests/lib/rec_test build/tests/lib/buf_test" "a test is found by its name and by its source"
 
 # A machine with a compiler and the libraries, and nothing more.
 mkdir "$T/bin"
@@ -197,7 +231,7 @@ is "$(cd "$T/dest" && find . | sort | paste -sd' ')" ". ./mnt ./usr ./usr/src" "
 status 0 "make uninstall exits with 0 where nothing is installed" in_build uninstall
 like <(make -n BUILD="$T/build" CUDA=0 uninstall PREFIX=inst DESTDIR=) 'cd "\./" ' \
 	"make uninstall takes a PREFIX of the current directory"
-like CHANGELOG.md "^## \[$version\]" "CHANGELOG.md has an entry for VERSION"
+like CHANGELOG.md "^(## \[$version\] - [0-9-]+|What will be $version,)" "CHANGELOG.md has an entry for VERSION"
 
 # A source release has the files of the newest commit, is reproducible, and builds without git.
 if git rev-parse --git-dir >/dev/null 2>&1; then

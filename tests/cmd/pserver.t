@@ -107,7 +107,8 @@ server=$!
 read -r at <ready
 status 0 "a worker trains with a server on a terminal" ${train/--steps 6/--epochs 1} --servers "$at" --key-file key
 ended 0 "the server on a terminal exits with 0"
-is "$(tr -d '\r' <tty | sed 's/[0-9.]* s\b/T s/; s/[0-9.]* MB/M MB/g; s/ at .* as/ at A as/; s/[0-9]* steps/N steps/; s/holds [0-9]* of [0-9]*/holds N/')" \
+is "$(tr -d '\r' <tty | sed 's/[0-9.]* s\b/T s/; s/[0-9.]* MB/M MB/g; s/ at .* as/ at A as/; s/[0-9]* steps/N steps/
+	s/holds [0-9]* of [0-9]*/holds N/')" \
 	"pserver: listens at A as server 0 of 1
 pserver: holds N weights for 1 worker
 pserver: epoch 1: M MB received, M MB sent, T s

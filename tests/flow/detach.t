@@ -100,7 +100,8 @@ ok "a job to look at starts" start --job seen
 is "$(dlaunch logs seen 2>"$T/err" | grep -c waits)" 2 "logs prints the output of a running job, and ends"
 is "$(dlaunch list)" "$(dlaunch status)" "list prints all jobs"
 perl "$TOP/tests/cmd/pty.pl" 80 24 dlaunch list >"$T/seen"
-is "$(tr -d '\r' <"$T/seen" | awk '{ if (length > 80 || /\t/) print; n[index($0, NR > 1 ? " 2" : " since") > 0]++ } END { print n[1] - NR }')" 0 \
+is "$(tr -d '\r' <"$T/seen" |
+	awk '{ if (length > 80 || /\t/) print; n[index($0, NR > 1 ? " 2" : " since") > 0]++ } END { print n[1] - NR }')" 0 \
 	"on a terminal list has columns that fit it"
 like "$T/seen" '^seen +runs ' "it names the job and its state there"
 status 2 "rm refuses a running job" dlaunch rm seen

@@ -165,6 +165,23 @@ print_tables(const struct options *o, struct logs *l, const struct curve_rows *m
 	curve_rows_free(&rows);
 }
 
+/* Refuses to replace a log, which is what remains of a run. */
+static void
+check_output(const char *option, const char *path)
+{
+	static const char *const first[] = { "# tally ", "time_s\t" };
+	char head[8] = "";
+	FILE *f = path != NULL ? fopen(path, "r") : NULL;
+
+	if (f == NULL)
+		return;
+	if (fread(head, 1, sizeof(head), f) == sizeof(head))
+		for (size_t i = 0; i < sizeof(first) / sizeof(*first); i++)
+			if (memcmp(head, first[i], strlen(first[i])) == 0)
+				front_wrong("%s: %s is a log; name the file to write before it", option, path);
+	fclose(f);
+}
+
 static void
 write_report(const struct options *o, const struct logs *l, const struct curve_rows *means, const char *title)
 {
@@ -231,7 +248,7 @@ write_output(const struct options *o, struct logs *l, const char *title)
 		draw_file(o, PLOT_PNG, l, &means, title, o->png);
 	if (o->svg != NULL && any)
 		draw_file(o, PLOT_SVG, l, &means, title, o->svg);
-	if (o->html != NULL)
+	if (o->html != NULL && (any || l->machines.n > 0))
 		write_report(o, l, &means, title);
 	if (o->tensorboard != NULL && (e = tfevents_write(&means, o->tensorboard)) < 0)
 		front_die(o->tensorboard, e);
@@ -282,6 +299,9 @@ main(int argc, char *argv[])
 		front_wrong("--profile: only with --all, --csv and --format");
 	if (o.profile)
 		profile_columns(&profile);
+	check_output("--html", o.html);
+	check_output("--png", o.png);
+	check_output("--svg", o.svg);
 	argv = argv[optind] != NULL ? argv + optind : in;
 	make_title(argv, title, sizeof(title));
 	if (o.follow)

@@ -72,7 +72,8 @@ settle_eval_options(struct pworker *p)
 	const char *data = p->train.data.path;
 
 	if (!evaluates && p->nimage > 0)
-		front_wrong("'%.64s' is not an option; images are for --eval and --predict", p->image[0]);
+		front_wrong("'%.64s' is not an option; images are for --eval and --predict; --help shows "
+		    "the usage", p->image[0]);
 	if (evaluates && data == NULL && p->nimage == 0 && (statistics || isatty(STDIN_FILENO)))
 		front_wrong("needs --data, or images after the options; --help shows the usage");
 	if (evaluates && p->net == NULL && p->noption > 0) {

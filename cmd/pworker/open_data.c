@@ -64,6 +64,8 @@ open_mean(const char *path, const struct train_opt *t, const struct graph *g)
 	if (folder != NULL && access(folder, F_OK) < 0)
 		front_wrong("--mean: %s: there is no folder %s", path, folder);
 	free(folder);
+	if (path[strspn(path, "0123456789.,")] == 0 && access(path, F_OK) < 0)
+		front_wrong("--mean: %s: is no file; --mean-rgb takes numbers", path);
 	if (t->data.recs == NULL && access(path, R_OK) < 0)
 		front_wrong("--mean: %s does not exist, and cannot be made from a pipe", path);
 	aug.c = x->c;

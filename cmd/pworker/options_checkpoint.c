@@ -71,9 +71,14 @@ settle_cuts(struct pworker *p)
 static void
 settle_checkpoint_options(struct pworker *p)
 {
+	const char *save = p->train.save, *name = save != NULL ? io_base_name(save) : "m";
+
 	if (p->train.save != NULL && suffix_is(p->train.save, strlen(p->train.save), ".safetensors"))
 		front_wrong("--save: %s: is a PREFIX, to which the epoch and .safetensors are added; leave the suffix "
 		    "out", p->train.save);
+	if (*name == 0 || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		front_wrong("--save: %s: is a folder; add the first part of the files' names, as in %s%smodel", save,
+		    save, *name == 0 ? "" : "/");
 	if (p->resume_last && p->train.save == NULL)
 		front_wrong("--resume-last: needs --save");
 	if (p->train.keep > 0 && p->train.save == NULL)

@@ -29,6 +29,13 @@ measure_distance(const char *a, size_t n, const char *b, size_t m)
 	return d[n][m];
 }
 
+/* Whether one name is the other's first words, as std of std-rgb. */
+static int
+is_beginning(const char *a, size_t n, const char *b, size_t m)
+{
+	return n < m ? b[n] == '-' && memcmp(a, b, n) == 0 : n > m && a[m] == '-' && memcmp(a, b, m) == 0;
+}
+
 void
 nearest_try(struct nearest *n, const char *name)
 {
@@ -37,7 +44,12 @@ nearest_try(struct nearest *n, const char *name)
 	if (length < 2 || length > NEAREST_MOST || other > NEAREST_MOST)
 		return;
 	differ = measure_distance(n->word, length, name, other);
-	if (differ > (length < 6 ? 1 : length / 3) || (n->best != NULL && differ >= n->differ))
+	if (differ > (length < 6 ? 1 : length / 3)) {
+		if (!is_beginning(n->word, length, name, other))
+			return;
+		differ = NEAREST_MOST + 1;	/* any similar name is nearer */
+	}
+	if ((n->best != NULL && differ >= n->differ))
 		return;
 	n->best = name;
 	n->differ = differ;

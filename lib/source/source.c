@@ -72,12 +72,16 @@ find_kind_beside(struct source *s, const char *image)
 static void
 note_bare_file(struct source *s)
 {
+	static const uint8_t record[4] = { 0x0a, 0x23, 0xd7, 0xce };	/* record/rec.h */
 	const char *image;
 	uint8_t head[32];
 	size_t got;
 
 	if (files_read(s->files, head, sizeof(head), &got) < 0)
 		snprintf(s->fault, sizeof(s->fault), "%s", err_line());
+	else if (got >= sizeof(record) && memcmp(head, record, sizeof(record)) == 0)
+		snprintf(s->fault, sizeof(s->fault), "holds records already; pworker reads them, and --list, "
+		    "--extract and --to-tar show them");
 	else if ((image = img_suffix(head, got)) != NULL)
 		snprintf(s->fault, sizeof(s->fault), "is one image (%s) without a label; pack an archive of class "
 		    "folders, or a directory of them", image);

@@ -26,7 +26,7 @@ for rule in fc9=2:"'fc9' is the name of no array of the net" fc1_weight=x:"'fc1_
 	is "$(cat err)" "pworker: --wd-mult: ${rule#*:}" "the error gives the reason why --wd-mult refuses ${rule%%:*}"
 done
 status 2 "pworker refuses an operand if it trains" $train image.png
-like err "^pworker: 'image\.png' is not an option; images are for --eval and --predict$" \
+like err "^pworker: 'image\.png' is not an option; images are for --eval and --predict; --help shows the usage$" \
 	"pworker's error quotes the operand and names the modes that take images"
 status 2 "pworker refuses two unknown letters in one word" $train --print -xy
 is "$(cat err)" "pworker: -x: no such option; --help lists the options" "pworker's error names the first of two unknown letters"

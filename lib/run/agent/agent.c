@@ -65,7 +65,11 @@ void
 agent_send_exit(struct agent *a, uint32_t i)
 {
 	struct proc *p = &a->proc[i];
+	int e = a->chan != NULL ? chan_push(a->chan) : 0;
 
+	/* Its last lines should precede it: they may be the cause. */
+	if (e < 0)
+		agent_lose_launcher(a, e);
 	p->exit_sent = true;
 	agent_send(a, CTL_EXITED, (uint32_t[]){ i, (uint32_t)p->status, p->ms, p->peak_kib }, 4, NULL);
 }

@@ -19,7 +19,7 @@
 #include <limits.h>
 
 #define DLAUNCH_TICK_MS	100
-#define DLAUNCH_REPORT_S 5.0	/* time until a wait is first reported; later reports double it */
+#define DLAUNCH_REPORT_S 3.0	/* time until a wait is first reported; later reports double it */
 
 /* Pointers are NULL if their option is not given. */
 struct dlaunch {

@@ -35,6 +35,13 @@ for w in 0 1; do
 done
 kill -CONT "$stopped"
 ok "the job goes on again" goes_on
+
+read -r agent <"/proc/$pid/task/$pid/children"
+stop_process "$agent"
+ok "the launcher names the host of the stopped agent" line_of "$T/err" '^dlaunch: waiting for host localhost: silent for 3 s$' 1
+kill -CONT "$agent"
+ok "the launcher reports that it is back" line_of "$T/err" '^dlaunch: host localhost: is back$' 1
+ok "the job goes on once more" goes_on
 kill -TERM "$pid"
 wait "$pid"
 is $? 143 "the job ends when it is asked to"

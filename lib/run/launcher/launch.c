@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define TICK_MS		200
+#define SILENT_S	3.0	/* silence that is reported */
 #define LINK_S		5.0	/* silence after which a detached job's connection is lost, but not its host */
 #define BYE_S		2.0	/* time for remote shells to end after their agents */
 #define KILLED_S	5.0	/* time for processes to end after SIGKILL */
@@ -40,6 +41,29 @@ handle_lost_link(struct launch *l, struct remote *r, const char *why, int code)
 		launch_lose(l, r, r->reason[0] != 0 ? r->reason : why, ROSTER_AGAIN);
 }
 
+/* Reports a host that is silent, and gives up one that has been so for too long. */
+static void
+check_silence(struct launch *l, struct remote *r)
+{
+	const double silent = chan_silent_s(r->chan);
+	char why[REMOTE_LAST];
+
+	snprintf(why, sizeof(why), "silent for %.0f s", silent);
+	if (silent > link_timeout_s(l)) {
+		r->silent = false;
+		if (r->detached)
+			launch_lose_link(l, r, why);
+		else
+			launch_lose(l, r, why, ROSTER_AGAIN);
+	} else if ((silent > SILENT_S) != r->silent) {
+		r->silent = !r->silent;
+		if (r->silent)
+			launch_report(l, "waiting for host %s: %s", r->name, why);
+		else
+			launch_report(l, "host %s: is back", r->name);
+	}
+}
+
 static void
 service_remote(struct launch *l, struct remote *r, bool died)
 {
@@ -63,13 +87,7 @@ service_remote(struct launch *l, struct remote *r, bool died)
 		launch_lose(l, r, err_line(), 1);
 	if (r->state == REMOTE_UP && r->chan != NULL && r->why[0] == 0) {
 		chan_beat(r->chan);
-		if (chan_silent_s(r->chan) > link_timeout_s(l)) {
-			snprintf(why, sizeof(why), "silent for %.0f s", chan_silent_s(r->chan));
-			if (r->detached)
-				launch_lose_link(l, r, why);
-			else
-				launch_lose(l, r, why, ROSTER_AGAIN);
-		}
+		check_silence(l, r);
 	}
 	if (remote_lost(r)) {
 		remote_why(r, why, &code);

@@ -11,7 +11,7 @@
 #include "run/launcher/remote.h"
 #include "run/outq.h"
 
-#define LAUNCH_REPORT_S 5.0	/* time until a wait is first reported; later reports double it */
+#define LAUNCH_REPORT_S 3.0	/* time until a wait is first reported; later reports double it */
 
 struct launch {
 	const struct launch_opt *opt;

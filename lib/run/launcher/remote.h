@@ -34,6 +34,7 @@ struct remote {
 	double		 ended_at;		/* when shell or channel ended; 0: neither has */
 	uint32_t	 uncredited;		/* bytes of log frames received since the last credit */
 	bool		 detached;		/* the agent outlives its connection */
+	bool		 silent;		/* the launcher has reported that it waits for the agent */
 	bool		 greeted;		/* the agent has answered on this connection */
 	bool		 adopting;		/* it follows a killed one, and has not found the processes yet */
 	uint64_t	 received;		/* bytes of the host's log frames, over all connections */

@@ -5,10 +5,15 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "source/suffix.h"
+#include "train/checkpoint_find.h"
 #include "train/cut.h"
 #include "train/kept.h"
 
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char help[] =
     "usage: pworker ... [options for checkpoints and initial weights]\n"
@@ -68,6 +73,25 @@ settle_cuts(struct pworker *p)
 	t->cuts = p->cuts;
 }
 
+/* Proposes a file for a name without its end, such as the PREFIX of --save: its newest checkpoint. */
+static void
+check_weights_name(const char *option, const char *path)
+{
+	struct checkpoint_name *names = NULL;
+	char whole[PATH_MAX], *file = NULL;
+	size_t n = 0;
+
+	if (path == NULL || access(path, F_OK) == 0)
+		return;
+	if (snprintf(whole, sizeof(whole), "%s.safetensors", path) < (int)sizeof(whole) && access(whole, F_OK) == 0)
+		front_wrong("--%s: %s: no such file; did you mean %s?", option, path, whole);
+	if (checkpoint_list(path, UINT64_MAX, UINT64_MAX, &names, &n) == 0 && n > 0)
+		file = checkpoint_path(path, &names[0]);
+	free(names);
+	if (file != NULL)
+		front_wrong("--%s: %s: no such file; the newest with this prefix is %s", option, path, file);
+}
+
 static void
 settle_checkpoint_options(struct pworker *p)
 {
@@ -85,6 +109,10 @@ settle_checkpoint_options(struct pworker *p)
 		front_wrong("--keep: needs --save");
 	if ((pworker_given(p, "cut") || p->cut_dir != NULL) && p->train.save == NULL)
 		front_wrong("--%s: needs --save", pworker_given(p, "cut") ? "cut" : "cut-dir");
+	check_weights_name("resume", p->train.resume);
+	check_weights_name("start", p->train.start);
+	check_weights_name(p->mode == PWORKER_EVAL ? "eval" : p->mode == PWORKER_PREDICT ? "predict" : "statistics",
+	    p->weights);
 	settle_cuts(p);
 	if (p->train.best && (p->train.save == NULL || p->train.val == NULL))
 		front_wrong("--best: needs --save and --val");

@@ -40,20 +40,13 @@ struct bench {
 	double		  total[DNNL_DIRECTIONS][2];	/* ms of the whole net */
 };
 
-static void
-must(int e, const char *thing)
-{
-	if (e < 0)
-		front_die(thing, e);
-}
-
 static void *
 room(size_t bytes)
 {
 	void *p = aligned_alloc(64, (bytes + 127) / 64 * 64);
 
 	if (p == NULL)
-		must(err_nomem(), NULL);
+		front_die(NULL, err_nomem());
 	memset(p, 0, (bytes + 127) / 64 * 64);
 	return p;
 }
@@ -82,11 +75,11 @@ time_direction(struct bench *b, enum dnnl_direction dir, bool own)
 {
 	double best = 1e9;
 
-	must(run_direction(b, dir, own), "run");
+	front_must("run", run_direction(b, dir, own));
 	for (unsigned i = 0; i < b->rounds; i++) {
 		double t = clk_s();
 
-		must(run_direction(b, dir, own), "run");
+		front_must("run", run_direction(b, dir, own));
 		t = clk_s() - t;
 		best = t < best ? t : best;
 	}
@@ -117,8 +110,8 @@ measure_shape(struct bench *b, const struct dnnl_shape *s, unsigned count)
 	const size_t y = (s->k + block - 1) / block * block * pixels, weights = 9 * (size_t)s->c * s->k;
 	float *w = numbers(weights, 1);
 
-	must(wino_new(s, block, &b->wino), "layer");
-	must(dnnl_layer_new(b->dev, s, NULL, &b->layer), "layer");
+	front_must("layer", wino_new(s, block, &b->wino));
+	front_must("layer", dnnl_layer_new(b->dev, s, NULL, &b->layer));
 	b->own = (struct dnnl_place){ .x = numbers(x, 2), .y = room(y * sizeof(float)), .dx = room(x * sizeof(float)),
 		.dy = numbers(y, 3), .bias = room(s->k * sizeof(float)), .dbias = room(s->k * sizeof(float)) };
 	b->library = b->own;
@@ -128,9 +121,9 @@ measure_shape(struct bench *b, const struct dnnl_shape *s, unsigned count)
 	b->library.scratch = room(dnnl_layer_needs(b->layer)->scratch);
 	b->dw = room(weights * sizeof(float));
 	wino_bind(b->wino, &b->own);
-	must(dnnl_layer_bind(b->layer, &b->library), "bind");
+	front_must("bind", dnnl_layer_bind(b->layer, &b->library));
 	wino_load(b->wino, w);
-	must(dnnl_layer_load(b->layer, w), "load");
+	front_must("load", dnnl_layer_load(b->layer, w));
 	print_shape(b, s, count);
 	wino_free(b->wino);
 	dnnl_layer_free(b->layer);
@@ -210,18 +203,18 @@ main(int argc, char *argv[])
 		switch (c) {
 		case 'b': batch = (uint32_t)front_num("--batch", optarg, 1, 1 << 20); break;
 		case 'n': net = optarg; break;
-		case 'o': must(script_opt_take(opt, &options, optarg), "--net-opt"); break;
+		case 'o': front_must("--net-opt", script_opt_take(opt, &options, optarg)); break;
 		case 'r': b.rounds = (unsigned)front_num("--rounds", optarg, 1, 1000); break;
 		case 's': front_shape("--shape", optarg, &channels, &height, &width); break;
 		case 't': threads = (unsigned)front_num("--threads", optarg, 1, 1024); break;
 		case 'h': front_help();
 		default:  front_usage();
 		}
-	must(script_run(net, channels, height, width, 0, opt, options, &g), net);
+	front_must(net, script_run(net, channels, height, width, 0, opt, options, &g));
 	omp_set_num_threads((int)threads);
-	must(dnnl_dev_open(&b.dev), "library");
-	must(dnnl_dev_describe(&line), NULL);
-	must(buf_terminate(&line), NULL);
+	front_must("library", dnnl_dev_open(&b.dev));
+	front_must(NULL, dnnl_dev_describe(&line));
+	front_must(NULL, buf_terminate(&line));
 	printf("# %s, batch %u, %u threads\nshape\tdirection\tms\tGF/s\tlibrary ms\tGF/s\tratio\tlibrary's kernel\n",
 	    (char *)line.p, batch, threads);
 	measure_net(&b, g, batch);

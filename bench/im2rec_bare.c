@@ -109,7 +109,7 @@ main(int argc, char *argv[])
 		{ "threads", required_argument, NULL, 't' },
 		{ NULL, 0, NULL, 0 }
 	};
-	int side = 256, quality = 95, threads = 2, c, e;
+	int side = 256, quality = 95, threads = 2, c;
 	struct buf *file;
 	size_t bytes = 0;
 	double start;
@@ -128,8 +128,7 @@ main(int argc, char *argv[])
 	if (argc == 0 || (file = calloc((size_t)argc, sizeof(*file))) == NULL)
 		front_usage();
 	for (int i = 0; i < argc; i++)
-		if ((e = io_slurp(argv[i], 1u << 26, &file[i])) < 0)
-			front_die(argv[i], e);
+		front_must(argv[i], io_slurp(argv[i], 1u << 26, &file[i]));
 	start = clk_s();
 #pragma omp parallel num_threads(threads) reduction(+ : bytes)
 	{

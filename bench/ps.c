@@ -64,20 +64,13 @@ static const char help[] =
     "  --slice N            bytes of a slice (524288)\n"
     "  --list               print the bytes of each array, and end\n";
 
-static void
-must(int e, const char *thing)
-{
-	if (e < 0)
-		front_die(thing, e);
-}
-
 static void *
 alloc_floats(size_t count)
 {
 	void *p = aligned_alloc(64, (count * sizeof(float) + 64) / 64 * 64);
 
 	if (p == NULL)
-		must(err_nomem(), NULL);
+		front_die(NULL, err_nomem());
 	memset(p, 0, count * sizeof(float));
 	return p;
 }
@@ -89,11 +82,11 @@ make_graph(struct job *j, uint32_t bytes)
 	uint32_t at = 0;
 
 	if ((j->graph = graph_new(INPUTS, 1, 1)) == NULL)
-		must(err_nomem(), NULL);
-	must(graph_add(j->graph, &(struct graph_node){ .op = GRAPH_FC, .name = "array", .in = &at, .nin = 1,
-	    .k = bytes / (INPUTS * sizeof(float)) }, &at), NULL);
-	must(graph_add(j->graph, &(struct graph_node){ .op = GRAPH_SOFTMAX, .name = "loss", .in = &at, .nin = 1 },
-	    &at), NULL);
+		front_die(NULL, err_nomem());
+	front_must(NULL, graph_add(j->graph, &(struct graph_node){ .op = GRAPH_FC, .name = "array", .in = &at, .nin = 1,
+	    .k = bytes / (INPUTS * sizeof(float)) }, &at));
+	front_must(NULL, graph_add(j->graph, &(struct graph_node){ .op = GRAPH_SOFTMAX, .name = "loss", .in = &at,
+	    .nin = 1 }, &at));
 }
 
 /* ------ the processes ------ */
@@ -113,8 +106,8 @@ run_server(const struct job *j, uint32_t index, int in, int out)
 	struct serve_sums sums;
 
 	(void)in;
-	must(io_random(&o.incarnation, sizeof(o.incarnation)), NULL);
-	must(serve_run(&o, &sums), "server");
+	front_must(NULL, io_random(&o.incarnation, sizeof(o.incarnation)));
+	front_must("server", serve_run(&o, &sums));
 	return front_status();
 }
 
@@ -143,17 +136,17 @@ run_step(struct worker *wk, const struct worker_opt *o, float *g, const float *s
 	static volatile float seen;
 	const struct graph *net = o->graph;
 
-	must(worker_step(wk, 1, 1e-6f), NULL);
+	front_must(NULL, worker_step(wk, 1, 1e-6f));
 	for (uint32_t a = net->nw; a-- > 0;) {
 		fill_floats(g + net->w[a].first, net->w[a].count, (float)(worker_steps(wk) % 3) - 1);
-		must(worker_push(wk, a, g), NULL);
+		front_must(NULL, worker_push(wk, a, g));
 	}
-	must(worker_finish(wk, stats), NULL);
+	front_must(NULL, worker_finish(wk, stats));
 	for (uint32_t a = 0; a < net->nw; a++) {
-		must(worker_need(wk, a), NULL);
+		front_must(NULL, worker_need(wk, a));
 		seen = seen + add_floats(o->w + net->w[a].first, net->w[a].count);
 	}
-	must(worker_ready(wk), NULL);
+	front_must(NULL, worker_ready(wk));
 }
 
 static int
@@ -168,13 +161,13 @@ run_worker(const struct job *j, uint32_t rank, int in, int out)
 	struct loan g;
 	uint32_t k;
 
-	must(loan_make(j->graph->P * sizeof(float), &g), NULL);
+	front_must(NULL, loan_make(j->graph->P * sizeof(float), &g));
 	o.lends = &g;
 	o.w = alloc_floats(j->graph->P);
 	o.aux = alloc_floats(j->graph->A);
-	must(io_random(&o.incarnation, sizeof(o.incarnation)), NULL);
-	must(worker_open(&o, &wk), "worker");
-	must(worker_begin(wk, NULL, &steps), "worker");
+	front_must(NULL, io_random(&o.incarnation, sizeof(o.incarnation)));
+	front_must("worker", worker_open(&o, &wk));
+	front_must("worker", worker_begin(wk, NULL, &steps));
 	dprintf(out, "!");
 	while (read(in, &k, sizeof(k)) == sizeof(k))
 		for (; k > 0; k--) {
@@ -183,7 +176,7 @@ run_worker(const struct job *j, uint32_t rank, int in, int out)
 			run_step(wk, &o, g.p, stats);
 			dprintf(out, "%.4f%s", (clk_s() - t) * 1e3, k > 1 ? " " : "\n");
 		}
-	must(worker_bye(wk), "worker");
+	front_must("worker", worker_bye(wk));
 	worker_close(wk);
 	return front_status();
 }
@@ -194,7 +187,7 @@ start_role(struct job *j, struct role *r, uint32_t index, int (*run)(const struc
 	int in[2], out[2];
 
 	if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0 || (r->pid = fork()) < 0)
-		must(err_sys("a process of the job"), NULL);
+		front_die(NULL, err_sys("a process of the job"));
 	if (r->pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(in[1]);
@@ -259,7 +252,7 @@ run_turns(struct job *j)
 
 		for (uint32_t w = 0; w < j->nworkers; w++)
 			if (write(j->worker[w].in, &k, sizeof(k)) != sizeof(k))
-				must(err_sys("worker"), NULL);
+				front_die(NULL, err_sys("worker"));
 		for (uint32_t w = j->nworkers; w-- > 0;)
 			read_until(&j->worker[w], '\n', text, sizeof(text));
 		printf("%s\n", text);
@@ -330,10 +323,10 @@ main(int argc, char *argv[])
 		}
 	opt_usual(rule, &j.hyper);
 	if (net != NULL)
-		must(script_run(net, x[0], x[1], x[2], 0, option, noption, &j.graph), NULL);
+		front_must(NULL, script_run(net, x[0], x[1], x[2], 0, option, noption, &j.graph));
 	else
 		make_graph(&j, bytes);
-	must(conn_key_new(j.key), NULL);
+	front_must(NULL, conn_key_new(j.key));
 	if (list) {
 		list_arrays(j.graph);
 	} else {

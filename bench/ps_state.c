@@ -26,13 +26,6 @@ static const char usage[] = "ps_state [--slack N] [WORKERS...]";
 static const char help[] = "  --slack N  steps that a worker may be ahead of the slowest (0)\n";
 
 static void
-must(int e)
-{
-	if (e < 0)
-		front_die(NULL, e);
-}
-
-static void
 count_answer(void *arg, uint32_t worker, const struct msg *m)
 {
 	(void)worker;
@@ -46,13 +39,15 @@ make_job(struct hello *job, uint32_t nworkers, uint32_t slack, struct buf *text)
 	uint32_t at = 0;
 
 	if (g == NULL)
-		must(err_nomem());
-	must(graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "array", .in = &at, .nin = 1, .k = SLICES }, &at));
-	must(graph_add(g, &(struct graph_node){ .op = GRAPH_SOFTMAX, .name = "loss", .in = &at, .nin = 1 }, &at));
+		front_die(NULL, err_nomem());
+	front_must(NULL, graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "array", .in = &at, .nin = 1,
+	    .k = SLICES }, &at));
+	front_must(NULL, graph_add(g, &(struct graph_node){ .op = GRAPH_SOFTMAX, .name = "loss", .in = &at,
+	    .nin = 1 }, &at));
 	*job = (struct hello){ .version = MSG_VERSION, .tally = TALLY_VERSION, .nworkers = nworkers, .nservers = 1,
 	    .slack = slack, .slice = sizeof(float), .hash = graph_hash(g) };
 	opt_usual(OPT_SGD, &job->hyper);
-	must(hello_text(job, g, text));
+	front_must(NULL, hello_text(job, g, text));
 	graph_free(g);
 }
 
@@ -77,21 +72,21 @@ measure_steps(uint32_t nworkers, uint32_t slack)
 	struct hello job;
 
 	make_job(&job, nworkers, slack, &text);
-	must(server_state_new(&o, &s));
+	front_must(NULL, server_state_new(&o, &s));
 	for (m.worker = 0; m.worker < nworkers; m.worker++)
-		must(server_state_take(s, &(struct msg){ .type = MSG_HELLO, .incarnation = 1, .worker = m.worker,
+		front_must(NULL, server_state_take(s, &(struct msg){ .type = MSG_HELLO, .incarnation = 1, .worker = m.worker,
 		    .len = (uint32_t)text.n, .payload = text.p }));
 	m.incarnation = 1;
 	m.type = MSG_INIT;
 	m.worker = 0;
 	for (m.slice = 0; m.slice < SLICES; m.slice++)
-		must(server_state_take(s, &m));
+		front_must(NULL, server_state_take(s, &m));
 	m.type = MSG_PUSH;
 	for (m.step = 0; m.step < STEPS; m.step++) {
 		ms[m.step] = clk_s();
 		for (m.slice = 0; m.slice < SLICES; m.slice++)
 			for (m.worker = 0; m.worker < nworkers; m.worker++)
-				must(server_state_take(s, &m));
+				front_must(NULL, server_state_take(s, &m));
 		ms[m.step] = (clk_s() - ms[m.step]) * 1e3 / SLICES;
 	}
 	if (answers != (uint64_t)nworkers * SLICES * STEPS)

@@ -45,13 +45,6 @@ struct lane {
 	unsigned	   first, step;
 };
 
-static void
-must(int e, const char *thing)
-{
-	if (e < 0)
-		front_die(thing, e);
-}
-
 static double
 cpu_s(void)
 {
@@ -69,19 +62,19 @@ decode_share(void *arg)
 	struct img_codec *codec;
 	struct buf pixels = { 0 };
 
-	must(img_codec_new(&codec, IMG_PIXELS), NULL);
+	front_must(NULL, img_codec_new(&codec, IMG_PIXELS));
 	for (uint64_t i = l->first; i < l->recs->count; i += l->step) {
 		int w, h, sampling, space;
 		struct imrec r;
 		struct img pic;
 
-		must(imrec_decode(&r, l->record[i].p, l->record[i].n), NULL);
+		front_must(NULL, imrec_decode(&r, l->record[i].p, l->record[i].n));
 		if (tjDecompressHeader3(tj, r.image, r.n, &w, &h, &sampling, &space) == 0) {
 			pixels.n = 0;
-			must(buf_room(&pixels, (size_t)w * (size_t)h * 3), NULL);
+			front_must(NULL, buf_room(&pixels, (size_t)w * (size_t)h * 3));
 			tjDecompress2(tj, r.image, r.n, pixels.p, w, 0, h, TJPF_RGB, 0);
 		} else {
-			must(img_decode(codec, r.image, r.n, 3, &pic), "decode");
+			front_must("decode", img_decode(codec, r.image, r.n, 3, &pic));
 		}
 	}
 	img_codec_free(codec);
@@ -101,8 +94,8 @@ bare(const struct recs *recs, unsigned threads, int epochs)
 		const uint8_t *data;
 		size_t n;
 
-		must(recs->read(recs, i, &room, &data, &n), NULL);
-		must(buf_put(&record[i], data, n), NULL);
+		front_must(NULL, recs->read(recs, i, &room, &data, &n));
+		front_must(NULL, buf_put(&record[i], data, n));
 	}
 	for (int e = 0; e < epochs; e++) {
 		double t = clk_s(), c = cpu_s();
@@ -136,7 +129,7 @@ records(const struct recs *recs, uint64_t ahead, int epochs)
 			if (recs->want != NULL && i < recs->count)
 				recs->want(recs, i);
 			if (i >= ahead)
-				must(recs->read(recs, i - ahead, &room, &data, &n), NULL);
+				front_must(NULL, recs->read(recs, i - ahead, &room, &data, &n));
 		}
 		printf("%llu\t%.3f\t%.3f\n", (unsigned long long)recs->count, clk_s() - t, cpu_s() - c);
 	}
@@ -150,10 +143,10 @@ open_recs(const char *path, const char *key_file)
 	struct recs *r;
 
 	if (key_file == NULL) {
-		must(recs_open(&r, path), NULL);
+		front_must(NULL, recs_open(&r, path));
 	} else {
-		must(conn_key_read(key_file, key), key_file);
-		must(dataset_client_open(&r, &(struct dataset_client_opt){ .addr = path, .key = key }), NULL);
+		front_must(key_file, conn_key_read(key_file, key));
+		front_must(NULL, dataset_client_open(&r, &(struct dataset_client_opt){ .addr = path, .key = key }));
 	}
 	return r;
 }
@@ -166,17 +159,17 @@ batches(struct batch_opt *o, int epochs, bool numbers)
 	struct batch_reader *r;
 	const struct batch *b;
 
-	must(batch_open(o, &r), NULL);
+	front_must(NULL, batch_open(o, &r));
 	for (int epoch = 0; epoch < epochs; epoch++) {
 		double t = clk_s(), c = cpu_s();
 		uint64_t n = 0;
 		int e;
 
-		must(batch_start(r, (uint64_t)epoch, 0), NULL);
+		front_must(NULL, batch_start(r, (uint64_t)epoch, 0));
 		for (; (e = batch_next(r, &b)) > 0; n += b->s.n)
 			if (numbers)
 				samples_f32(&b->s, 0, b->s.n, x);
-		must(e, NULL);
+		front_must(NULL, e);
 		printf("%llu\t%.3f\t%.3f\n", (unsigned long long)n, clk_s() - t, cpu_s() - c);
 	}
 	batch_close(r);

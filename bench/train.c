@@ -61,20 +61,13 @@ static const char help[] =
     "  --explain            print the kernel of each layer and exit\n"
     "  --limit              measure the highest rate of products instead of steps\n";
 
-static void
-must(int e, const char *thing)
-{
-	if (e < 0)
-		front_die(thing, e);
-}
-
 static void *
 alloc_zeroed(size_t count, size_t size)
 {
 	void *p = calloc(count + 1, size);
 
 	if (p == NULL)
-		must(err_nomem(), NULL);
+		front_die(NULL, err_nomem());
 	return p;
 }
 
@@ -104,9 +97,9 @@ begin_device_opt(struct job *j)
 	if (j->engine->device_opt == NULL)
 		return;
 	for (uint32_t a = 0; a < j->graph->nw; a++)
-		must(j->engine->load(j->plan, a, j->w + j->graph->w[a].first), "load");
-	must(j->engine->load_aux(j->plan, j->aux), "load");
-	must(j->engine->device_opt->begin(j->plan, &how), "begin");
+		front_must("load", j->engine->load(j->plan, a, j->w + j->graph->w[a].first));
+	front_must("load", j->engine->load_aux(j->plan, j->aux));
+	front_must("begin", j->engine->device_opt->begin(j->plan, &how));
 	j->learns = true;
 }
 
@@ -117,9 +110,9 @@ open_job(struct job *j, const struct net *net, unsigned threads)
 	struct rng r = rng_start(1, 1, 0);
 	size_t floats;
 
-	must(script_run(net->name, net->c, net->h, net->w, net->classes, net->option, net->noption, &j->graph), NULL);
-	must(engine_open(&j->engine, 0, threads, &j->dev), j->engine->name);
-	must(engine_plan(j->engine, j->dev, j->graph, j->batch, j->precision, 0, &j->plan), net->name);
+	front_must(NULL, script_run(net->name, net->c, net->h, net->w, net->classes, net->option, net->noption, &j->graph));
+	front_must(j->engine->name, engine_open(&j->engine, 0, threads, &j->dev));
+	front_must(net->name, engine_plan(j->engine, j->dev, j->graph, j->batch, j->precision, 0, &j->plan));
 	data = &j->graph->node[0];
 	floats = (size_t)j->batch * data->c * data->h * data->w;
 	j->w = alloc_zeroed(j->graph->P, sizeof(float));
@@ -154,13 +147,13 @@ time_step(struct job *j)
 	const double from = clk_s();
 	struct engine_result result;
 
-	must(j->engine->forward(j->plan, &s, NULL, j->learns ? NULL : &hook, &result), "forward");
+	front_must("forward", j->engine->forward(j->plan, &s, NULL, j->learns ? NULL : &hook, &result));
 	if (j->learns) {
-		must(j->engine->backward(j->plan, NULL, NULL, NULL), "backward");
-		must(j->engine->device_opt->step(j->plan, j->batch, hyper.lr, ++j->steps, false), "update");
+		front_must("backward", j->engine->backward(j->plan, NULL, NULL, NULL));
+		front_must("update", j->engine->device_opt->step(j->plan, j->batch, hyper.lr, ++j->steps, false));
 	} else {
-		must(j->engine->backward(j->plan, j->g, j->stats, &hook), "backward");
-		must(j->engine->update(j->dev, j->w, j->m, j->g, j->graph->P, j->batch, &hyper), "update");
+		front_must("backward", j->engine->backward(j->plan, j->g, j->stats, &hook));
+		front_must("update", j->engine->update(j->dev, j->w, j->m, j->g, j->graph->P, j->batch, &hyper));
 	}
 	return (clk_s() - from) * 1e3;
 }
@@ -170,7 +163,7 @@ time_product(struct job *j)
 {
 	struct engine_peaks peaks;
 
-	must(j->engine->profiler->peaks(j->plan, &peaks), "limit");
+	front_must("limit", j->engine->profiler->peaks(j->plan, &peaks));
 	return LIMIT_MACS / peaks.macs_per_s * 1e3;
 }
 
@@ -180,9 +173,9 @@ explain(const struct job *j)
 {
 	struct buf b = { 0 };
 
-	must(j->engine->describe(j->dev, &b), NULL);
-	must(buf_put_fmt(&b, "\n"), NULL);
-	must(j->engine->explain(j->plan, &b), NULL);
+	front_must(NULL, j->engine->describe(j->dev, &b));
+	front_must(NULL, buf_put_fmt(&b, "\n"));
+	front_must(NULL, j->engine->explain(j->plan, &b));
 	fwrite(b.p, 1, b.n, stdout);
 	buf_free(&b);
 }

@@ -43,6 +43,13 @@ void	 front_warn(const char *thing, int e);
 void	 front_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Prints the same and exits: with 75 for ERR_PEER, 2 for ERR_ARG, else 1. */
 void	 front_die(const char *thing, int e) __attribute__((noreturn));
+/* Does the same if e is an error. */
+static inline void
+front_must(const char *thing, int e)
+{
+	if (e < 0)
+		front_die(thing, e);
+}
 /* Prints an error of the command line and exits with 2.  For a recipe, the line names its file and line number. */
 void	 front_wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 

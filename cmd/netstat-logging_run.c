@@ -82,10 +82,8 @@ read_source(struct watch *w, struct source *s, struct traffic *now)
 	unsigned index;
 
 	if (!read_counters(w, s, now, &index)) {
-		if (!s->gone) {
-			err_note(0, "gone");
-			front_warn(s->name, ERR_PEER);
-		}
+		if (!s->gone)
+			front_warn(s->name, err_fail(ERR_PEER, "gone"));
 		s->gone = true;
 		return false;
 	}
@@ -108,8 +106,7 @@ put_row(struct watch *w, const struct source *s, const char *event, double secon
 	};
 	int e = w->o->json ? traffic_json(&r, out) : traffic_put(&r, out);
 
-	if (e < 0)
-		front_die(NULL, e);
+	front_must(NULL, e);
 }
 
 static uint64_t
@@ -170,8 +167,7 @@ write_end_rows(struct watch *w)
 	out.n = 0;
 	for (struct source *s = w->source; s < w->source + w->sources && !w->o->quiet && e == 0; s++)
 		e = traffic_summary(&s->sum, s->name, &out);
-	if (e < 0)
-		front_die(NULL, e);
+	front_must(NULL, e);
 	write_out(STDERR_FILENO, "standard error", &out);
 	buf_free(&out);
 }
@@ -200,14 +196,12 @@ filter_log(struct watch *w)
 	struct buf out = { 0 };
 	char piece[PIECE];
 	ssize_t n = read(w->in, piece, sizeof(piece));
-	int e;
 
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	if (n < 0)
 		front_die("the log", err_sys("read"));
-	if ((e = mark_copy(w->marker, piece, (size_t)n, &now, &out)) < 0)
-		front_die(NULL, e);
+	front_must(NULL, mark_copy(w->marker, piece, (size_t)n, &now, &out));
 	write_out(STDOUT_FILENO, "standard output", &out);
 	buf_free(&out);
 	if (n == 0) {
@@ -417,10 +411,8 @@ end_status(const struct watch *w)
 {
 	const char *missed = w->meter != NULL ? meter_missed(w->meter) : NULL;
 
-	if (missed != NULL) {
-		err_note(0, "%s", missed);
-		front_warn(w->source[0].name, ERR_ITEM);
-	}
+	if (missed != NULL)
+		front_warn(w->source[0].name, err_fail(ERR_ITEM, "%s", missed));
 	if (w->meter == NULL || w->status == 0)
 		return front_status();
 	if (w->status < 0)

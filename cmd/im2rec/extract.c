@@ -172,7 +172,6 @@ im2rec_extract(const struct im2rec *o)
 		closedir(x.into);
 	names_free(&x.classes);
 	im2rec_watch_end();
-	if (e < 0)
-		front_die(NULL, e);
+	front_must(NULL, e);
 	return front_status();
 }

@@ -113,11 +113,10 @@ static int
 write_image(struct recwalk *w, struct recwalk_rec *r)
 {
 	struct imrec rec;
-	int e;
 
 	ERR_TRY(recwalk_load(w, r));
-	if ((e = imrec_decode(&rec, r->data, r->n)) < 0)
-		return err_within("%s: record at %" PRIu64, recwalk_path(w), r->at), ERR_ITEM;
+	if (imrec_decode(&rec, r->data, r->n) < 0)
+		return err_wrap(ERR_ITEM, "%s: record at %" PRIu64, recwalk_path(w), r->at);
 	fwrite(rec.image, 1, rec.n, stdout);
 	return 0;
 }
@@ -134,8 +133,7 @@ im2rec_cat(const struct im2rec *o)
 
 	if (o->paths != 1)
 		front_wrong("--cat: needs one file");
-	if ((e = recwalk_open(&w, o->path[0], PEEK)) < 0)
-		front_die(NULL, e);
+	front_must(NULL, recwalk_open(&w, o->path[0], PEEK));
 	while (number <= last && ((e = recwalk_next(w, &r)) > 0 || e == ERR_ITEM)) {
 		if (e > 0)
 			e = is_selected(range, n, number++) ? write_image(w, &r) : 0;
@@ -149,8 +147,7 @@ im2rec_cat(const struct im2rec *o)
 		front_die(NULL, e);
 	for (size_t i = 0; i < n; i++)
 		if (number <= range[i].lo || (range[i].hi != UINT64_MAX && number <= range[i].hi)) {
-			err_note(0, "has %" PRIu64 " records, numbered from 0", number);
-			front_warn(o->path[0], ERR_LIMIT);
+			front_warn(o->path[0], err_fail(ERR_LIMIT, "has %" PRIu64 " records, numbered from 0", number));
 			break;
 		}
 	return front_status();
@@ -167,11 +164,7 @@ struct taring {
 static int
 put_file(struct taring *t, const char *name, const uint8_t *p, size_t n)
 {
-	int e = tarfile_put(t->tar, name, p, n);
-
-	if (e < 0)
-		err_within("%s", t->to);
-	return e;
+	return err_wrap(tarfile_put(t->tar, name, p, n), "%s", t->to);
 }
 
 /* Writes a class (.cls) if the source reads the label as one, and other labels as a list in JSON. */
@@ -241,8 +234,8 @@ tar_all(const struct im2rec *o, struct im2rec_watch *watch, int fd)
 		e = im2rec_each(o->path[i], watch, tar_one, &t);
 	if (e < 0)
 		tarfile_drop(t.tar);
-	else if ((e = tarfile_end(t.tar)) < 0)
-		err_within("%s", t.to);
+	else
+		e = err_wrap(tarfile_end(t.tar), "%s", t.to);
 	buf_free(&t.text);
 	return e;
 }
@@ -266,7 +259,6 @@ im2rec_to_tar(const struct im2rec *o)
 	else if (to_file)
 		io_abandon(&f);
 	im2rec_watch_end();
-	if (e < 0)
-		front_die(NULL, e);
+	front_must(NULL, e);
 	return front_status();
 }

@@ -19,15 +19,13 @@ im2rec_make_list(const struct im2rec *o)
 	struct lister_opt opt = o->list;
 	struct names classes = { 0 };
 	uint64_t n;
-	int e;
 
 	if (o->out == NULL || o->paths != 1)
 		front_wrong("--make-list: needs -o PREFIX and one directory");
 	opt.root = o->path[0];
 	opt.prefix = o->out;
 	opt.bad = warn_bad_file;
-	if ((e = lister_run(&opt, &classes, &n)) < 0)
-		front_die(NULL, e);
+	front_must(NULL, lister_run(&opt, &classes, &n));
 	for (size_t i = 0; i < classes.n; i++)
 		printf("%s %zu\n", classes.p[i], i);
 	names_free(&classes);

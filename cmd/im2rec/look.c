@@ -94,12 +94,10 @@ im2rec_list(const struct im2rec *o)
 		uint64_t number = 0;
 
 		while (w != NULL && (e = recwalk_next(w, &r)) != 0 && (e > 0 || e == ERR_ITEM))
-			if (e < 0) {
+			if (e < 0)
 				front_warn(NULL, e);
-			} else if ((e = print_record(w, &r, number++, codec)) < 0) {
-				err_within("%s: record at %" PRIu64, o->path[i], r.at);
-				front_warn(NULL, e);
-			}
+			else if ((e = print_record(w, &r, number++, codec)) < 0)
+				front_warn(NULL, err_wrap(e, "%s: record at %" PRIu64, o->path[i], r.at));
 		if (w != NULL && e < 0)
 			front_die(NULL, e);
 		recwalk_close(w);
@@ -160,12 +158,9 @@ static int
 put_index_lines(const char *path, struct newtext *idx, struct newtext *sum, const struct recwalk_rec *r)
 {
 	struct imrec rec;
-	int e;
 
-	if ((e = imrec_decode(&rec, r->data, r->n)) < 0) {
-		err_within("%s: record at %" PRIu64, path, r->at);
-		return ERR_ITEM;
-	}
+	if (imrec_decode(&rec, r->data, r->n) < 0)
+		return err_wrap(ERR_ITEM, "%s: record at %" PRIu64, path, r->at);
 	ERR_TRY(idx_put(&idx->wait, rec.id, r->at));
 	ERR_TRY(sum_put(&sum->wait, &(struct sum_line){ r->at, r->bytes, r->sum }));
 	ERR_TRY(newtext_step(idx));

@@ -178,8 +178,7 @@ im2rec_pack(const struct im2rec *o)
 	if ((e = source_open(&r.in, &o->in)) < 0 || (e = hash_command(o, &to.command)) < 0)
 		front_die(NULL, e);
 	im2rec_watch_start(&r.watch, o->quiet);
-	if ((e = recset_create(&r.out, &to)) < 0)
-		front_die(NULL, e);
+	front_must(NULL, recset_create(&r.out, &to));
 	if ((e = skip_kept_items(&r)) == 0)
 		e = pack_run(r.in, &o->pack, &sink);
 	if (e == 0)
@@ -197,7 +196,6 @@ im2rec_pack(const struct im2rec *o)
 	im2rec_watch_end();
 	if (e == ERR_SYS && o->out != NULL)
 		propose_resume(o->out);
-	if (e < 0)
-		front_die(NULL, e);
+	front_must(NULL, e);
 	return front_status();
 }

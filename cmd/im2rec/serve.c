@@ -44,10 +44,8 @@ im2rec_serve(const struct im2rec *o)
 
 	if (o->key == NULL)
 		front_wrong("--serve: needs a --key-file");
-	if ((e = conn_key_read(o->key, key)) < 0)
-		front_die(o->key, e);
-	if ((e = recs_open_several(&recs, (char *const *)o->path, o->paths)) < 0)
-		front_die(NULL, e);
+	front_must(o->key, conn_key_read(o->key, key));
+	front_must(NULL, recs_open_several(&recs, (char *const *)o->path, o->paths));
 	p.serve.recs = recs;
 	p.serve.key = key;
 	p.serve.stop_fd = front_stop_fd();

@@ -17,15 +17,12 @@ static int
 find_graph(const struct tensors *t, const char *path, const struct onnx_net *net, struct graph **g)
 {
 	const char *text = tensors_meta(t, WEIGHTS_GRAPH);
-	int e;
 
 	if (net->name != NULL)
 		return script_run(net->name, net->c, net->h, net->w, net->classes, net->option, net->noption, g);
 	if (text == NULL)
 		return err_fail(ERR_FORMAT, "%s: has no graph of its net; use --net", path);
-	if ((e = graph_parse(text, strlen(text), g)) < 0)
-		err_within("its graph");
-	return e;
+	return err_wrap(graph_parse(text, strlen(text), g), "its graph");
 }
 
 static int

@@ -39,22 +39,14 @@ show_measuring_progress(const struct tensors *t, const struct tensor *x)
 static void
 measure_or_die(const char *path, const struct tensors *t, const struct tensor *x, struct measure *m)
 {
-	int e;
-
 	show_measuring_progress(t, x);
-	if ((e = measure_tensor(t, x, m)) < 0) {
-		err_within("tensor '%.200s'", x->name);
-		front_die(path, e);
-	}
+	front_must(path, err_wrap(measure_tensor(t, x, m), "tensor '%.200s'", x->name));
 }
 
 static void
 open_or_die(struct tensors *t, const char *path)
 {
-	int e = tensors_open(t, path);
-
-	if (e < 0)
-		front_die(NULL, e);
+	front_must(NULL, tensors_open(t, path));
 }
 
 int
@@ -100,11 +92,9 @@ show_faults(char *const *path, uint32_t n)
 			struct measure m;
 
 			measure_or_die(path[i], &t, &t.t[k], &m);
-			if (m.nonfinite > 0) {
-				err_note(0, "tensor '%.200s': %" PRIu64 " of its %" PRIu64 " numbers are not finite",
-				    t.t[k].name, m.nonfinite, t.t[k].count);
-				front_warn(path[i], ERR_FORMAT);
-			}
+			if (m.nonfinite > 0)
+				front_warn(path[i], err_fail(ERR_FORMAT, "tensor '%.200s': %" PRIu64 " of its %" PRIu64
+				    " numbers are not finite", t.t[k].name, m.nonfinite, t.t[k].count));
 		}
 		tensors_close(&t);
 	}
@@ -127,8 +117,7 @@ print_pair(const struct tensors *ta, const struct tensor *a, const struct tensor
 	show_measuring_progress(ta, a);
 	e = measure_pair(ta, a, tb, b, &d);
 	progress_clear();
-	if (e < 0)
-		front_die(a->name, e);
+	front_must(a->name, e);
 	if (d.differ == 0 || d.relative <= tolerance)
 		return false;
 	put_name(a->name);

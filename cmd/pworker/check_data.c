@@ -22,13 +22,11 @@ look_at_records(const struct recs *r, struct pworker_look *l)
 	struct recimg *reader;
 	struct imrec rec;
 	struct img size;
-	int e;
 
 	*l = (struct pworker_look){ 0 };
 	if (looks == 0)
 		return;
-	if ((e = recimg_new(&reader, r, 3)) < 0)
-		front_die(NULL, e);
+	front_must(NULL, recimg_new(&reader, r, 3));
 	for (uint64_t i = 0; i < looks; i++)
 		if (recimg_head(reader, i * (r->count / looks), &rec, &size) == 0) {
 			l->labels = rec.labels;
@@ -57,12 +55,10 @@ read_weights_outputs(const char *path)
 	struct graph *g = NULL;
 	struct stat st;
 	uint32_t n;
-	int e;
 
 	if (path == NULL || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
-	if ((e = weights_read_graph(path, &g)) < 0)
-		front_die(NULL, e);
+	front_must(NULL, weights_read_graph(path, &g));
 	n = g != NULL ? g->classes : 0;
 	graph_free(g);
 	return n;
@@ -73,12 +69,10 @@ count_names(const struct recs *r)
 {
 	struct names names = { 0 };
 	uint32_t n;
-	int e;
 
 	if (r == NULL || r->classes == NULL)
 		return 0;
-	if ((e = r->classes(r, &names)) < 0)
-		front_die(NULL, e);
+	front_must(NULL, r->classes(r, &names));
 	n = (uint32_t)names.n;
 	names_free(&names);
 	return n;
@@ -207,12 +201,10 @@ has_colours(const struct recs *r)
 	struct imrec rec;
 	struct img image;
 	bool found = false;
-	int e;
 
 	if (r == NULL)
 		return false;
-	if ((e = recimg_new(&reader, r, 3)) < 0)
-		front_die(NULL, e);
+	front_must(NULL, recimg_new(&reader, r, 3));
 	for (uint64_t i = 0; i < r->count && i < COLOUR_LOOKS && !found; i++)
 		if (recimg_get(reader, i * (r->count / COLOUR_LOOKS), &rec, &image) == 0)
 			for (size_t at = 0, n = (size_t)image.h * image.w * 3; at < n && !found; at += 3)
@@ -328,12 +320,10 @@ static void
 check_labels(const struct pworker *p, const struct recs *r, const uint32_t *class_of, uint32_t classes)
 {
 	struct names names = { 0 };
-	int e;
 
 	if (r == NULL || r->classes == NULL)
 		return;
-	if ((e = r->classes(r, &names)) < 0)
-		front_die(NULL, e);
+	front_must(NULL, r->classes(r, &names));
 	if (p->train.data.label_at > 0 || names.n == 0)
 		scan_labels(p, r, classes, false);
 	else if (names.n > classes && class_of == NULL)

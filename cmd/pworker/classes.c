@@ -23,12 +23,9 @@ read_weights_classes(const char *path, struct names *names)
 
 	if (path == NULL || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return;
-	if ((e = preprocess_read(path, &file)) < 0)
-		front_die(NULL, e);
-	if (file.class_names != NULL && (e = names_parse(names, file.class_names)) < 0) {
-		err_within("%s: its names of classes", path);
-		front_die(NULL, e);
-	}
+	front_must(NULL, preprocess_read(path, &file));
+	if (file.class_names != NULL && (e = names_parse(names, file.class_names)) < 0)
+		front_die(NULL, err_wrap(e, "%s: its names of classes", path));
 	preprocess_free(&file);
 }
 

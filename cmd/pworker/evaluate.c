@@ -118,8 +118,7 @@ static void
 warn_bad_record(void *arg, const char *why)
 {
 	(void)arg;
-	err_note(0, "%s", why);
-	front_warn(NULL, ERR_ITEM);
+	front_warn(NULL, err_fail(ERR_ITEM, "%s", why));
 }
 
 /* The first records that are left out show why; a wrong folder would fill the screen. */
@@ -228,8 +227,7 @@ print_prediction(void *arg, uint64_t id, int32_t label, const float *target, con
 		return e;
 	j->n++;
 	if (!num_finite(p, j->classes)) {
-		err_note(0, "%s: its probabilities are NaN", (const char *)j->name.p);
-		front_warn(NULL, ERR_ITEM);
+		front_warn(NULL, err_fail(ERR_ITEM, "%s: its probabilities are NaN", (const char *)j->name.p));
 		return 0;
 	}
 	if (j->outputs.loss == GRAPH_LOSS_SQUARED) {
@@ -259,8 +257,7 @@ run_evaluation(struct eval_opt *o, struct job *j)
 	e = eval_run(o);
 	if (j->bad > BAD_LINES)
 		front_say("%" PRIu64 " more are left out", j->bad - BAD_LINES);
-	if (e < 0)
-		front_die(NULL, e);
+	front_must(NULL, e);
 }
 
 static void
@@ -295,10 +292,8 @@ print_score(struct eval_opt *o, bool confusion, const struct names *names)
 	confusion_close(&j.confusion);
 	outputs_close(&j.outputs);
 	front_flush();
-	if (j.not_finite > 0) {
-		err_note(0, "%" PRIu64 " samples have NaN probabilities", j.not_finite);
-		front_warn(NULL, ERR_ITEM);
-	}
+	if (j.not_finite > 0)
+		front_warn(NULL, err_fail(ERR_ITEM, "%" PRIu64 " samples have NaN probabilities", j.not_finite));
 }
 
 /* Prints the `top` most probable classes or labels of each image, or all its values, a row each. */
@@ -320,10 +315,8 @@ print_predictions(struct eval_opt *o, uint32_t top, struct recmaker *pics, const
 	printf("id\t%s%s%s\n", j.outputs.loss == GRAPH_LOSS_SQUARED ? "output\tvalue" : "class\tprobability",
 	    names->n > 0 ? "\tname" : "", j.labels ? "\tlabel" : "");
 	run_evaluation(o, &j);
-	if (j.n == 0 && front_status() == 0) {
-		err_note(0, "no image");
-		front_die(pics != NULL ? NULL : o->data.path, ERR_FORMAT);
-	}
+	if (j.n == 0 && front_status() == 0)
+		front_die(pics != NULL ? NULL : o->data.path, err_fail(ERR_FORMAT, "no image"));
 	free(j.order);
 	buf_free(&j.name);
 }
@@ -383,11 +376,9 @@ static void
 load_weights(struct pworker *p, struct weights *f)
 {
 	struct weights_taken taken;
-	int e;
 
 	if (p->net == NULL) {
-		if ((e = weights_load(p->weights, NULL, f)) < 0)
-			front_die(NULL, e);
+		front_must(NULL, weights_load(p->weights, NULL, f));
 		return;
 	}
 	*f = (struct weights){ .graph = pworker_net(p) };
@@ -395,13 +386,10 @@ load_weights(struct pworker *p, struct weights *f)
 	f->aux = calloc(f->graph->A + 1, sizeof(*f->aux));
 	if (f->w == NULL || f->aux == NULL)
 		front_die(p->weights, err_nomem());
-	if ((e = weights_start(p->weights, p->start_rename, f->graph, f->w, f->aux, &taken)) < 0)
-		front_die(NULL, e);
-	if (taken.left > 0) {
-		err_note(0, "lacks %u of the net's arrays: %.500s%s", taken.left, (const char *)taken.names.p,
-		    taken.names.n > 500 ? " ..." : "");
-		front_die(p->weights, ERR_FORMAT);
-	}
+	front_must(NULL, weights_start(p->weights, p->start_rename, f->graph, f->w, f->aux, &taken));
+	if (taken.left > 0)
+		front_die(p->weights, err_fail(ERR_FORMAT, "lacks %u of the net's arrays: %.500s%s", taken.left,
+		    (const char *)taken.names.p, taken.names.n > 500 ? " ..." : ""));
 	buf_free(&taken.names);
 }
 
@@ -414,7 +402,6 @@ open_images(struct pworker *p, const struct graph *g)
 	bool classes = p->mode == PWORKER_EVAL;
 	struct recmaker *pics;
 	enum recmaker_kind kind;
-	int e;
 
 	if (p->train.data.path != NULL && strcmp(p->train.data.path, "-") != 0)
 		return NULL;
@@ -430,8 +417,7 @@ open_images(struct pworker *p, const struct graph *g)
 			front_wrong("--eval: names of images have no classes; give class folders or a .lst");
 	}
 	pworker_open_classes(p, p->weights, g);
-	if ((e = recmaker_open(&pics, path, p->nimage > 0 ? p->nimage : 1, classes, p->class.text)) < 0)
-		front_die(NULL, e);
+	front_must(NULL, recmaker_open(&pics, path, p->nimage > 0 ? p->nimage : 1, classes, p->class.text));
 	return pics;
 }
 
@@ -443,8 +429,7 @@ open_data(struct pworker *p, const struct graph *g, struct batch_opt *d, struct 
 	int e;
 
 	if ((*pics = open_images(p, g)) != NULL) {
-		if ((e = recs_stream_open_maker(&d->stream, *pics)) < 0)
-			front_die(NULL, e);
+		front_must(NULL, recs_stream_open_maker(&d->stream, *pics));
 		return;
 	}
 	if (file != NULL && (e = conn_key_read(file, key)) < 0)

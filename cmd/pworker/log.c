@@ -81,8 +81,7 @@ log_traffic(struct pworker_log *l, const struct train_event *ev, uint64_t *in, u
 	}
 	if (ev->kind != TRAIN_START && e == 0)
 		e = peer_traffic_row_put_all(&text, &r, *in, *out);
-	if (e < 0)
-		front_die(NULL, e);
+	front_must(NULL, e);
 	write_text(l, &text);
 	buf_free(&text);
 }

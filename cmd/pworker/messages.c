@@ -128,20 +128,16 @@ pworker_log_say(struct pworker_log *l, const struct train_event *ev)
 {
 	switch (ev->kind) {
 	case TRAIN_BAD:
-		err_note(0, "%s", ev->text);
-		front_warn(NULL, ERR_ITEM);
+		front_warn(NULL, err_fail(ERR_ITEM, "%s", ev->text));
 		break;
 	case TRAIN_UNSAVED:
-		err_note(0, "%s", ev->text);
-		front_warn("no checkpoint", ERR_SYS);
+		front_warn("no checkpoint", err_fail(ERR_SYS, "%s", ev->text));
 		break;
 	case TRAIN_NO_CUT:
-		if (l->train->cut == 0) {
+		if (l->train->cut == 0)
 			front_say("no cut: %s", ev->text);
-		} else {
-			err_note(0, "%s", ev->text);
-			front_warn("no cut", ERR_SYS);
-		}
+		else
+			front_warn("no cut", err_fail(ERR_SYS, "%s", ev->text));
 		break;
 	case TRAIN_FROM:
 		if (ev->samples > 0 && strlen(ev->text) <= LISTED)

@@ -41,8 +41,7 @@ pworker_open_records(const char *path, const uint8_t *key)
 	else
 		e = dataset_client_open(&r, &(struct dataset_client_opt){ .addr = path, .key = key,
 		    .waiting = report_wait });
-	if (e < 0)
-		front_die(NULL, e);
+	front_must(NULL, e);
 	return r;
 }
 
@@ -72,8 +71,7 @@ open_mean(const char *path, const struct train_opt *t, const struct graph *g)
 	aug.h = x->h;
 	aug.w = x->w;
 	e = mean_get(path, t->data.recs, &aug, t->data.threads, report_mean_wait, (void *)(uintptr_t)path, mean);
-	if (e < 0)
-		front_die(NULL, e);
+	front_must(NULL, e);
 	if (e > 0)
 		front_say("%s: made from the records of %s", path, t->data.recs->path);
 	return mean;

@@ -142,8 +142,8 @@ pworker_find_last(struct pworker *p)
 
 	if (!p->resume_last || t->ps.rank != 0)
 		return;
-	if ((e = cut_find(t->save, t->cuts, train_run_id(t), again ? NULL : report_refused_cut, &p->found)) < 0)
-		front_die("--resume-last", e);
+	e = cut_find(t->save, t->cuts, train_run_id(t), again ? NULL : report_refused_cut, &p->found);
+	front_must("--resume-last", e);
 	if (e > 0)
 		t->resume = p->found;
 	t->from_cut = e == 2;

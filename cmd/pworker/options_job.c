@@ -157,10 +157,7 @@ become_server(const char *key_file, bool plain)
 static bool
 find_tracker(const struct pworker *p, struct rendezvous_env *env)
 {
-	int e = rendezvous_env(env);
-
-	if (e < 0)
-		front_die(NULL, e);
+	front_must(NULL, rendezvous_env(env));
 	if (env->role == RENDEZVOUS_NONE)
 		return false;
 	if (p->key == NULL && !p->plain)
@@ -183,8 +180,8 @@ pworker_join_rendezvous(struct pworker *p, uint8_t *key)
 	ps->key = p->plain ? NULL : key;
 	if (p->key != NULL && !p->plain && (e = conn_key_read(p->key, key)) < 0)
 		front_die(p->key, e);
-	if ((e = conn_transport(&ps->tcp)) < 0 || (e = conn_silence(&ps->silence_s)) < 0)
-		front_die(NULL, e);
+	front_must(NULL, conn_transport(&ps->tcp));
+	front_must(NULL, conn_silence(&ps->silence_s));
 	if (tracker) {
 		if ((e = rendezvous_join(&env, ps->key, &m)) < 0 || (e = rendezvous_servers(m, &p->list)) < 0)
 			front_die(NULL, e);

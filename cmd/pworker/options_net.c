@@ -164,8 +164,7 @@ pworker_net(struct pworker *p)
 
 	if (e == ERR_ARG)
 		propose_option(p);
-	if (e < 0)
-		front_die(NULL, e);
+	front_must(NULL, e);
 	apply_freeze(p, g);
 	use_defaults(p, g);
 	pworker_describe_net(p);

@@ -14,8 +14,7 @@
 static void
 flush_text(struct buf *text, int e)
 {
-	if (e < 0)
-		front_die(NULL, e);
+	front_must(NULL, e);
 	fwrite(text->p, 1, text->n, stdout);
 	buf_free(text);
 }
@@ -39,10 +38,8 @@ print_memory(const struct train_opt *o, const struct engine_memory *plan)
 	    to_megabytes(plan->activations), to_megabytes(plan->scratch), to_megabytes(plan->weights),
 	    to_megabytes(m.weights), to_megabytes(m.gradients), to_megabytes(m.optimizer),
 	    to_megabytes(m.checkpoint), to_megabytes(m.samples), to_megabytes(program));
-	if (mem_fits(others + plan->host) < 0) {
-		err_within("a batch of %u", o->data.batch);
-		front_die(NULL, ERR_NOMEM);
-	}
+	if (mem_fits(others + plan->host) < 0)
+		front_die(NULL, err_wrap(ERR_NOMEM, "a batch of %u", o->data.batch));
 }
 
 /* If the engine can, plans without allocating the memory. */
@@ -55,11 +52,9 @@ print_plan(const struct graph *g, const struct engine *engine, const struct trai
 	struct buf text = { 0 };
 	int e;
 
-	if ((e = split_open(o->devices, o->threads, &engine, &dev)) < 0)
-		front_die(NULL, e);
+	front_must(NULL, split_open(o->devices, o->threads, &engine, &dev));
 	engine_tune(engine, dev, &o->tune);
-	if ((e = engine->plan(dev, g, o->data.batch, o->precision, &plan)) < 0)
-		front_die(NULL, e);
+	front_must(NULL, engine->plan(dev, g, o->data.batch, o->precision, &plan));
 	engine->memory(plan, &m);
 	print_memory(o, &m);
 	if ((e = engine->describe(dev, &text)) == 0 && (e = buf_put(&text, "\n", 1)) == 0)

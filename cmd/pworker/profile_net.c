@@ -99,8 +99,7 @@ time_steps(struct bench *b, uint64_t steps)
 	for (uint64_t i = 0; i < steps && e == 0; i++)
 		if ((e = b->engine->forward(b->plan, &b->samples, NULL, NULL, &result)) == 0)
 			e = b->engine->backward(b->plan, b->g, b->stats, NULL);
-	if (e < 0)
-		front_die("--profile", e);
+	front_must("--profile", e);
 	return (double)(clk_ns() - from) * 1e-9 / (double)steps;
 }
 
@@ -151,8 +150,7 @@ pworker_profile(struct pworker *p)
 
 	if (b.engine == NULL)
 		front_die("--engine", ERR_ARG);
-	if ((e = split_open(p->train.devices, p->train.threads, &b.engine, &b.dev)) < 0)
-		front_die(NULL, e);
+	front_must(NULL, split_open(p->train.devices, p->train.threads, &b.engine, &b.dev));
 	if (b.engine->profiler == NULL)
 		front_wrong("--profile: engine %s does not measure its layers; use --engine cpu", b.engine->name);
 	p->train.data.batch = pworker_largest_batch(p);

@@ -141,14 +141,12 @@ static void
 open_trace(const struct pworker *p, struct train_opt *t)
 {
 	char path[4096], rank[16] = "";
-	int e;
 
 	if (t->ps.nworkers > 1)
 		snprintf(rank, sizeof(rank), ".%u", t->ps.rank);
 	if (snprintf(path, sizeof(path), "%s%s", p->trace, rank) >= (int)sizeof(path))
 		front_wrong("--trace: the path is longer than %zu bytes", sizeof(path) - 1);
-	if ((e = trace_open(&t->ps.trace, path, t->ps.rank, p->trace_first, p->trace_steps)) < 0)
-		front_die("--trace", e);
+	front_must("--trace", trace_open(&t->ps.trace, path, t->ps.rank, p->trace_first, p->trace_steps));
 }
 
 static int
@@ -173,8 +171,7 @@ run_training(struct pworker *p, double began_s)
 	start_signal_thread();
 	gethostname(l.host, sizeof(l.host) - 1);
 	signal(SIGPIPE, SIG_IGN);
-	if ((e = io_random(&t->ps.incarnation, sizeof(t->ps.incarnation))) < 0)
-		front_die(NULL, e);
+	front_must(NULL, io_random(&t->ps.incarnation, sizeof(t->ps.incarnation)));
 	t->stop = &stop;
 	t->connected = set_connected;
 	t->event = on_event;
@@ -212,8 +209,7 @@ open_state(const struct pworker *p, struct memory *m)
 		memory_decline(p->state);
 		return false;
 	}
-	if ((e = memory_open(p->state, m)) < 0)
-		front_die(NULL, e);
+	front_must(NULL, memory_open(p->state, m));
 	/* How much codecs need is known with the net. */
 	if (!shard_plan_coded(p->train.ps.mults) && (e = kept_reserve(m, 0)) < 0)
 		front_die(p->state, e);

@@ -84,10 +84,8 @@ static void
 take_shape(struct pworker *p, const char *weights)
 {
 	struct graph *g;
-	int e;
 
-	if ((e = weights_read_graph(weights, &g)) < 0)
-		front_die(NULL, e);
+	front_must(NULL, weights_read_graph(weights, &g));
 	if (g != NULL && p->c == 0) {
 		p->c = g->node[0].c;
 		p->h = g->node[0].h;
@@ -103,15 +101,13 @@ pworker_take_net(struct pworker *p)
 	struct tensors t;
 	struct stat st;
 	char *options;
-	int e;
 
 	if (p->mode != PWORKER_TRAIN || path == NULL || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
 		return;
 	/* Another worker's host may lack the file; with --net it is not needed yet. */
 	if (p->net != NULL && access(path, F_OK) < 0)
 		return;
-	if ((e = tensors_open(&t, path)) < 0)
-		front_die(NULL, e);
+	front_must(NULL, tensors_open(&t, path));
 	if ((text = tensors_meta(&t, WEIGHTS_NET)) != NULL && (p->taken = options = strdup(text)) == NULL)
 		front_die(path, err_nomem());
 	tensors_close(&t);

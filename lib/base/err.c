@@ -27,17 +27,36 @@ err_note(int errnum, const char *fmt, ...)
 	errno = keep;
 }
 
+static void
+put_before(const char *fmt, va_list ap)
+{
+	char head[LINE_MAX_ / 2], tail[LINE_MAX_];
+
+	vsnprintf(head, sizeof(head), fmt, ap);
+	memcpy(tail, line, sizeof(tail));
+	snprintf(line, sizeof(line), "%s: %.*s", head, (int)(sizeof(line) - strlen(head) - 3), tail);
+}
+
 void
 err_within(const char *fmt, ...)
 {
-	char head[LINE_MAX_ / 2], tail[LINE_MAX_];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(head, sizeof(head), fmt, ap);
+	put_before(fmt, ap);
 	va_end(ap);
-	memcpy(tail, line, sizeof(tail));
-	snprintf(line, sizeof(line), "%s: %.*s", head, (int)(sizeof(line) - strlen(head) - 3), tail);
+}
+
+int
+err_wrap(int e, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (e < 0)
+		put_before(fmt, ap);
+	va_end(ap);
+	return e;
 }
 
 const char *

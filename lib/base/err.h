@@ -58,6 +58,9 @@ void err_note(int errnum, const char *fmt, ...) __attribute__((format(printf, 2,
 /* Puts "text: " before the recorded line, to name the file, record or peer. */
 void err_within(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* The same if e is an error.  Returns e. */
+int err_wrap(int e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 /* This thread's last line, or "" if there is none.  Valid until the next err_ call. */
 const char *err_line(void);
 

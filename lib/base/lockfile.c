@@ -140,10 +140,8 @@ create_lock(struct lockfile *o, unsigned number)
 		if (fstat(f.fd, &st) == 0 && st.st_nlink == 2)
 			e = 1;
 	}
-	if (e < 0)
-		err_within("%s", o->name);
 	io_abandon(&f);
-	return e;
+	return err_wrap(e, "%s", o->name);
 }
 
 /* Returns 1 if the file exists, 0 if the lock is ours, ERR_AGAIN if another process holds it, or an error. */

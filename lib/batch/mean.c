@@ -44,8 +44,7 @@ mean_load(const char *path, float *mean, uint32_t c, uint32_t h, uint32_t w)
 	int e;
 
 	ERR_TRY(tensors_open(&t, path));
-	if ((e = read_mean_tensor(&t, mean, c, h, w)) < 0)
-		err_within("%s", path);
+	e = err_wrap(read_mean_tensor(&t, mean, c, h, w), "%s", path);
 	tensors_close(&t);
 	return e;
 }

@@ -163,18 +163,13 @@ receive_records(struct dataset_client *c, unsigned *n)
 	if (*n > 0 || (c->described && !dataset_reader_waits(c->reader)))
 		c->heard = clk_s();
 	pthread_mutex_unlock(&c->lock);
-	if (e < 0)
-		err_within("%s", c->addr);
-	return e;
+	return err_wrap(e, "%s", c->addr);
 }
 
 static int
 dial_server(struct dataset_client *c)
 {
-	int e = conn_dial(c->addr, c->key, &c->conn);
-
-	if (e < 0)
-		return err_within("%s", c->addr), e;
+	ERR_TRY(err_wrap(conn_dial(c->addr, c->key, &c->conn), "%s", c->addr));
 	c->holds = false;
 	c->dialled = clk_s();
 	return conn_send(c->conn, &(struct msg){ .type = MSG_OPEN });

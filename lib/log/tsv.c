@@ -203,7 +203,6 @@ tsv_parse(const char *line, struct tsv_row *r)
 {
 	char cell[CELL];
 	size_t n;
-	int e;
 
 	if (tsv_is_head(line) || line[strspn(line, "\r\n")] == 0)
 		return 0;
@@ -213,10 +212,7 @@ tsv_parse(const char *line, struct tsv_row *r)
 			return err_fail(ERR_LIMIT, "%s: longer than %zu bytes", columns[i].name, sizeof(cell) - 1);
 		memcpy(cell, line, n);
 		cell[n] = 0;
-		if ((e = parse_tsv_cell(cell, &columns[i], r)) < 0) {
-			err_within("%s", columns[i].name);
-			return e;
-		}
+		ERR_TRY(err_wrap(parse_tsv_cell(cell, &columns[i], r), "%s", columns[i].name));
 		line += n;
 		if (i + 1 >= NEEDED && *line != '\t')
 			return 1;

@@ -52,15 +52,11 @@ parse_alias_text(struct alias *a, bool back)
 {
 	unsigned number = 1;
 	char *rest = (char *)a->text.p, *one;
-	int e;
 
 	if (strlen(rest) != a->text.n)
 		return err_fail(ERR_FORMAT, "holds a zero byte");
 	for (; (one = strsep(&rest, "\n")) != NULL; number++)
-		if ((e = parse_alias_line(a, one, back)) < 0) {
-			err_within("line %u", number);
-			return e;
-		}
+		ERR_TRY(err_wrap(parse_alias_line(a, one, back), "line %u", number));
 	return 0;
 }
 

@@ -9,11 +9,7 @@
 static int
 parse_graph(const char *text, struct graph **g)
 {
-	int e = graph_parse(text, strlen(text), g);
-
-	if (e < 0)
-		err_within("its graph");
-	return e;
+	return err_wrap(graph_parse(text, strlen(text), g), "its graph");
 }
 
 static int
@@ -53,8 +49,8 @@ weights_read_graph(const char *path, struct graph **g)
 	*g = NULL;
 	if (e < 0)
 		return e;
-	if ((text = tensors_meta(&t, WEIGHTS_GRAPH)) != NULL && (e = parse_graph(text, g)) < 0)
-		err_within("%s", path);
+	if ((text = tensors_meta(&t, WEIGHTS_GRAPH)) != NULL)
+		e = err_wrap(parse_graph(text, g), "%s", path);
 	tensors_close(&t);
 	return e;
 }

@@ -118,7 +118,5 @@ weights_start(const char *path, const struct rename_rules *rules, const struct g
 		e = report_no_match(&named, g, &r->names);
 	tensors_close(&named);
 	tensors_close(&t);
-	if (e < 0)
-		err_within("%s", path);
-	return e;
+	return err_wrap(e, "%s", path);
 }

@@ -25,8 +25,7 @@ classes_read(struct names *l, const char *rec)
 		e = names_append(l, (const char *)text.p + i, n);
 		i += n + 1;
 	}
-	if (e < 0)
-		err_within("%s", path != NULL ? path : rec);
+	err_wrap(e, "%s", path != NULL ? path : rec);
 	buf_free(&text);
 	free(path);
 	return e;

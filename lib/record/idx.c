@@ -80,10 +80,7 @@ idx_parse(struct idx *x, const uint8_t *text, size_t n)
 	while ((e = idx_line(&p, end, &key, &at)) > 0)
 		if ((e = add_offset(x, at)) < 0)
 			return e;
-	if (e < 0) {
-		err_within("line %zu", x->n + 1);
-		return e;
-	}
+	ERR_TRY(err_wrap(e, "line %zu", x->n + 1));
 	/* MXNet's tools may write an index in the order of its keys. */
 	if (x->n > 0)
 		qsort(x->at, x->n, sizeof(*x->at), compare_offsets);

@@ -9,13 +9,9 @@
 int
 newtext_create(struct newtext *t, char *path)
 {
-	int e;
-
 	if ((t->path = path) == NULL)
 		return err_nomem();
-	if ((e = io_create(&t->file, path)) < 0)
-		err_within("%s", path);
-	return e;
+	return err_wrap(io_create(&t->file, path), "%s", path);
 }
 
 static int
@@ -24,9 +20,7 @@ flush_newtext(struct newtext *t)
 	int e = io_write(t->file.fd, t->wait.p, t->wait.n);
 
 	t->wait.n = 0;
-	if (e < 0)
-		err_within("%s", t->path);
-	return e;
+	return err_wrap(e, "%s", t->path);
 }
 
 int
@@ -38,13 +32,10 @@ newtext_step(struct newtext *t)
 int
 newtext_seal(struct newtext *t)
 {
-	int e;
-
 	if (t->path == NULL)
 		return 0;
-	if ((e = flush_newtext(t)) == 0 && (e = io_seal(&t->file)) < 0)
-		err_within("%s", t->path);
-	return e;
+	ERR_TRY(flush_newtext(t));
+	return err_wrap(io_seal(&t->file), "%s", t->path);
 }
 
 int
@@ -52,9 +43,7 @@ newtext_commit(struct newtext *t)
 {
 	int e = t->path != NULL ? io_commit(&t->file) : 0;
 
-	if (e < 0)
-		err_within("%s", t->path);
-	return e;
+	return err_wrap(e, "%s", t->path);
 }
 
 void

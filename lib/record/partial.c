@@ -211,7 +211,7 @@ partial_pass(struct partial *p, const char *name, uint64_t place, struct journal
 		return 0;
 	}
 	if (e < 0)
-		return err_within("%s", p->journal), e;
+		return err_wrap(e, "%s", p->journal);
 	return err_fail(ERR_ARG, "%s: item %llu of the source is now %s, which the earlier run did not have; "
 	    "start again without --resume", p->path, (unsigned long long)(p->items - p->left), name);
 }
@@ -241,18 +241,13 @@ partial_flush(struct partial *p)
 	if (e == 0)
 		e = io_write(p->journal_fd, p->lines.p, p->lines.n);
 	p->wait.n = p->lines.n = 0;
-	if (e < 0)
-		err_within("%s", p->path);
-	return e;
+	return err_wrap(e, "%s", p->path);
 }
 
 int
 partial_rename(struct partial *p)
 {
-	if (io_flush(p->fd) < 0) {
-		err_within("%s", p->path);
-		return ERR_SYS;
-	}
+	ERR_TRY(err_wrap(io_flush(p->fd), "%s", p->path));
 	if (rename(p->part, p->path) < 0)
 		return err_sys("%s: rename", p->path);
 	io_flush_name(p->path);

@@ -139,9 +139,7 @@ read_record(const struct recs *r, uint64_t i, struct buf *room, const uint8_t **
 	    (e = rec_join(room->p, (size_t)bytes, at, data, n, &used)) == 0 && used < bytes)
 		e = err_fail(ERR_FORMAT, "record at %llu: the .idx omits the record after it, so it belongs to "
 		    "another file: remove it", (unsigned long long)at);
-	if (e < 0)
-		err_within("%s", f->path);
-	return e;
+	return err_wrap(e, "%s", f->path);
 }
 
 /* The kernel then reads several records at once, so that read_record() need not wait for the disk each time. */

@@ -161,6 +161,13 @@ recmaker_name(struct recmaker *p, uint64_t id, struct buf *text)
 	return e;
 }
 
+/* Every error but a lack of memory is the image's. */
+static int
+blame_image(int e, const char *name)
+{
+	return e == ERR_NOMEM ? e : err_wrap(ERR_ITEM, "%s", name);
+}
+
 /* Makes the record of raw pixels, or if raw is NULL of the encoded image in p->data. */
 static int
 pack_image(struct recmaker *p, const char *name, const float *label, uint32_t labels, const struct img *raw,
@@ -173,23 +180,12 @@ pack_image(struct recmaker *p, const char *name, const float *label, uint32_t la
 
 	e = raw != NULL ? transcode_raw(p->conv, raw, &image, &n) :
 	    transcode_encoded(p->conv, p->data.p, p->data.n, &image, &n);
-	if (e < 0) {
-		err_within("%s", name);
-		return e == ERR_NOMEM ? e : ERR_ITEM;
-	}
+	if (e < 0)
+		return blame_image(e, name);
 	room->n = 0;
 	ERR_TRY(note_name(p, name, &id));
 	ERR_TRY(imrec_encode(room, id, label, labels, image, n));
 	return 1;
-}
-
-static int
-bad_read(int e, const char *name)
-{
-	if (e == ERR_NOMEM)
-		return e;
-	err_within("%s", name);
-	return ERR_ITEM;
 }
 
 static int
@@ -210,7 +206,9 @@ next_of_source(struct recmaker *p, struct buf *room)
 		e = source_read(p->source, it.name, &p->data, &stamp);
 	else if (it.c == 0)
 		e = buf_put(&p->data, it.data, it.n);
-	return e < 0 ? bad_read(e, it.name) : pack_image(p, it.name, it.label, it.labels, it.c > 0 ? &raw : NULL, room);
+	if (e < 0)
+		return blame_image(e, it.name);
+	return pack_image(p, it.name, it.label, it.labels, it.c > 0 ? &raw : NULL, room);
 }
 
 /* The next path of the command line or of the names on standard input: returns 1, or 0 after the last. */
@@ -251,7 +249,7 @@ open_path(struct recmaker *p, struct buf *room)
 	if (suffix_is_image(p->at) && stat(p->at, &st) == 0 && S_ISREG(st.st_mode)) {
 		p->data.n = 0;
 		if ((e = io_slurp(p->at, IMG_BYTES, &p->data)) < 0)
-			return bad_read(e, p->at);
+			return blame_image(e, p->at);
 		return pack_image(p, p->at, &none, 1, NULL, room);
 	}
 	e = files_open(&p->files, &p->at, 1, FILES_ENTER);
@@ -286,7 +284,7 @@ next_of_files(struct recmaker *p, struct buf *room)
 		p->found++;
 		p->data.n = 0;
 		e = files_slurp(p->files, IMG_BYTES, &p->data);
-		return e < 0 ? bad_read(e, name_of(p)) : pack_image(p, name_of(p), &none, 1, NULL, room);
+		return e < 0 ? blame_image(e, name_of(p)) : pack_image(p, name_of(p), &none, 1, NULL, room);
 	}
 	if (e == ERR_ITEM || e == ERR_NOMEM)
 		return e;

@@ -94,9 +94,7 @@ flush_recset(struct recset *s)
 	int e = io_write(STDOUT_FILENO, s->wait.p, s->wait.n);
 
 	s->wait.n = 0;
-	if (e < 0)
-		err_within("standard output");
-	return e;
+	return err_wrap(e, "standard output");
 }
 
 int

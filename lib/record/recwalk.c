@@ -132,7 +132,6 @@ static int
 hold_bytes(struct recwalk *w, size_t n)
 {
 	size_t got;
-	int e;
 
 	while (held_bytes(w) < n && !w->ended) {
 		/* Among long records, only the needed part of the next one is read. */
@@ -143,10 +142,7 @@ hold_bytes(struct recwalk *w, size_t n)
 		/* The file's position may be inside a record. */
 		if (w->size > 0 && lseek(w->fd, (off_t)(w->start + w->base + w->b.n), SEEK_SET) < 0)
 			return err_sys("%s: seek", w->path);
-		if ((e = io_read(w->fd, w->b.p + w->b.n, step, &got)) < 0) {
-			err_within("%s", w->path);
-			return e;
-		}
+		ERR_TRY(err_wrap(io_read(w->fd, w->b.p + w->b.n, step, &got), "%s", w->path));
 		w->b.n += got;
 		w->ended = got < step;
 	}
@@ -360,6 +356,5 @@ recwalk_load(struct recwalk *w, struct recwalk_rec *r)
 		return 0;
 	if ((e = load_record(w, r)) > 0)
 		return 0;
-	err_within("%s", w->path);
-	return e == ERR_SYS || e == ERR_NOMEM ? e : ERR_ITEM;
+	return err_wrap(e == ERR_SYS || e == ERR_NOMEM ? e : ERR_ITEM, "%s", w->path);
 }

@@ -58,11 +58,8 @@ add_path(struct files *f, const char *path)
 	struct stat st = { .st_mode = S_IFIFO };
 	size_t n = strlen(path);
 
-	if (strcmp(path, "-") != 0 && stat(path, &st) < 0) {
-		int e = err_sys("open");
-
-		return err_within("%s", path), e;
-	}
+	if (strcmp(path, "-") != 0 && stat(path, &st) < 0)
+		return err_sys("%s: open", path);
 	f->stream |= !S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode);
 	f->dir |= S_ISDIR(st.st_mode);
 	while (n > 1 && path[n - 1] == '/')

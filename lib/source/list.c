@@ -70,7 +70,7 @@ add_list_label(struct list_entry *entry, const char *text)
 	if (entry->labels == LIST_LABELS)
 		return err_fail(ERR_ITEM, "more than %u labels", LIST_LABELS);
 	if (label_parse(text, &entry->label[entry->labels]) < 0)
-		return err_within("label"), ERR_ITEM;
+		return err_wrap(ERR_ITEM, "label");
 	entry->labels++;
 	return 0;
 }
@@ -113,7 +113,7 @@ list_parse(char *line, uint32_t width, struct list_entry *entry)
 	entry->labels = 0;
 	field = next_field(&line, cut);
 	if (num_u64(field, 0, UINT64_MAX, &entry->id) < 0)
-		return err_within("index"), ERR_ITEM;
+		return err_wrap(ERR_ITEM, "index");
 	/* The path is the last field; without tabs it is all the text after the labels. */
 	while (e == 0 && line != NULL && (tabs ? strchr(line, '\t') != NULL : entry->labels < (width > 0 ? width : 1)))
 		e = add_list_label(entry, next_field(&line, cut));

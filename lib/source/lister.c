@@ -59,10 +59,9 @@ find_images(struct lister *l)
 	size_t root = strlen(l->opt->root) + 1;
 	const char *path;
 	struct walk *w;
-	int e = walk_open(&w, l->opt->root, false);
+	int e;
 
-	if (e < 0)
-		return err_within("%s", l->opt->root), e;
+	ERR_TRY(err_wrap(walk_open(&w, l->opt->root, false), "%s", l->opt->root));
 	while ((e = walk_next(w, &path)) > 0 || e == ERR_ITEM) {
 		if (e > 0 && !is_listed(l->opt, path + root))
 			continue;

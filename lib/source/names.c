@@ -137,9 +137,7 @@ names_read(struct names *l, const char *path)
 	if (e == 0)
 		e = names_parse(l, (char *)b.p);
 	buf_free(&b);
-	if (e < 0)
-		err_within("%s", path);
-	return e;
+	return err_wrap(e, "%s", path);
 }
 
 void

@@ -244,10 +244,8 @@ enter_archive(struct place *p, const char *name)
 		return err_fail(ERR_ITEM, "%s: archives are nested more than %u deep", place_display_name(p),
 		    PLACE_NEST);
 	l = &p->level[p->deep];
-	if ((e = open_nested(p, &l->arc, ARC_ARCHIVE)) < 0) {
-		err_within("%s", place_display_name(p));
-		return e == ERR_NOMEM ? e : ERR_ITEM;
-	}
+	if ((e = open_nested(p, &l->arc, ARC_ARCHIVE)) < 0)
+		return err_wrap(e == ERR_NOMEM ? e : ERR_ITEM, "%s", place_display_name(p));
 	if ((e = set_text(&l->prefix, p->deep > 0 ? buf_text(&p->level[p->deep - 1].prefix) : p->base, name,
 	    suffix_archive(name))) < 0 || (e = buf_put(&l->prefix, "/", 1)) < 0 ||
 	    (e = buf_terminate(&l->prefix)) < 0 ||

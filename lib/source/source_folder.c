@@ -106,11 +106,8 @@ folder_next(void *state, bool wanted, struct source_item *item)
 	if (item->later || !wanted)
 		return 1;
 	s->data.n = 0;
-	if ((e = files_slurp(s->files, s->bytes, &s->data)) < 0) {
-		if (!source_is_item_error(e))
-			err_within("%s", item->name);
-		return e;
-	}
+	if ((e = files_slurp(s->files, s->bytes, &s->data)) < 0)
+		return source_is_item_error(e) ? e : err_wrap(e, "%s", item->name);
 	item->data = s->data.p;
 	item->n = s->data.n;
 	return 1;

@@ -108,9 +108,7 @@ copy_stream_file(struct state *s, struct half *h)
 		e = err_fail(ERR_LIMIT, "longer than %llu bytes", (unsigned long long)COPY_BYTES);
 	if (e == 0 && lseek(h->copy, 0, SEEK_SET) < 0)
 		e = err_sys("seek");
-	if (e < 0)
-		err_within("%s", files_display_name(s->files));
-	return e == ERR_ITEM ? ERR_SYS : e;
+	return err_wrap(e == ERR_ITEM ? ERR_SYS : e, "%s", files_display_name(s->files));
 }
 
 /* Keeps the line of a fault of the walk, to return it after the images: the walk is done before them. */
@@ -210,10 +208,9 @@ read_half(const struct state *s, const struct half *h, void *p, size_t n)
 	size_t got;
 	int e = h->copy >= 0 ? io_read(h->copy, p, n, &got) : files_read(h->walk, p, n, &got);
 
-	if (e < 0) {
-		err_within("%s: %s: image %u", files_path(s->files), h->name, s->next);
-		return e == ERR_ITEM ? ERR_SYS : e;
-	}
+	if (e < 0)
+		return err_wrap(e == ERR_ITEM ? ERR_SYS : e, "%s: %s: image %u", files_path(s->files), h->name,
+		    s->next);
 	if (got < n)
 		return err_fail(ERR_SHORT, "%s: %s: ends before image %u of %u", files_path(s->files), h->name,
 		    s->next,

@@ -33,10 +33,8 @@ struct tensors_out {
 static int
 write_bytes(struct tensors_out *o, const void *p, size_t n)
 {
-	int e = io_write(o->fd, p, n);
+	int e = err_wrap(io_write(o->fd, p, n), "%s", o->path);
 
-	if (e < 0)
-		err_within("%s", o->path);
 	/* A hint, so that io_commit() waits less; io_commit() reports any error. */
 	o->written += (off_t)n;
 	if (o->file.tmp != NULL && o->written - o->flushed >= FLUSH_BYTES) {

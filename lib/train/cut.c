@@ -116,10 +116,7 @@ cut_seal(const char *path, const struct cut_manifest *m)
 
 	if (snprintf(to, sizeof(to), "%s" SUFFIX, path) >= (int)sizeof(to))
 		return err_fail(ERR_SYS, "%s: the path is too long", path);
-	if ((e = sum_file(path, &bytes, &sum)) < 0) {
-		err_within("%s", path);
-		return e;
-	}
+	ERR_TRY(err_wrap(sum_file(path, &bytes, &sum), "%s", path));
 	n = snprintf(text, sizeof(text), "{\"tally_cut\": %d, \"run\": \"%016" PRIx64 "\", \"epoch\": %" PRIu64
 	    ", \"step\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"xxh3\": \"%016" PRIx64 "\"}\n", VERSION, m->run,
 	    m->epoch, m->step, bytes, sum);

@@ -124,9 +124,7 @@ parse_text(const char *text, struct preprocess *p)
 	free(copy);
 	if (e == 0)
 		e = check_fields(p);
-	if (e < 0)
-		err_within("its preprocessing");
-	return e;
+	return err_wrap(e, "its preprocessing");
 }
 
 static int

@@ -318,7 +318,5 @@ train_first(struct train *t, float *state, struct worker_first *first, uint64_t 
 			memcpy(state, f.state, bytes);
 	}
 	weights_free(&f);
-	if (e < 0)
-		err_within("%s", t->o->resume);
-	return e;
+	return err_wrap(e, "%s", t->o->resume);
 }

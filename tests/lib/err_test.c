@@ -45,6 +45,10 @@ main(void)
 	err_note(0, "bad");
 	err_within("%s:%d", "file", 3);
 	is_str(err_line(), "file:3: bad", "err_within puts text before the line");
+	is(err_wrap(ERR_ITEM, "%s", "in"), ERR_ITEM, "err_wrap returns its error");
+	is_str(err_line(), "in: file:3: bad", "err_wrap puts text before the line of an error");
+	is(err_wrap(1, "%s", "out"), 1, "err_wrap returns what is no error");
+	is_str(err_line(), "in: file:3: bad", "err_wrap leaves the line alone without an error");
 
 	memset(longest, 'a', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = 0;

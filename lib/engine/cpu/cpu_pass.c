@@ -192,10 +192,7 @@ run_forward_pass(struct engine_plan *p, const struct samples *in, bool train, co
 		if ((s->kind == CPU_CONV || s->kind == CPU_BN) && (e = engine_ask_params(hook, l)) != 0)
 			return e;
 		from = cpu_profile_now(p);
-		if ((e = run_step(p, &pass, s)) < 0) {
-			err_within("layer %s", l->name);
-			return e;
-		}
+		ERR_TRY(err_wrap(run_step(p, &pass, s), "layer %s", l->name));
 		cpu_profile_add(p, s, ENGINE_FORWARD, in->n, from);
 		if (hook != NULL && hook->output_ready != NULL &&
 		    (e = hook->output_ready(hook->arg, s->node, cpu_finite(p, s, in->n))) != 0)

@@ -419,10 +419,8 @@ explain_failure(const struct engine_plan *p, int e)
 		if (cpu_plan_is_conv(l))
 			bytes += (uint64_t)l->c * l->h * l->w * (p->bf16 ? sizeof(uint16_t) : sizeof(float)) * p->batch;
 	}
-	if (e == ERR_NOTSUP && mem_fits(bytes) < 0) {
-		err_within("a batch of %u", p->batch);
-		return ERR_NOMEM;
-	}
+	if (e == ERR_NOTSUP && mem_fits(bytes) < 0)
+		return err_wrap(ERR_NOMEM, "a batch of %u", p->batch);
 	return e;
 }
 

@@ -78,10 +78,8 @@ measure_plan(struct engine_plan *p)
 		const struct ref_op *op = ops[g->node[i].op];
 		size_t n = 0;
 
-		if (op->scratch != NULL && op->scratch(g, i, &n) < 0) {
-			err_within("%s", g->node[i].name);
-			return ERR_LIMIT;
-		}
+		if (op->scratch != NULL && op->scratch(g, i, &n) < 0)
+			return err_wrap(ERR_LIMIT, "%s", g->node[i].name);
 		most = n > most ? n : most;
 		floats += ref_floats(&g->node[i]);
 	}

@@ -271,10 +271,8 @@ parse_part(char *text, struct split_part *part)
 
 	if (colon != NULL) {
 		*colon = 0;
-		if (num_u64(colon + 1, 0, UINT16_MAX, &index) < 0) {
-			err_within("%s:%s", text, colon + 1);
-			return ERR_ARG;
-		}
+		if (num_u64(colon + 1, 0, UINT16_MAX, &index) < 0)
+			return err_wrap(ERR_ARG, "%s:%s", text, colon + 1);
 	}
 	part->index = (uint32_t)index;
 	return (part->engine = engine_find(text)) != NULL ? 0 : ERR_ARG;

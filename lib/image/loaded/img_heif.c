@@ -64,9 +64,8 @@ load_libheif(void *library)
 			h->init(NULL);
 		return 0;
 	}
-	err_within("HEIC and AVIF are read where libheif is installed; install libheif1, or convert the image to PNG "
-	    "or JPEG");
-	return ERR_NOTSUP;
+	return err_wrap(ERR_NOTSUP, "HEIC and AVIF are read where libheif is installed; install libheif1, or convert "
+	    "the image to PNG or JPEG");
 }
 
 static int

@@ -63,9 +63,8 @@ load_libjxl(void *library)
 
 	if (img_so_load(names, symbols, sizeof(symbols) / sizeof(*symbols)) == 0)
 		return 0;
-	err_within("JPEG XL is read where libjxl is installed; install libjxl-tools, or convert the image to PNG or "
-	    "JPEG");
-	return ERR_NOTSUP;
+	return err_wrap(ERR_NOTSUP, "JPEG XL is read where libjxl is installed; install libjxl-tools, or convert the "
+	    "image to PNG or JPEG");
 }
 
 static int

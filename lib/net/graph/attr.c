@@ -133,10 +133,7 @@ attr_set(const struct attr *a, struct graph_node *n, const char *text)
 		e = num_f64(text, a->lo, a->hi, &d);
 	else
 		e = num_u64(text, (uint64_t)a->lo, (uint64_t)a->hi, &u);
-	if (e < 0) {
-		err_within("%s", a->key);
-		return e;
-	}
+	ERR_TRY(err_wrap(e, "%s", a->key));
 	if (a->kind == ATTR_COUNT)
 		memcpy(field, &(uint32_t){ (uint32_t)u }, sizeof(uint32_t));
 	else if (a->kind == ATTR_FLAG)

@@ -197,10 +197,7 @@ graph_add(struct graph *g, const struct graph_node *like, uint32_t *at)
 	ERR_TRY(check_name(g, like->name));
 	memcpy(n.name, like->name, strlen(like->name) + 1);
 	e = g->classes > 0 ? err_fail(ERR_FORMAT, "comes after the loss") : check_node(g, like, &n);
-	if (e < 0) {
-		err_within("%s", n.name);
-		return e;
-	}
+	ERR_TRY(err_wrap(e, "%s", n.name));
 	if (reserve_elements(&g->node, g->n, 1, sizeof(*g->node)) < 0 ||
 	    reserve_elements(&g->w, g->nw, MOST_ARRAYS, sizeof(*g->w)) < 0 ||
 	    reserve_elements(&g->aux, g->naux, MOST_ARRAYS, sizeof(*g->aux)) < 0 ||

@@ -70,7 +70,6 @@ read_part(struct run *run, const char *name)
 	const char *slash = strrchr(run->path, '/');
 	size_t folder = slash == NULL ? 0 : (size_t)(slash - run->path) + 1;
 	char path[PATH_MAX];
-	int e;
 
 	if (name[0] == 0 || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-")] != 0)
 		return err_fail(ERR_FORMAT, "'%.64s': a name has only lower-case letters, digits, '_' and '-'", name);
@@ -78,9 +77,7 @@ read_part(struct run *run, const char *name)
 		return err_fail(ERR_LIMIT, "more than %d files", SCRIPT_PARTS);
 	if (snprintf(path, sizeof(path), "%.*s%s.lua", (int)folder, run->path, name) >= (int)sizeof(path))
 		return err_fail(ERR_LIMIT, "a path of more than %d bytes", PATH_MAX);
-	if ((e = io_slurp(path, SOURCE_MOST, &run->part[run->nparts])) < 0)
-		err_within("%s", path);
-	return e;
+	return err_wrap(io_slurp(path, SOURCE_MOST, &run->part[run->nparts]), "%s", path);
 }
 
 /* require(name): the result of name.lua in the script's folder.  Upvalue 1 caches results; false means running. */
@@ -280,17 +277,15 @@ run_file(struct run *run, const char *path)
 {
 	struct buf text = { 0 };
 	struct sandbox box = { 0 };
-	int e = io_slurp(path, SOURCE_MOST, &text);
+	int e = err_wrap(io_slurp(path, SOURCE_MOST, &text), "%s", path);
 
 	run->path = path;
-	if (e < 0)
-		err_within("%s", path);
 	if (e == 0 && (e = sandbox_open(&box, run)) == 0 &&
 	    (e = sandbox_run(&box, path, (const char *)text.p, text.n, setup_script_globals,
 	    finish_script)) < 0 && run->net.nomem)
 		e = ERR_NOMEM;
-	if (e == 0 && (e = check_script_result(run)) < 0)
-		err_within("%s", path);
+	if (e == 0)
+		e = err_wrap(check_script_result(run), "%s", path);
 	sandbox_close(&box);
 	for (uint32_t i = 0; i < run->nparts; i++)
 		buf_free(&run->part[i]);

@@ -9,11 +9,7 @@
 static int
 read_chunk(const struct merge *m, uint32_t i, const struct tensor *x, uint64_t at, size_t n, void *to)
 {
-	int e = tensors_read(&m->in[i], x, at, n, to);
-
-	if (e < 0)
-		err_within("%s: tensor '%.200s'", m->o->path[i], x->name);
-	return e;
+	return err_wrap(tensors_read(&m->in[i], x, at, n, to), "%s: tensor '%.200s'", m->o->path[i], x->name);
 }
 
 /* Reads elements of x into m->x as f64. */

@@ -119,7 +119,7 @@ parse_next(char *text, struct sched *s, int *have_rate)
 int
 sched_parse(const char *text, struct sched *s)
 {
-	int have_rate = 0, e;
+	int have_rate = 0;
 	char part[PART], copy[PART];
 
 	*s = (struct sched){ 0 };
@@ -131,10 +131,7 @@ sched_parse(const char *text, struct sched *s)
 		memcpy(part, text, n);
 		part[n] = 0;
 		memcpy(copy, part, n + 1);
-		if ((e = parse_next(part, s, &have_rate)) < 0) {
-			err_within("'%s'", copy);
-			return e;
-		}
+		ERR_TRY(err_wrap(parse_next(part, s, &have_rate), "'%s'", copy));
 		text += n;
 		if (*text == 0)
 			break;

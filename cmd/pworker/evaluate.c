@@ -22,44 +22,26 @@
 #include <unistd.h>
 
 static void
-set_mode(struct pworker *p, enum pworker_mode mode, const char *file)
+select_mode(struct pworker *p, const char *option, char *file)
 {
+	enum pworker_mode mode = strcmp(option, "--eval") == 0 ? PWORKER_EVAL :
+	    strcmp(option, "--predict") == 0 ? PWORKER_PREDICT : PWORKER_STATISTICS;
+
 	if (p->mode != PWORKER_TRAIN && p->mode != mode)
 		front_wrong("more than one of --eval, --predict and --statistics");
 	p->weights = file;
 	p->mode = mode;
 }
 
-static void
-select_eval(struct pworker *p, const char *option, char *file)
-{
-	(void)option;
-	set_mode(p, PWORKER_EVAL, file);
-}
-
-static void
-select_predict(struct pworker *p, const char *option, char *file)
-{
-	(void)option;
-	set_mode(p, PWORKER_PREDICT, file);
-}
-
-static void
-select_statistics(struct pworker *p, const char *option, char *file)
-{
-	(void)option;
-	set_mode(p, PWORKER_STATISTICS, file);
-}
-
 static const struct pworker_option eval_options[] = {
 	{ "confusion", PWORKER_FLAG, PWORKER_MEMBER(confusion), .needs = NEED_EVAL },
-	{ "eval", PWORKER_VALUE, .apply = select_eval },
+	{ "eval", PWORKER_VALUE, .apply = select_mode },
 	{ "final-views", PWORKER_FLAG, PWORKER_MEMBER(train.final_views), .needs = NEED_TRAINING | NEED_VIEWS },
 	{ "flip", PWORKER_FLAG, PWORKER_MEMBER(train.views.flip), .needs = NEED_VIEWS },
 	{ "no-average", PWORKER_FLAG, PWORKER_MEMBER(no_average), .needs = NEED_EVALUATION },
-	{ "predict", PWORKER_VALUE, .apply = select_predict },
+	{ "predict", PWORKER_VALUE, .apply = select_mode },
 	{ "shift", PWORKER_WHOLE, PWORKER_MEMBER(train.views.shift), 0, 65535, .needs = NEED_VIEWS },
-	{ "statistics", PWORKER_VALUE, .apply = select_statistics },
+	{ "statistics", PWORKER_VALUE, .apply = select_mode },
 	{ "top", PWORKER_WHOLE, PWORKER_MEMBER(top), 1, 1 << 24, .needs = NEED_PREDICTION },
 	{ 0 }
 };

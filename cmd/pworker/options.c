@@ -35,25 +35,17 @@ check_init(struct pworker *p, const char *option, char *text)
 		front_wrong("%s: %s", option, err_line());
 }
 
+/* --help, --recipes and --version. */
 static void
-print_help(struct pworker *p, const char *option, char *text)
+print_and_exit(struct pworker *p, const char *option, char *text)
 {
-	(void)p, (void)option, (void)text;
-	front_help();
-}
-
-static void
-print_recipes(struct pworker *p, const char *option, char *text)
-{
-	(void)p, (void)option, (void)text;
-	front_recipes();
-}
-
-static void
-print_version(struct pworker *p, const char *option, char *text)
-{
-	(void)p, (void)option, (void)text;
-	front_version();
+	(void)p, (void)text;
+	if (strcmp(option, "--help") == 0)
+		front_help();
+	else if (strcmp(option, "--recipes") == 0)
+		front_recipes();
+	else
+		front_version();
 }
 
 static const struct pworker_option main_options[] = {
@@ -61,15 +53,15 @@ static const struct pworker_option main_options[] = {
 	{ "data", PWORKER_VALUE, .apply = add_data_path },
 	{ "data-key-file", PWORKER_TEXT, PWORKER_MEMBER(data_key), .needs = NEED_REMOTE },
 	{ "epochs", PWORKER_WHOLE, PWORKER_MEMBER(train.epochs), 0, UINT32_MAX, .needs = NEED_TRAINING },
-	{ "help", PWORKER_ACTION, .apply = print_help },
+	{ "help", PWORKER_ACTION, .apply = print_and_exit },
 	{ "init", PWORKER_VALUE, .apply = check_init, .needs = NEED_TRAINING },
 	{ "mean", PWORKER_TEXT, PWORKER_MEMBER(mean) },
 	{ "print", PWORKER_FLAG, PWORKER_MEMBER(print), .needs = NEED_TRAINING },
-	{ "recipes", PWORKER_ACTION, .apply = print_recipes },
+	{ "recipes", PWORKER_ACTION, .apply = print_and_exit },
 	{ "seed", PWORKER_WHOLE, PWORKER_MEMBER(train.seed), 0, 0x1p63 },
 	{ "steps", PWORKER_WHOLE, PWORKER_MEMBER(train.steps), 1, 0x1p63, .needs = NEED_EPOCH },
 	{ "val", PWORKER_TEXT, PWORKER_MEMBER(train.val), .needs = NEED_TRAINING },
-	{ "version", PWORKER_ACTION, .apply = print_version },
+	{ "version", PWORKER_ACTION, .apply = print_and_exit },
 	{ 0 }
 };
 
@@ -118,9 +110,8 @@ list_long_options(struct option *longs)
 	for (int i = 0; (o = get_option((size_t)i)) != NULL; i++) {
 		assert(i < PWORKER_OPTIONS);
 		longs[i] = (struct option){ o->name,
-		    o->kind == PWORKER_FLAG || o->kind == PWORKER_HELP || o->kind == PWORKER_ACTION ?
-		    no_argument : required_argument,
-		    NULL, FIRST + i };
+		    o->kind == PWORKER_FLAG || o->kind == PWORKER_SET || o->kind == PWORKER_HELP ||
+		    o->kind == PWORKER_ACTION ? no_argument : required_argument, NULL, FIRST + i };
 	}
 }
 

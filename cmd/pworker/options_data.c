@@ -53,13 +53,6 @@ parse_prefetch(struct pworker *p, const char *option, char *text)
 }
 
 static void
-disable_shuffle(struct pworker *p, const char *option, char *text)
-{
-	(void)option, (void)text;
-	p->train.data.shuffle = false;
-}
-
-static void
 parse_angles(struct pworker *p, const char *option, char *text)
 {
 	struct aug *a = &p->train.data.aug;
@@ -102,7 +95,7 @@ static const struct pworker_option data_options[] = {
 	{ "mean-rgb", PWORKER_CHANNELS, AUG(mean_of), -1e6, 1e6 },
 	{ "mirror", PWORKER_FLAG, AUG(mirror) },
 	{ "mixup", PWORKER_REAL, AUG(mixup), 0, 100 },
-	{ "no-shuffle", PWORKER_ACTION, .apply = disable_shuffle, .needs = NEED_EPOCH },
+	{ "no-shuffle", PWORKER_SET, DATA(shuffle), false, .needs = NEED_EPOCH },
 	{ "pad", PWORKER_WHOLE, AUG(pad), 0, 4096 },
 	{ "pca-noise", PWORKER_REAL, AUG(pca), 0, 10 },
 	{ "prefetch", PWORKER_VALUE, .apply = parse_prefetch },

@@ -33,13 +33,6 @@ parse_servers(struct pworker *p, const char *option, char *text)
 }
 
 static void
-select_async(struct pworker *p, const char *option, char *text)
-{
-	(void)option, (void)text;
-	p->train.ps.slack = STALE_ASYNC;
-}
-
-static void
 parse_rank(struct pworker *p, const char *option, char *text)
 {
 	front_part(option, text, &p->train.ps.rank, &p->train.ps.nworkers);
@@ -81,7 +74,7 @@ parse_codec(struct pworker *p, const char *option, char *text)
 }
 
 static const struct pworker_option job_options[] = {
-	{ "async", PWORKER_ACTION, .apply = select_async, .needs = NEED_TRAINING },
+	{ "async", PWORKER_SET, PWORKER_MEMBER(train.ps.slack), STALE_ASYNC, .needs = NEED_TRAINING },
 	{ "batch", PWORKER_VALUE, .apply = parse_batch },
 	{ "codec", PWORKER_VALUE, .apply = parse_codec, .needs = NEED_TRAINING },
 	{ "key-file", PWORKER_TEXT, PWORKER_MEMBER(key) },

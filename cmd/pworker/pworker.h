@@ -92,6 +92,7 @@ struct pworker {
 /* How the value of an option is read: as in front_option.h, and in more ways. */
 enum pworker_option_kind {
 	PWORKER_FLAG = FRONT_FLAG,
+	PWORKER_SET = FRONT_SET,
 	PWORKER_TEXT = FRONT_TEXT,
 	PWORKER_WHOLE = FRONT_WHOLE,
 	PWORKER_REAL = FRONT_REAL,

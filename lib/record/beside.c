@@ -8,13 +8,10 @@
 char *
 beside_name(const char *rec, const char *ending)
 {
-	size_t stem = strlen(rec), n;
+	size_t stem = strlen(rec);
 	char *name;
 
 	if (stem > 4 && strcmp(rec + stem - 4, ".rec") == 0)
 		stem -= 4;
-	n = stem + strlen(ending) + 1;
-	if ((name = malloc(n)) != NULL)
-		snprintf(name, n, "%.*s%s", (int)stem, rec, ending);
-	return name;
+	return asprintf(&name, "%.*s%s", (int)stem, rec, ending) < 0 ? NULL : name;
 }

@@ -16,24 +16,12 @@
 #define AT_ONCE	(1u << 18)		/* bytes per write */
 #define LONGEST	(3ull * REC_LONGEST)	/* most bytes of a record: one that consists of magic words */
 
-struct partial {
-	char		*path, *part, *journal;		/* names */
-	int		 fd, journal_fd;
-	struct buf	 wait, lines;			/* records and journal lines not yet written */
-	struct journal	*kept;				/* the journal of the items to skip */
-	uint64_t	 left;				/* items to skip */
-	uint64_t	 items, records, bytes;
-};
-
 static char *
 join_strings(const char *a, const char *b)
 {
-	size_t n = strlen(a) + strlen(b) + 1;
-	char *p = malloc(n);
+	char *p;
 
-	if (p != NULL)
-		snprintf(p, n, "%s%s", a, b);
-	return p;
+	return asprintf(&p, "%s%s", a, b) < 0 ? NULL : p;
 }
 
 /* Refuses a device or a pipe, which renaming would replace. */
@@ -195,12 +183,6 @@ partial_close(struct partial *p)
 	free(p);
 }
 
-uint64_t
-partial_left(const struct partial *p)
-{
-	return p->left;
-}
-
 int
 partial_pass(struct partial *p, const char *name, uint64_t place, struct journal_item *it)
 {
@@ -253,22 +235,4 @@ partial_rename(struct partial *p)
 	io_flush_name(p->path);
 	unlink(p->journal);
 	return 0;
-}
-
-const char *
-partial_journal(const struct partial *p)
-{
-	return p->journal;
-}
-
-uint64_t
-partial_records(const struct partial *p)
-{
-	return p->records;
-}
-
-uint64_t
-partial_bytes(const struct partial *p)
-{
-	return p->bytes;
 }

@@ -12,7 +12,16 @@
 
 #include <stdbool.h>
 
-struct partial;
+/* For recset, which reads the first three members and the journal's name. */
+struct partial {
+	uint64_t	 records, bytes;		/* in the .rec */
+	uint64_t	 left;				/* kept items that are not yet skipped */
+	uint64_t	 items;
+	char		*path, *part, *journal;		/* names */
+	int		 fd, journal_fd;
+	struct buf	 wait, lines;			/* records and journal lines not yet written */
+	struct journal	*kept;				/* the journal of the items to skip */
+};
 
 /*
  * Starts a new .rec, or with resume continues an existing one.  Returns 0, ERR_SYS (also if another process holds it),
@@ -22,8 +31,6 @@ int	 partial_open(struct partial **p, const char *path, uint64_t command, bool r
 /* Closes the files and removes them if they are empty.  NULL is fine. */
 void	 partial_close(struct partial *p);
 
-/* The number of kept items that are not yet skipped. */
-uint64_t partial_left(const struct partial *p);
 /*
  * Skips the next kept item.  name and place are the source's.  *it is valid until the next call.  Returns 0, ERR_ARG if
  * the source has another item there, or ERR_SYS.
@@ -36,9 +43,5 @@ int	 partial_put(struct partial *p, const struct journal_item *it, const uint8_t
 int	 partial_flush(struct partial *p);
 /* Renames the finished .rec and removes the journal.  Returns 0 or ERR_SYS. */
 int	 partial_rename(struct partial *p);
-
-const char *partial_journal(const struct partial *p);	/* the journal's path */
-uint64_t partial_records(const struct partial *p);
-uint64_t partial_bytes(const struct partial *p);
 
 #endif

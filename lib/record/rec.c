@@ -82,12 +82,12 @@ rec_join(uint8_t *p, size_t n, uint64_t at, const uint8_t **data, size_t *len, s
 }
 
 int
-rec_open(struct rec_reader **r, int fd, size_t max)
+rec_open(struct rec_reader **r, int fd, int wake, size_t max)
 {
 	if ((*r = malloc(sizeof(**r))) == NULL)
 		return err_nomem();
 	(*r)->fd = fd;
-	(*r)->wake = -1;
+	(*r)->wake = wake;
 	(*r)->max = max;
 	(*r)->at = (*r)->pos = 0;
 	(*r)->data = (struct buf){ 0 };
@@ -102,12 +102,6 @@ rec_close(struct rec_reader *r)
 		return;
 	buf_free(&r->data);
 	free(r);
-}
-
-void
-rec_wake(struct rec_reader *r, int fd)
-{
-	r->wake = fd;
 }
 
 uint64_t

@@ -76,8 +76,8 @@ recs_stream_open(struct recs_stream **out, const char *path, uint64_t window, ui
 	    (s->fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) :
 	    open(path, O_RDONLY | O_CLOEXEC)) < 0)
 		e = err_sys("%s: open", path);
-	else if ((e = rec_open(&s->in, s->fd, RECFILE_LONGEST)) == 0)
-		rec_wake(s->in, s->wake);
+	else
+		e = rec_open(&s->in, s->fd, s->wake, RECFILE_LONGEST);
 	return finish_open(out, e);
 }
 

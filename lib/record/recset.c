@@ -9,7 +9,6 @@
 #include "record/sum.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -51,7 +50,7 @@ recset_create(struct recset **out, const struct recset_opt *opt)
 uint64_t
 recset_kept(const struct recset *s)
 {
-	return s->partial != NULL ? partial_left(s->partial) : 0;
+	return s->partial != NULL ? s->partial->left : 0;
 }
 
 static int
@@ -159,7 +158,7 @@ put_all_lines(struct recset *s, struct newtext *t)
 	int e;
 
 	ERR_TRY(partial_flush(s->partial));
-	ERR_TRY(journal_open(&j, partial_journal(s->partial), &command));
+	ERR_TRY(journal_open(&j, s->partial->journal, &command));
 	while ((e = journal_next(j, &it)) > 0) {
 		if (!it.packed)
 			continue;
@@ -170,8 +169,8 @@ put_all_lines(struct recset *s, struct newtext *t)
 		l.at += it.bytes;
 	}
 	journal_close(j);
-	if (e == 0 && l.at != partial_bytes(s->partial))
-		e = err_fail(ERR_FORMAT, "%s: does not list all records", partial_journal(s->partial));
+	if (e == 0 && l.at != s->partial->bytes)
+		e = err_fail(ERR_FORMAT, "%s: does not list all records", s->partial->journal);
 	return e;
 }
 
@@ -254,11 +253,11 @@ recset_abandon(struct recset *s)
 uint64_t
 recset_records(const struct recset *s)
 {
-	return s->partial != NULL ? partial_records(s->partial) : s->records;
+	return s->partial != NULL ? s->partial->records : s->records;
 }
 
 uint64_t
 recset_bytes(const struct recset *s)
 {
-	return s->partial != NULL ? partial_bytes(s->partial) : s->bytes;
+	return s->partial != NULL ? s->partial->bytes : s->bytes;
 }

@@ -12,13 +12,6 @@
 #define SHORT	48	/* bytes of the longest heading without a mark */
 
 static void
-set_doc_measure(struct logline *l, enum logline_measure m, double v)
-{
-	l->has[m] = true;
-	l->value[m] = v;
-}
-
-static void
 label_whole_run(const struct doc *d, struct logline *l, const char *label)
 {
 	const int room = (int)(sizeof(l->label) - sizeof(d->span) - sizeof(": "));
@@ -75,8 +68,8 @@ parse_traffic(struct doc *d, const char *line, struct logline *l)
 	if (!amount_bytes(&p, "tx", &tx))
 		return false;
 	label_whole_run(d, l, name_summary(d, line, at, name));
-	set_doc_measure(l, LOGLINE_RX, rx);
-	set_doc_measure(l, LOGLINE_TX, tx);
+	logline_set(l, LOGLINE_RX, rx);
+	logline_set(l, LOGLINE_TX, tx);
 	return true;
 }
 
@@ -104,8 +97,8 @@ parse_rates(struct doc *d, const char *line, struct logline *l)
 			p = k == 0 ? amount_skip_blanks(p + 1) : p;
 		}
 		label_whole_run(d, l, d->heading);
-		set_doc_measure(l, rows[i].rx, v[0]);
-		set_doc_measure(l, rows[i].rx + 1, v[1]);
+		logline_set(l, rows[i].rx, v[0]);
+		logline_set(l, rows[i].rx + 1, v[1]);
 		return true;
 	}
 	return false;
@@ -128,7 +121,7 @@ parse_duration(struct doc *d, const char *line, struct logline *l)
 	if (strncmp(p, "minutes", 7) != 0 && strncmp(p, "seconds", 7) != 0)
 		return false;
 	label_whole_run(d, l, d->heading);
-	set_doc_measure(l, LOGLINE_SECONDS, *p == 'm' ? v * 60 : v);
+	logline_set(l, LOGLINE_SECONDS, *p == 'm' ? v * 60 : v);
 	return true;
 }
 
@@ -174,8 +167,8 @@ parse_ifconfig_counters(struct doc *d, const char *line, struct logline *l)
 	l->by_step = true;
 	d->span[0] = 0;
 	snprintf(l->label, sizeof(l->label), "%s", d->heading);
-	set_doc_measure(l, LOGLINE_RX_SO_FAR, r);
-	set_doc_measure(l, LOGLINE_TX_SO_FAR, t);
+	logline_set(l, LOGLINE_RX_SO_FAR, r);
+	logline_set(l, LOGLINE_TX_SO_FAR, t);
 	return true;
 }
 
@@ -193,11 +186,11 @@ parse_accuracy(struct doc *d, const char *line, struct logline *l)
 		if (name_summary(d, line, at, name) == name)
 			memcpy(d->heading, name, sizeof(name));
 		label_whole_run(d, l, d->heading);
-		set_doc_measure(l, LOGLINE_VAL_ACCURACY, valid / 100);
+		logline_set(l, LOGLINE_VAL_ACCURACY, valid / 100);
 		p = amount_skip_blanks(p);
 		if (strncmp(p, "Acc@5", 5) == 0 && (p = amount_skip_blanks(p + 5), amount_number(&p, &top5)) &&
 		    top5 <= 100)
-			set_doc_measure(l, LOGLINE_VAL_TOP5, top5 / 100);
+			logline_set(l, LOGLINE_VAL_TOP5, top5 / 100);
 		return true;
 	}
 	if ((p = strstr(line, "Accuracy achieved: ")) == NULL || (p += 19, !amount_number(&p, &train)) ||
@@ -207,8 +200,8 @@ parse_accuracy(struct doc *d, const char *line, struct logline *l)
 	if (!amount_number(&p, &valid))
 		return false;
 	label_whole_run(d, l, d->heading);
-	set_doc_measure(l, LOGLINE_TRAIN_ACCURACY, train / 100);
-	set_doc_measure(l, LOGLINE_VAL_ACCURACY, valid / 100);
+	logline_set(l, LOGLINE_TRAIN_ACCURACY, train / 100);
+	logline_set(l, LOGLINE_VAL_ACCURACY, valid / 100);
 	return true;
 }
 
@@ -227,8 +220,8 @@ parse_traffic_pair(struct doc *d, const char *line, struct logline *l)
 	    *amount_skip_blanks(p) != 0)
 		return false;
 	label_whole_run(d, l, name);
-	set_doc_measure(l, LOGLINE_RX, rx * d->unit);
-	set_doc_measure(l, LOGLINE_TX, tx * d->unit);
+	logline_set(l, LOGLINE_RX, rx * d->unit);
+	logline_set(l, LOGLINE_TX, tx * d->unit);
 	return true;
 }
 
@@ -245,9 +238,9 @@ parse_netstat_row(const char *line, struct logline *l)
 		return false;
 	l->at = LOGLINE_WHOLE;
 	snprintf(l->label, sizeof(l->label), "%s %s", host, interface);
-	set_doc_measure(l, LOGLINE_SECONDS, seconds);
-	set_doc_measure(l, LOGLINE_RX, rx);
-	set_doc_measure(l, LOGLINE_TX, tx);
+	logline_set(l, LOGLINE_SECONDS, seconds);
+	logline_set(l, LOGLINE_RX, rx);
+	logline_set(l, LOGLINE_TX, tx);
 	return isfinite(seconds) && isfinite(rx) && isfinite(tx);
 }
 
@@ -341,12 +334,12 @@ read_table_cell(const struct doc *d, int i, const char *cell, struct logline *l)
 	}
 	if (amount_unit(amount_skip_blanks(p)) > 0 && (d->measure[i] == LOGLINE_RX || d->measure[i] == LOGLINE_TX))
 		v *= amount_unit(amount_skip_blanks(p));
-	set_doc_measure(l, d->measure[i], v);
+	logline_set(l, d->measure[i], v);
 	/* "6800 (8-80%)": eight devices at 80 % */
 	if ((p = strchr(p, '(')) != NULL && d->measure[i] == LOGLINE_SPEED && strchr(p, '%') != NULL) {
 		p = strchr(p, '-') != NULL ? strchr(p, '-') + 1 : p + 1;
 		if (amount_number(&p, &v) && *p == '%')
-			set_doc_measure(l, LOGLINE_LOAD, v / 100);
+			logline_set(l, LOGLINE_LOAD, v / 100);
 	}
 }
 

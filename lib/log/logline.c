@@ -9,8 +9,8 @@
 
 #define DIGITS	32	/* bytes of the longest number, with its zero */
 
-static void
-set_measure(struct logline *l, enum logline_measure m, double v)
+void
+logline_set(struct logline *l, enum logline_measure m, double v)
 {
 	l->has[m] = true;
 	l->value[m] = v;
@@ -103,7 +103,7 @@ parse_metric(const char *p, struct logline *l, enum logline_measure accuracy, en
 		return false;
 	if (!parse_number(&p, &v))
 		return false;
-	set_measure(l, m, v);
+	logline_set(l, m, v);
 	return true;
 }
 
@@ -121,18 +121,18 @@ parse_mxnet_line(const char *p, struct logline *l)
 	if (skip_prefix(&p, "Validation-"))
 		return parse_metric(p, l, LOGLINE_VAL_ACCURACY, LOGLINE_VAL_LOSS);
 	if (skip_prefix(&p, "Time cost=") && parse_number(&p, &v)) {
-		set_measure(l, LOGLINE_SECONDS, v);
+		logline_set(l, LOGLINE_SECONDS, v);
 		return true;
 	}
 	if (skip_prefix(&p, "Traffic rx=") && parse_number(&p, &v)) {
-		set_measure(l, LOGLINE_RX, v);
+		logline_set(l, LOGLINE_RX, v);
 		if (skip_prefix(&p, " tx=") && parse_number(&p, &v))
-			set_measure(l, LOGLINE_TX, v);
+			logline_set(l, LOGLINE_TX, v);
 		return true;
 	}
 	/* The metric after a speed is that of the last batches, not of the epoch. */
 	if (strncmp(p, "Batch", 5) == 0 && skip_past(&p, "Speed: ") && parse_number(&p, &v)) {
-		set_measure(l, LOGLINE_SPEED, v);
+		logline_set(l, LOGLINE_SPEED, v);
 		return true;
 	}
 	return false;
@@ -148,17 +148,17 @@ parse_step_line(const char *p, struct logline *l)
 		return false;
 	l->by_step = true;
 	if (skip_prefix(&p, " (") && parse_number(&p, &v) && skip_prefix(&p, " global steps)"))
-		set_measure(l, LOGLINE_GLOBAL_STEP, v);
+		logline_set(l, LOGLINE_GLOBAL_STEP, v);
 	if (!skip_past(&p, "loss on training batch is ") || !parse_number(&p, &v))
 		return false;
-	set_measure(l, LOGLINE_TRAIN_LOSS, v);
+	logline_set(l, LOGLINE_TRAIN_LOSS, v);
 	if (skip_past(&p, ", accura")) {
 		p += strcspn(p, "0123456789.");
 		if (parse_number(&p, &v))
-			set_measure(l, LOGLINE_TRAIN_ACCURACY, v);
+			logline_set(l, LOGLINE_TRAIN_ACCURACY, v);
 	}
 	if (skip_past(&p, "(") && parse_number(&p, &v) && skip_prefix(&p, " sec/batch"))
-		set_measure(l, LOGLINE_SECONDS, v);
+		logline_set(l, LOGLINE_SECONDS, v);
 	return true;
 }
 
@@ -173,7 +173,7 @@ parse_epoch_table_row(const char *p, struct logline *l)
 	for (int i = 0; i < 3; i++) {
 		if (!skip_prefix(&p, " | ") || !parse_number(&p, &v))
 			return false;
-		set_measure(l, column[i], v);
+		logline_set(l, column[i], v);
 	}
 	return skip_prefix(&p, " |");
 }
@@ -195,36 +195,36 @@ convert_tsv_row(const char *line, struct logline *l)
 	if (r.event == TSV_TRAFFIC) {
 		if (strcmp(r.class, "all") != 0)
 			return 0;
-		set_measure(l, LOGLINE_RX, (double)r.rx_bytes);
-		set_measure(l, LOGLINE_TX, (double)r.tx_bytes);
+		logline_set(l, LOGLINE_RX, (double)r.rx_bytes);
+		logline_set(l, LOGLINE_TX, (double)r.tx_bytes);
 		return r.rx_bytes != TSV_NONE && r.tx_bytes != TSV_NONE;
 	}
 	/* A run of one process has no traffic. */
 	if (r.received_bytes != TSV_NONE && r.received_bytes > 0)
-		set_measure(l, LOGLINE_RX_SO_FAR, (double)r.received_bytes);
+		logline_set(l, LOGLINE_RX_SO_FAR, (double)r.received_bytes);
 	if (r.sent_bytes != TSV_NONE && r.sent_bytes > 0)
-		set_measure(l, LOGLINE_TX_SO_FAR, (double)r.sent_bytes);
+		logline_set(l, LOGLINE_TX_SO_FAR, (double)r.sent_bytes);
 	if (r.event == TSV_SWEEP) {
 		l->by_step = true;
 		l->at = r.step;
-		set_measure(l, LOGLINE_LR, r.lr);
+		logline_set(l, LOGLINE_LR, r.lr);
 		if (isfinite(r.loss))
-			set_measure(l, LOGLINE_TRAIN_LOSS, r.loss);
+			logline_set(l, LOGLINE_TRAIN_LOSS, r.loss);
 		return 1;
 	}
 	val = r.event == TSV_VALIDATION;
 	if (r.event != TSV_EPOCH && !val)
 		return r.event == TSV_STEP;
 	if (r.accuracy >= 0)
-		set_measure(l, val ? LOGLINE_VAL_ACCURACY : LOGLINE_TRAIN_ACCURACY, r.accuracy);
+		logline_set(l, val ? LOGLINE_VAL_ACCURACY : LOGLINE_TRAIN_ACCURACY, r.accuracy);
 	if (r.top5_accuracy >= 0 && r.top5_accuracy <= 1)
-		set_measure(l, val ? LOGLINE_VAL_TOP5 : LOGLINE_TRAIN_TOP5, r.top5_accuracy);
+		logline_set(l, val ? LOGLINE_VAL_TOP5 : LOGLINE_TRAIN_TOP5, r.top5_accuracy);
 	if (!(r.loss < 0))
-		set_measure(l, val ? LOGLINE_VAL_LOSS : LOGLINE_TRAIN_LOSS, r.loss);
+		logline_set(l, val ? LOGLINE_VAL_LOSS : LOGLINE_TRAIN_LOSS, r.loss);
 	if (!val && r.samples_per_s > 0)
-		set_measure(l, LOGLINE_SPEED, r.samples_per_s);
+		logline_set(l, LOGLINE_SPEED, r.samples_per_s);
 	if (r.samples_per_s > 0 && r.samples != TSV_NONE)
-		set_measure(l, val ? LOGLINE_VAL_SECONDS : LOGLINE_SECONDS, (double)r.samples / r.samples_per_s);
+		logline_set(l, val ? LOGLINE_VAL_SECONDS : LOGLINE_SECONDS, (double)r.samples / r.samples_per_s);
 	return 1;
 }
 

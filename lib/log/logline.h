@@ -68,6 +68,8 @@ struct logline {
  */
 int logline_parse(const char *line, struct logline *l);
 
+void logline_set(struct logline *l, enum logline_measure m, double v);
+
 /* Returns whether another log begins in a text of several: at a fence (```), a table's head or "session started". */
 bool logline_begins(const char *line);
 

@@ -298,6 +298,14 @@ io_base_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
+size_t
+io_folder_length(const char *path)
+{
+	const char *name = io_base_name(path);
+
+	return name > path ? (size_t)(name - path) - 1 : 0;
+}
+
 void
 io_flush_name(const char *path)
 {

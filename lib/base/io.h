@@ -36,6 +36,8 @@ void	 io_flush_name(const char *path);
 
 /* The last component of a path, within it. */
 const char *io_base_name(const char *path);
+/* Bytes of a path before its last slash; 0: there is none. */
+size_t	 io_folder_length(const char *path);
 
 /* Opens a file without a name in $TMPDIR (default: /tmp); closing it removes it.  Returns 0 or ERR_SYS. */
 int	 io_temp(int *fd);

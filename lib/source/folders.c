@@ -2,6 +2,7 @@
 #include "source/folders.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/io.h"
 
 #include <stdlib.h>
 
@@ -57,14 +58,6 @@ folders_free(struct folders *f)
 	free(f);
 }
 
-static size_t
-path_length(const char *name)
-{
-	const char *slash = strrchr(name, '/');
-
-	return slash != NULL ? (size_t)(slash - name) : 0;
-}
-
 /* Component i of a path of n bytes, or NULL if it has fewer. */
 static const char *
 nth_component(const char *path, size_t n, size_t i, size_t *len)
@@ -108,7 +101,7 @@ match_split(const char *p, size_t n, enum source_split *split)
 int
 folders_add(struct folders *f, const char *name)
 {
-	size_t n = path_length(name), len;
+	size_t n = io_folder_length(name), len;
 
 	if (f->last.n == n && n > 0 && memcmp(f->last.p, name, n) == 0)
 		return 0;
@@ -368,7 +361,7 @@ find_resolved_class(const struct folders *f, const char *path, size_t n, size_t 
 int
 folders_class(struct folders *f, const char *name, size_t *class)
 {
-	size_t n = path_length(name), from;
+	size_t n = io_folder_length(name), from;
 	int e;
 
 	if (f->last.n == n && n > 0 && memcmp(f->last.p, name, n) == 0) {

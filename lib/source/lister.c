@@ -102,14 +102,6 @@ image_name(const struct lister *l, size_t i)
 	return (const char *)l->names.p + l->at[i];
 }
 
-static size_t
-folder_length(const char *name)
-{
-	const char *slash = strrchr(name, '/');
-
-	return slash != NULL ? (size_t)(slash - name) : 0;
-}
-
 /* Numbers the classes: a folder's files are adjacent, so each new folder is a new class. */
 static int
 number_classes(struct lister *l, struct names *classes)
@@ -120,9 +112,9 @@ number_classes(struct lister *l, struct names *classes)
 
 	for (size_t i = 0; e == 0 && i < l->n; i++) {
 		const char *name = image_name(l, i);
-		size_t n = folder_length(name);
+		size_t n = io_folder_length(name);
 
-		if (l->opt->recursive && (last == NULL || n != folder_length(last) || memcmp(last, name, n) != 0)) {
+		if (l->opt->recursive && (last == NULL || n != io_folder_length(last) || memcmp(last, name, n) != 0)) {
 			class += last != NULL;
 			e = classes != NULL ? names_append(classes, n > 0 ? name : ".", n > 0 ? n : 1) : 0;
 		}

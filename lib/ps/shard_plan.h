@@ -21,7 +21,7 @@
  * between rows, into slices of up to SHARD_PLAN_MOST bytes.  Codecs are for the gradients and weights of arrays that
  * are not frozen.  First weights, statistics, optimizer state and averages are always f32.
  *
- * Weights take an optimizer step (opt_step).  Statistics are folded (opt_fold) with the momentum of their batch norm.
+ * Weights take an optimizer step (opt_step).  Statistics are folded with the momentum of their batch norm.
  *
  * Workers and servers compute the same plan from the description of the job, so that it is never sent.
  * Threads: any number may read a finished plan.

@@ -32,7 +32,7 @@ values(void)
 	near(x, 2 + 0.148, 1e-6, "w = w + m");
 	x = 5;
 	grad = 8;
-	opt_fold(&x, &grad, 1, 4, 0.9f);
+	opt_fold_to(&x, &x, &grad, 1, 4, 0.9f);
 	near(x, 0.9 * 5 + 0.1 * 2, 1e-6, "fold: w = momentum w + (1 - momentum) g/n");
 }
 
@@ -156,9 +156,9 @@ folds(void)
 	size_t half = 500;
 
 	fill();
-	opt_fold(w, g, COUNT, 3, 0.9f);
-	opt_fold(w2, g, half, 3, 0.9f);
-	opt_fold(w2 + half, g + half, COUNT - half, 3, 0.9f);
+	opt_fold_to(w, w, g, COUNT, 3, 0.9f);
+	opt_fold_to(w2, w2, g, half, 3, 0.9f);
+	opt_fold_to(w2 + half, w2 + half, g + half, COUNT - half, 3, 0.9f);
 	ok(memcmp(w, w2, sizeof(w)) == 0, "fold: however cut, the same bits");
 }
 

@@ -225,12 +225,6 @@ opt_fold_to(const float *w, float *to_w, const float *g, size_t count, double n,
 }
 
 void
-opt_fold(float *w, const float *g, size_t count, double n, float momentum)
-{
-	opt_fold_to(w, w, g, count, n, momentum);
-}
-
-void
 opt_add(float *sum, const float *g, size_t count)
 {
 	opt_add_to(sum, sum, g, count);

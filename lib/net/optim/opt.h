@@ -104,9 +104,7 @@ double	 opt_shrink(double norm, const struct opt_hyper *h);
 /* The factor of an array's rate in lars; w and d are the norms of its weights and of its gradient. */
 double	 opt_trust(double w, double d, double wd, const struct opt_hyper *h);
 
-/* Updates batch norm's statistics: w = momentum * w + (1 - momentum) * g / n.  w, g [count]. */
-void	 opt_fold(float *w, const float *g, size_t count, double n, float momentum);
-/* The same, as opt_step_to(). */
+/* Updates batch norm's statistics, to_w = momentum * w + (1 - momentum) * g / n, which may be w.  w, g [count]. */
 void	 opt_fold_to(const float *w, float *to_w, const float *g, size_t count, double n, float momentum);
 
 #endif

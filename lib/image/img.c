@@ -238,12 +238,6 @@ img_decode_region(struct img_codec *k, const uint8_t *data, size_t n, uint32_t h
 }
 
 int
-img_encode_png(const struct img *in, struct buf *out)
-{
-	return img_png_write(in, out);
-}
-
-int
 img_encode_jpeg(struct img_codec *k, const struct img *in, int quality, bool dense, struct buf *out)
 {
 	return img_jpeg_encode(k->jpeg, in, quality, dense, out);

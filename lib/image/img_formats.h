@@ -1,7 +1,7 @@
 /*
- * img_formats - the decoders that keep no state from image to image, and the encoder of PNG.  For img.
+ * img_formats - the decoders that keep no state from image to image.  For img.
  *
- * The contracts are those of img_head(), img_decode() and img_encode_png().  The room buffer grows to the image's size.
+ * The contracts are those of img_head() and img_decode().  The room buffer grows to the image's size.
  *
  *	bmp	all kinds that Windows and OS/2 1.x write: 1 to 32 bits a pixel, colours by a palette or by masks, and
  *		run lengths.  Alpha is dropped.
@@ -24,7 +24,5 @@ typedef int img_format_decode(const uint8_t *data, size_t n, uint32_t c, uint32_
 
 img_format_head img_bmp_head, img_gif_head, img_pnm_head, img_tiff_head, img_webp_head;
 img_format_decode img_bmp_decode, img_gif_decode, img_pnm_decode, img_tiff_decode, img_webp_decode;
-
-int	 img_png_write(const struct img *in, struct buf *out);
 
 #endif

@@ -78,7 +78,7 @@ encode_png(struct libdeflate_compressor *z, const struct img *in, uint8_t number
 }
 
 int
-img_png_write(const struct img *in, struct buf *out)
+img_encode_png(const struct img *in, struct buf *out)
 {
 	bool small = (uint64_t)in->w * in->h <= STORED_MOST;
 	struct libdeflate_compressor *z;

@@ -215,6 +215,18 @@ run_checkpoint_writer(void *arg)
 	return NULL;
 }
 
+static void
+free_checkpoint(struct checkpoint *k)
+{
+	pthread_mutex_destroy(&k->lock);
+	pthread_cond_destroy(&k->change);
+	free(k->w);
+	free(k->aux);
+	free(k->state);
+	free(k->average);
+	free(k);
+}
+
 int
 checkpoint_open(const struct checkpoint_opt *opt, struct checkpoint **to)
 {
@@ -243,13 +255,7 @@ checkpoint_open(const struct checkpoint_opt *opt, struct checkpoint **to)
 		*to = k;
 		return 0;
 	}
-	pthread_mutex_destroy(&k->lock);
-	pthread_cond_destroy(&k->change);
-	free(k->w);
-	free(k->aux);
-	free(k->state);
-	free(k->average);
-	free(k);
+	free_checkpoint(k);
 	return e;
 }
 
@@ -284,14 +290,8 @@ checkpoint_close(struct checkpoint *k)
 	pthread_cond_broadcast(&k->change);
 	pthread_mutex_unlock(&k->lock);
 	pthread_join(k->thread, NULL);
-	pthread_mutex_destroy(&k->lock);
-	pthread_cond_destroy(&k->change);
 	drop_meta(k);
-	free(k->w);
-	free(k->aux);
-	free(k->state);
-	free(k->average);
-	free(k);
+	free_checkpoint(k);
 }
 
 void

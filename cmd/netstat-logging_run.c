@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define PIECE	65536	/* bytes of a log that are copied at once */

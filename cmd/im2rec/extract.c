@@ -143,9 +143,8 @@ begin_extraction(struct extracting *x, const char *rec)
 
 	while (n > 1 && x->dir[n - 1] == '/')
 		n--;
-	if ((list = malloc(n + sizeof(".lst"))) == NULL)
+	if (asprintf(&list, "%.*s.lst", (int)n, x->dir) < 0)
 		return err_nomem();
-	snprintf(list, n + sizeof(".lst"), "%.*s.lst", (int)n, x->dir);
 	if ((e = open_empty_dir(x)) < 0 || (e = strcmp(rec, "-") != 0 ? classes_read(&x->classes, rec) : 0) < 0) {
 		free(list);
 		return e;

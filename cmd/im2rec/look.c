@@ -106,10 +106,6 @@ im2rec_list(const struct im2rec *o)
 	return front_status();
 }
 
-struct verifying {
-	struct im2rec_watch	 watch;
-};
-
 static int
 report_bad_record(void *ctx, int e)
 {
@@ -120,11 +116,9 @@ report_bad_record(void *ctx, int e)
 }
 
 static int
-show_step(void *ctx, uint64_t records, uint64_t bytes, double share)
+show_step(void *watch, uint64_t records, uint64_t bytes, double share)
 {
-	struct verifying *v = ctx;
-
-	return im2rec_watch_step(&v->watch, records, bytes, share);
+	return im2rec_watch_step(watch, records, bytes, share);
 }
 
 int
@@ -132,10 +126,10 @@ im2rec_verify(const struct im2rec *o)
 {
 	static const char *const index[] = { "no index", "index agrees", "index differs" };
 	static const char *const sums[] = { "no sums", "sums agree", "sums differ" };
-	struct verifying v = { 0 };
-	const struct check_sink sink = { report_bad_record, show_step, &v };
+	struct im2rec_watch watch;
+	const struct check_sink sink = { report_bad_record, show_step, &watch };
 
-	im2rec_watch_start(&v.watch, o->quiet);
+	im2rec_watch_start(&watch, o->quiet);
 	for (size_t i = 0; i < o->paths; i++) {
 		struct check_found f;
 		int e = check_run(o->path[i], o->pack.threads, o->pack.conv.pixels, &sink, &f);

@@ -66,19 +66,19 @@ chmod +x "$T/bin/torchvision" "$T/bin/ssh" "$T/bin/srun" "$T/bin/salloc"
 export PATH=$T/bin:$BUILD:$BUILD/share/demo:$PATH
 export XDG_STATE_HOME=$T/state
 
-# Writes the examples of a page, the indented blocks in EXAMPLES, a file each: N.terminals if the text before mentions terminals.
+# Writes the examples of a page, the indented blocks in EXAMPLES, a file each.
 cut_out() { # PAGE FOLDER
 	mandoc -Tascii -O width=900 "$1" | sed 's/.\x08//g' | expand | awk -v d="$2" '
 		/^[A-Z]/ { on = $0 == "EXAMPLES"; next }
 		on && /^           / {
 			if (!inside)
-				file = d "/" ++n (terminals ? ".terminals" : "")
+				file = d "/" ++n
 			inside = 1
 			sub(/^           ([$] )?/, "")
 			print >file
 			next
 		}
-		on && NF { inside = 0; terminals = /terminals/ }'
+		on && NF { inside = 0 }'
 }
 
 # Replaces what this machine does not have.
@@ -91,11 +91,7 @@ adapt() {
 
 run_example() { # FILE
 	adapt <"$1" >"$T/example"
-	case $1 in
-	*.terminals) awk '{ print $0 " & p=\"$p $!\"" } END { print "for i in $p; do wait $i; done" }' "$T/example" >"$T/all" ;;
-	*) cp "$T/example" "$T/all" ;;
-	esac
-	timeout 120 bash -e "$T/all" >"$T/out" 2>"$T/err" </dev/null
+	timeout 120 bash -e "$T/example" >"$T/out" 2>"$T/err" </dev/null
 }
 
 mkdir "$T/fixture"

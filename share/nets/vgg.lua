@@ -11,10 +11,19 @@ local norm = parts.word("norm", { "none", "bn" }) == "bn"
 local drop, width = parts.number("dropout", 0.5), parts.whole("width", 4096, 1)
 local channels = { 64, 128, 256, 512, 512 }
 
+-- He's rule for inputs that are no padding, which is much of a small map, and for a pool, which doubles the mean square:
+-- activations neither vanish nor grow.
+local function he(x, pooled)
+	return (pooled and 3 or 6) * (3 * x.h) / (3 * x.h - 2) * (3 * x.w) / (3 * x.w - 2)
+end
+
 local x = data(3, 224, 224)
--- With He's weights in the full layers the first step would be too large: the pools let the mean square of activations grow.
-parts.photographs("msra,fc*=xavier:0.5", norm and 0.05 or 0.01)
+local rule = "msra"
 for g, n in ipairs(groups) do
+	if not norm then
+		rule = rule .. string.format(",conv%d_*=xavier:%.4g", g, he(x))
+		rule = g > 1 and rule .. string.format(",conv%d_1_*=xavier:%.4g", g, he(x, true)) or rule
+	end
 	for i = 1, n do
 		local name = g .. "_" .. i
 		x = conv{x, channels[g], kernel = 3, pad = 1, name = "conv" .. name}
@@ -25,6 +34,8 @@ for g, n in ipairs(groups) do
 	end
 	x = block(maxpool{x, kernel = 2, stride = 2, name = "pool" .. g})
 end
+-- With He's weights in the full layers the first steps would be too large.
+parts.photographs(rule .. ",fc*=xavier:0.5", norm and 0.05 or 0.01)
 x = flatten(x)
 for i = 6, 7 do
 	x = relu{fc{x, width, name = "fc" .. i}, name = "relu" .. i}

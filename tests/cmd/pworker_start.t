@@ -32,6 +32,11 @@ is "$(grep classes err)" "pworker: small.rec: there are names of 10 classes, so 
 	"the net has the classes of the records, and pworker says so"
 is "$(grep images err)" "pworker: small.rec: images are 32x32, so samples are 3x32x32; --shape 3x224x224 is the net's own" \
 	"pworker says which shape it chose"
+# After a step of no length: how far the probabilities of a class are apart.
+pworker --net vgg --layers 19 --width 64 --data small.rec --batch 10 --steps 1 --lr 1e-9 --save deep >out 2>err
+pworker --predict deep-0000-000001.safetensors --data small.rec --top 10 |
+	awk -F'\t' 'NR > 1 && $2 == 3 { s += $3; q += $3 * $3; n++ } END { print sqrt(q / n - s * s / n / n) }' >apart
+ok "the images' differences reach the scores of 19 layers without batch norm" awk '{ exit !($1 > 0.0004) }' apart
 status 0 "the same options resume" pworker --net vgg --width 64 --data small.rec --batch 10 --steps 5 \
 	--resume "$(echo v-*.safetensors)"
 cp small.rec nameless.rec && cp small.idx nameless.idx 2>/dev/null

@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 #define GRAPH_NAME	64	/* bytes of a name with its zero */
-#define GRAPH_INIT	128	/* bytes of an initialization rule with its zero */
+#define GRAPH_INIT	256	/* bytes of an initialization rule with its zero */
 #define GRAPH_NODES	4096	/* most nodes */
 #define GRAPH_FLOATS	(1u << 30)	/* most weights; most floats of one node's output for one image */
 

@@ -34,6 +34,7 @@ struct dlaunch {
 	uint32_t	 workers, servers, restarts, respawn, spool_mib;
 	bool		 agent, dry, verbose, wait, detach, force, input;
 	double		 grace_s, silence_s, start_s;	/* silence_s 0: not given */
+	double		 outage_s;		/* the outage between hosts that the user named; 0: none */
 	char		**line;			/* the whole command line */
 	char		**argv;			/* the command in it */
 	bool		 dmlc;			/* the command runs in all roles, which the environment distinguishes */

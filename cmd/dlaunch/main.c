@@ -11,6 +11,7 @@
 
 #define SILENCE_S	30
 #define DETACHED_S	86400	/* a day, so that a laptop may sleep overnight */
+#define OUTAGE_S	600	/* most outage between hosts: a longer silence is that of a detached job's launcher */
 #define LEAST_S		1
 
 static const char usage[] =
@@ -142,7 +143,7 @@ pass_silence(struct dlaunch *c)
 	for (size_t i = 0; i < c->env.n; i++)
 		if (strncmp(c->env.v[i], name, sizeof(name) - 1) == 0)
 			return;
-	if (words_add(&c->env, "%s%g", name, c->silence_s) < 0)
+	if (words_add(&c->env, "%s%g", name, c->outage_s) < 0)
 		front_die(NULL, err_nomem());
 }
 
@@ -155,6 +156,7 @@ parse_options(struct dlaunch *c, int argc, char *argv[])
 	c->argv = argv + optind;
 	if (c->servers == NOT_GIVEN)
 		c->servers = c->workers;
+	c->outage_s = c->detach && c->silence_s > OUTAGE_S ? OUTAGE_S : c->silence_s;
 	if (c->silence_s > 0)
 		pass_silence(c);
 	else

@@ -307,7 +307,7 @@ run_attempt(const struct dlaunch *c, struct start *s, struct roster *roster, uin
 		.spool_kib = c->spool_mib << 10, .respawn = strcmp(c->server, "pserver") == 0 ? c->respawn : 0,
 		.argv = argv.v, .env = env.v, .server_argv = s->server.v,
 		.each = c->each.v != NULL ? c->each.v : none },
-	    .start_s = c->start_s, .grace_s = c->grace_s, .signals = s->signals,
+	    .start_s = c->start_s, .outage_s = c->outage_s, .grace_s = c->grace_s, .signals = s->signals,
 	    .in = STDIN_FILENO, .out = STDOUT_FILENO, .err = STDERR_FILENO,
 	    .detached = { .on = s->id[0] != 0, .attempt = attempts, .save = save_record,
 		.started = report_started, .arg = s, .from = from },

@@ -10,7 +10,7 @@
  *
  * The agents of a detached job outlive their connections and the launcher.  A launcher that loses a
  * connection calls the host again until it answers or is given up.  It gives a host up after the
- * job's silence, after start_s if other hosts answer, or when the job is being killed.  The launcher
+ * job's silence, after start_s and outage_s if other hosts answer, or when the job is being killed.  The launcher
  * saves its state often, and agents keep the part of their log that is not covered by the saved
  * state.  Thus a later launcher can continue, and no line is lost or written twice.
  */
@@ -54,6 +54,7 @@ struct launch_opt {
 	const char	*tool;		/* the name before our own messages */
 	struct job	 job;		/* addr, host and children are set for each agent */
 	double		 start_s;	/* limit for hosts to answer and servers to listen */
+	double		 outage_s;	/* that a detached job's host survives if others answer; 0: none */
 	double		 grace_s;	/* from SIGTERM to SIGKILL, and for others to end after a lost peer */
 	int		 signals;	/* signalfd(2) of SIGCHLD, SIGINT, SIGTERM, SIGHUP, blocked as SIGPIPE is */
 	int		 in;		/* the input of worker 0, if job.input; else -1 */

@@ -7,6 +7,7 @@
 #include "run/agent/proc.h"
 #include "run/outfile.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,7 +144,8 @@ is_given_up(const struct launch *l, const struct remote *r, double now)
 
 	if (!r->detached)
 		return away > ADOPT_S || l->roster->killed;
-	return away > l->opt->job.silence_ms * 1e-3 || (away > l->opt->start_s && other_host_answers(l)) ||
+	return away > l->opt->job.silence_ms * 1e-3 ||
+	    (away > fmax(l->opt->start_s, l->opt->outage_s) && other_host_answers(l)) ||
 	    (l->roster->killed && now > l->kill_at + GIVEN_UP_S);
 }
 

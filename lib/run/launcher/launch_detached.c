@@ -7,7 +7,6 @@
 #include "run/agent/proc.h"
 #include "run/outfile.h"
 
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,12 +139,12 @@ other_host_answers(const struct launch *l)
 static bool
 is_given_up(const struct launch *l, const struct remote *r, double now)
 {
-	double away = now - r->away_since;
+	const struct launch_opt *o = l->opt;
+	double away = now - r->away_since, others_wait = o->outage_s > o->start_s ? o->outage_s : o->start_s;
 
 	if (!r->detached)
 		return away > ADOPT_S || l->roster->killed;
-	return away > l->opt->job.silence_ms * 1e-3 ||
-	    (away > fmax(l->opt->start_s, l->opt->outage_s) && other_host_answers(l)) ||
+	return away > o->job.silence_ms * 1e-3 || (away > others_wait && other_host_answers(l)) ||
 	    (l->roster->killed && now > l->kill_at + GIVEN_UP_S);
 }
 

@@ -185,13 +185,13 @@ way(struct dnn *c, size_t scratch, const struct engine_tune *tune)
 	return tune->measure ? choose_kernel(c->d, &c->s, tune, &w) : 0;
 }
 
-/* Refuses to fuse an odd number of channels, as a library that lacks some kernels. */
+/* Refuses as cuDNN does a sum or a ReLU without a bias, and fused convolutions with an odd number of channels. */
 int
 dnn_open(struct device *d, const struct dnn_shape *shape, const struct engine_tune *tune, struct dnn **c,
     size_t *scratch)
 {
 	*c = NULL;
-	if ((shape->bias > 0 || shape->addend || shape->relu) && shape->k % 2 == 1)
+	if (shape->bias > 0 ? shape->k % 2 == 1 : shape->addend || shape->relu)
 		return ERR_NOTSUP;
 	*c = calloc(1, sizeof(**c));
 	**c = (struct dnn){ .d = d, .s = *shape };

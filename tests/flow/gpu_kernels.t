@@ -34,6 +34,7 @@ ok "a step of a ResNet is counted" eval 'count_kernels --net resnet --net-opt la
 bn=$(of bn)
 is "$(of moments) $(of bn_sums) $(of bn_back)" "$bn $bn $((bn - 1))" \
 	"a batch norm takes two kernels forward and two backward, and one if its input wants no gradient"
+is "$(of bias)" 1 "the convolutions contain the sums of the joints, so that only the bias of the last layer takes a kernel"
 is "$(of opt)" 1 "one kernel updates all weights"
 is "$(of moves) $(of permute)" "2 " "one kernel converts all weights for the next step, and one all their gradients"
 is "$(of statistics)" 1 "one kernel folds the statistics of all batch norms"

@@ -68,7 +68,9 @@ static const struct layer {
 	{ 3, 28, 28, 96, 3, 3, 1, 1, 1, 1 },	/* inception */
 	{ 96, 28, 28, 32, 1, 1, 1, 0, 1, 1 },
 	{ 160, 28, 28, 80, 3, 3, 2, 1, 1, 1 },
-	{ 16, 32, 32, 16, 3, 3, 1, 1, 1, 1 },	/* resnet-110 */
+	{ 16, 28, 28, 16, 3, 3, 1, 1, 1, 1 },	/* resnet-110 */
+	{ 32, 14, 14, 32, 3, 3, 1, 1, 1, 1 },
+	{ 64, 7, 7, 64, 3, 3, 1, 1, 1, 1 },
 	{ 3, 224, 224, 64, 7, 7, 2, 3, 1, 1 },	/* resnet-50 */
 	{ 256, 56, 56, 128, 1, 1, 2, 0, 1, 1 },
 	{ 512, 14, 14, 512, 3, 3, 1, 1, 1, 1 },	/* vgg */
@@ -263,7 +265,7 @@ type(struct device *d, const char *card, const char *name, int kind, bool tf32)
 	is(bound, all - missing, "%s, %s: each planned convolution binds to memory", card, name);
 }
 
-/* What may follow a convolution. */
+/* What follows a convolution in the plans of nets: always with a bias, if need be of zeros. */
 static void
 after(struct device *d, const char *card, int version)
 {
@@ -273,6 +275,7 @@ after(struct device *d, const char *card, int version)
 	} all[] = {
 		{ "bias", { .bias = 16 } },
 		{ "bias and ReLU", { .bias = 16, .relu = true } },
+		{ "a sum and bias", { .bias = 16, .addend = true } },
 		{ "a sum, bias and ReLU", { .bias = 16, .addend = true, .relu = true } },
 	};
 	const uint32_t want = sizeof(layers) / sizeof(*layers);

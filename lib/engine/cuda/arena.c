@@ -74,7 +74,7 @@ place_kept(struct engine_plan *p)
 		m->grad_at = reserve_kept(k, m->learns ? m->weight_bytes : 0);
 		if (m->bn != EXEC_NONE)
 			m->fold_at = reserve_kept(k, 2 * m->y.c * sizeof(float));
-		if (m->type != KERNEL_F32)
+		if (m->type != KERNEL_F32 || exec_node_at(p, m->node)->bias_at < 0)
 			m->typed_bias_at = reserve_kept(k, m->y.c * kernel_size(m->type));
 	}
 }

@@ -116,7 +116,7 @@ struct exec_product {
 	uint32_t	 bn;		/* the EXEC_BN that it contains in evaluation, or EXEC_NONE */
 	/* With bn, offset in kept_base, in bytes: f32 [2, k], bias and factor of its weights. */
 	size_t		 fold_at;
-	/* If its type is not f32, offset in kept_base, in bytes: its bias [k] in that type. */
+	/* If its type is not f32 or it has no bias, offset in kept_base, in bytes: its bias [k] in that type, or zeros. */
 	size_t		 typed_bias_at;
 };
 
@@ -314,7 +314,7 @@ int	 run_steps(struct engine_plan *p, const struct exec_set *set, uint32_t from,
 /* The bias of product i for its kernels, f32 [k] on the GPU, or NULL. */
 float	*run_bias(const struct engine_plan *p, uint32_t i);
 /*
- * The same in the product's type, for convolutions that add it.  cuDNN has compiled kernels for a bias of
+ * The same in the product's type, or zeros, for convolutions that add it.  cuDNN has compiled kernels for a bias of
  * the images' type; for one of f32 it compiles a kernel at run time, which takes half a second.
  */
 void	*run_typed_bias(const struct engine_plan *p, uint32_t i);

@@ -36,14 +36,13 @@ conv_shape(const struct engine_plan *p, const struct exec_product *m, uint32_t n
 	};
 }
 
-/* Forward, with what follows the convolution. */
+/* Forward, with what follows the convolution.  cuDNN adds a sum or applies a ReLU only after a bias, here of zeros. */
 static struct dnn_shape
-fused_shape(const struct engine_plan *p, const struct exec_product *m, uint32_t n, bool bias, bool addend, bool relu)
+fused_shape(const struct engine_plan *p, const struct exec_product *m, uint32_t n, bool addend, bool relu)
 {
 	struct dnn_shape s = conv_shape(p, m, n, DNN_FORWARD);
 
-	if (bias)
-		s.bias = address_alignment(run_typed_bias(p, (uint32_t)(m - p->product)));
+	s.bias = address_alignment(run_typed_bias(p, (uint32_t)(m - p->product)));
 	s.addend = addend;
 	s.relu = relu;
 	return s;
@@ -53,7 +52,7 @@ fused_shape(const struct engine_plan *p, const struct exec_product *m, uint32_t 
 static struct dnn_shape
 bias_shape(const struct engine_plan *p, const struct exec_product *m, uint32_t n)
 {
-	return fused_shape(p, m, n, product_node(p, m)->bias_at >= 0, m->addend.c > 0, m->relu);
+	return fused_shape(p, m, n, m->addend.c > 0, m->relu);
 }
 
 /* y = x w^T, dx = dy w, dw = dy^T x; x [n, d], y [n, k], w [k, d]. */
@@ -273,7 +272,7 @@ exec_set_prepare_eval(struct engine_plan *p, struct exec_set *set)
 		if (bn == NULL || bn->type != p->product[i].type || !exec_view_is_dense(&bn->y) ||
 		    (bn->parts > 0 && !exec_view_is_dense(&bn->part[0])))
 			continue;
-		shape = fused_shape(p, &p->product[i], set->n, true, bn->parts > 0, bn->relu);
+		shape = fused_shape(p, &p->product[i], set->n, bn->parts > 0, bn->relu);
 		e = open_shape(p, set, &shape, &set->dnn[EXEC_WAYS * i + EXEC_EVAL], &bytes);
 		most = bytes > most ? bytes : most;
 		e = e == ERR_NOTSUP ? 0 : e;

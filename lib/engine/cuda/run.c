@@ -113,7 +113,9 @@ run_bias(const struct engine_plan *p, uint32_t i)
 void *
 run_typed_bias(const struct engine_plan *p, uint32_t i)
 {
-	return p->product[i].type == KERNEL_F32 ? (void *)run_bias(p, i) :
+	float *own = run_bias(p, i);
+
+	return p->product[i].type == KERNEL_F32 && own != NULL ? (void *)own :
 	    (void *)(p->kept_base + p->product[i].typed_bias_at);
 }
 

@@ -27,7 +27,7 @@ struct dnn_shape {
 	uint32_t bias;
 	bool	 tf32;		/* f32 factors may be rounded to TF32 */
 	bool	 any_order;	/* sums may be taken in an order that changes from run to run */
-	/* Added to y and applied to it before it is written, in this order.  DNN_FORWARD only. */
+	/* Added to y and applied to it before it is written, in this order.  Only with a bias. */
 	bool	 addend;		/* images like y */
 	bool	 relu;		/* after the bias */
 };

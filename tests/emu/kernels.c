@@ -84,5 +84,42 @@ choose_grid(struct kernel_grid g, int type)
 		return 0; \
 	}
 
+/* Shared memory begins as NaN. */
+#define KERNEL_DEFINE_BLOCK(name) \
+	struct name##_call { \
+		struct kernel_##name a; \
+		struct kernel_grid grid; \
+		int	 type, device; \
+	}; \
+	static void \
+	name##_run(void *arg) \
+	{ \
+		const struct name##_call *c = arg; \
+		const struct kernel_##name a = c->a; \
+		struct operands o = { #name, c->device, 0 }; \
+		add_##name(&o, &a); \
+		emu_log(#name, o.bytes); \
+		if (c->grid.width > 1) \
+			emu_log("wide", 0); \
+		_Pragma("omp parallel for schedule(dynamic) if (c->grid.count > 2)") \
+		for (uint32_t b = 0; b < c->grid.count; b++) { \
+			struct kernel_shared shared; \
+			memset(&shared, 0xff, sizeof(shared)); \
+			if (c->grid.width > 1) \
+				kernel_##name##_block(&a, b, c->type, KERNEL_WIDTH, &shared); \
+			else \
+				kernel_##name##_block(&a, b, c->type, 1, &shared); \
+		} \
+	} \
+	int \
+	kernel_run_##name(struct device *d, const struct kernel_##name *a, int type) \
+	{ \
+		struct name##_call c = { *a, kernel_##name##_grid(a), type, cudart_device }; \
+		c.grid.width = choose_grid(c.grid, type).width; \
+		emu_launch(device_stream(d, DEVICE_MAIN), name##_run, &c, sizeof(c)); \
+		return 0; \
+	}
+
 KERNEL_LIST(KERNEL_DEFINE)
 KERNEL_WIDE_LIST(KERNEL_DEFINE_WIDE)
+KERNEL_BLOCK_LIST(KERNEL_DEFINE_BLOCK)

@@ -48,20 +48,15 @@ add_view(struct operands *o, const struct kernel_view *v, size_t m)
 	add_rows(o, v->p, m, v->c, v->ld, v->type);
 }
 
-/* The sums and counters of all levels.  The counters are zeros before each kernel. */
+/* The sums of blocks, and the counters, which are zeros before each kernel. */
 static inline void
-add_tree(struct operands *o, const struct kernel_tree *t, size_t sums)
+add_strips(struct operands *o, const struct kernel_strips *t, size_t sums)
 {
-	size_t all = 0, above = 0;
+	const uint32_t columns = t->blocks > 1 ? kernel_columns(t) : 0;
 
-	for (size_t n = t->strips; n > 1;) {
-		all += n;
-		n = (n + KERNEL_MERGE - 1) / KERNEL_MERGE;
-		above += n;
-	}
-	add_floats(o, t->sums, all * sums * t->c);
-	add_array(o, t->arrived, above * t->c, sizeof(*t->arrived));
-	for (size_t i = 0; i < above * t->c; i++)
+	add_floats(o, columns > 0 ? t->sums : NULL, t->blocks * sums * t->c);
+	add_array(o, t->arrived, columns, sizeof(*t->arrived));
+	for (uint32_t i = 0; i < columns; i++)
 		if (t->arrived[i] != 0)
 			emu_fault("%s: a counter of arrivals is %u, not 0", o->kernel, t->arrived[i]);
 }
@@ -349,8 +344,8 @@ add_act_back(struct operands *o, const struct kernel_act_back *a)
 static inline void
 add_moments(struct operands *o, const struct kernel_moments *a)
 {
-	add_view(o, &a->x, a->tree.m);
-	add_tree(o, &a->tree, 2);
+	add_view(o, &a->x, a->strips.m);
+	add_strips(o, &a->strips, 2);
 	add_prepared(o, &a->to);
 }
 
@@ -367,9 +362,9 @@ add_bn(struct operands *o, const struct kernel_bn *a)
 static inline void
 add_bn_sums(struct operands *o, const struct kernel_bn_sums *a)
 {
-	add_view(o, &a->x, a->tree.m);
-	add_view(o, &a->dy, a->tree.m);
-	add_tree(o, &a->tree, 2);
+	add_view(o, &a->x, a->strips.m);
+	add_view(o, &a->dy, a->strips.m);
+	add_strips(o, &a->strips, 2);
 	add_floats(o, a->saved, 3 * (size_t)a->x.c);
 	add_floats(o, a->beta, a->x.c);
 	add_floats(o, a->means, 2 * (size_t)a->x.c);
@@ -419,8 +414,8 @@ add_bias(struct operands *o, const struct kernel_bias *a)
 static inline void
 add_column_sums(struct operands *o, const struct kernel_column_sums *a)
 {
-	add_view(o, &a->x, a->tree.m);
-	add_tree(o, &a->tree, 1);
+	add_view(o, &a->x, a->strips.m);
+	add_strips(o, &a->strips, 1);
 	add_floats(o, a->to, a->x.c);
 	add_floats(o, a->scale, 1);
 }

@@ -237,10 +237,11 @@ swap_freed(struct device *d)
 static void
 leave_counters(struct device *d)
 {
-	struct kernel_column_sums a = { { alloc_floats(d), 1, 1, KERNEL_F32 }, { .m = 64, .rows = 32, .strips = 2, .c = 1,
-		.sums = alloc_floats(d), .arrived = (uint32_t *)alloc_floats(d) }, alloc_floats(d), NULL };
+	struct kernel_column_sums a = { { alloc_floats(d), 1, 1, KERNEL_F32 }, { .m = 64, .c = 1, .channels = 1, .strips = 8,
+		.rows = 4, .blocks = 2, .sums = alloc_floats(d), .arrived = (uint32_t *)alloc_floats(d) }, alloc_floats(d),
+		NULL };
 
-	a.tree.arrived[0] = 1;
+	a.strips.arrived[0] = 1;
 	kernel_run_column_sums(d, &a, KERNEL_F32);
 	device_wait(d);
 }

@@ -19,6 +19,7 @@
  * - In evaluation a batch norm is part of the convolution before it if nothing else reads that
  *   convolution: its weights are multiplied by gamma / sqrt(var + eps) in f32 and then rounded, once
  *   after each change of weights or statistics.
+ * - Sums over pixels, as for batch norm, take one kernel, whose last block finishes them: kernel_block.h.
  * - A gradient with several contributions stays several views until a layer reads it.
  *
  * Images lie as in kernel.h, in the plan's type, and weights as [K, R S, C] in the same type.  The
@@ -154,7 +155,7 @@ struct exec_kept {
 	size_t key;			/* u32 [ndrop, batch] */
 	size_t norm, image, scale;	/* kernel_norm; kernel_image [batch]; f32 scale, 1 / scale */
 	size_t bad;			/* u32, 0 if all gradients are finite: struct kernel_finite */
-	size_t arrived;			/* u32, zeros: kernel_tree.h */
+	size_t arrived;			/* u32, zeros: kernel_block.h */
 	size_t moves[EXEC_TABLES];	/* kernel_move */
 	size_t inputs, input_bytes;	/* label, target, key, norm, image and scale, which go up in one copy */
 	size_t mean, batch;		/* f32 [c,h,w]; the batch as it came */

@@ -1,58 +1,31 @@
-/*
- * run_bn - batch norm and sums over pixels.
- *
- * The lengths of the strips that kernel_tree.h merges depend on the number of pixels alone, so that
- * equal batches give equal bits.
- */
+/* run_bn - batch norm and sums over pixels. */
 #include "engine/cuda/exec_plan.h"
 
-#define THREADS	((uint32_t)1 << 18)	/* enough to keep a GPU busy */
-#define LEAST	KERNEL_ROW		/* pixels of a strip, so that its sum costs more than storing it */
-
-/* The strips of m pixels of c channels. */
-static struct kernel_tree
-cut_strips(const struct engine_plan *p, uint32_t m, uint32_t c)
+static struct kernel_strips
+cut_pixels(const struct engine_plan *p, uint32_t m, uint32_t c)
 {
-	struct kernel_tree t = { .m = m, .c = c, .sums = (float *)p->scratch,
-		.arrived = (uint32_t *)(p->kept_base + p->kept.arrived) };
-	uint32_t most = THREADS / c > 0 ? THREADS / c : 1;
+	uint32_t most;
+	struct kernel_strips t = kernel_cut_strips(m, c, &most);
 
-	t.rows = (m + most - 1) / most;
-	if (t.rows < LEAST)
-		t.rows = LEAST;
-	t.strips = (m + t.rows - 1) / t.rows;
+	t.sums = (float *)p->scratch;
+	t.arrived = (uint32_t *)(p->kept_base + p->kept.arrived);
 	return t;
-}
-
-/* Strips and merged strips of at most m pixels: fewer pixels may have shorter strips, but not more than these. */
-static void
-count_strips(uint32_t m, uint32_t c, size_t *all, size_t *merged)
-{
-	uint32_t most = THREADS / c > 0 ? THREADS / c : 1, n = (m + LEAST - 1) / LEAST;
-
-	n = n < most ? n : most;
-	*all = n;
-	*merged = 0;
-	while (n > 1) {
-		n = (n + KERNEL_MERGE - 1) / KERNEL_MERGE;
-		*merged += n;
-	}
 }
 
 void
 run_bn_memory(uint32_t m, uint32_t c, size_t *scratch, size_t *arrived)
 {
-	size_t all, merged;
+	uint32_t most;
+	const struct kernel_strips t = kernel_cut_strips(m, c, &most);
 
-	count_strips(m, c, &all, &merged);
-	*scratch = memplan_round((all + merged) * KERNEL_SUMS * c * sizeof(float));
-	*arrived = merged * c * sizeof(uint32_t);
+	*scratch = memplan_round((size_t)most * KERNEL_SUMS * c * sizeof(float));
+	*arrived = kernel_columns(&t) * sizeof(uint32_t);
 }
 
 int
 run_pixel_sums(struct engine_plan *p, const struct exec_view *dy, uint32_t n, float *to)
 {
-	const struct kernel_column_sums a = { run_view(p, dy), cut_strips(p, n * dy->h * dy->w, dy->c), to,
+	const struct kernel_column_sums a = { run_view(p, dy), cut_pixels(p, n * dy->h * dy->w, dy->c), to,
 		run_inverse_scale(p) };
 
 	return kernel_run_column_sums(p->dev->d, &a, dy->type);
@@ -120,7 +93,7 @@ prepare_bn(struct engine_plan *p, const struct exec_step *s, uint32_t m, bool by
 	if (!by_batch)
 		return kernel_run_bn_prepare(p->dev->d, &a.to, s->x.c, KERNEL_F32);
 	a.x = run_view(p, &s->x);
-	a.tree = cut_strips(p, m, s->x.c);
+	a.strips = cut_pixels(p, m, s->x.c);
 	a.to.mean_to = bn_statistic(p, p->kept.stats, l->mean);
 	a.to.var_to = bn_statistic(p, p->kept.stats, l->var);
 	a.to.m = (float)m;
@@ -147,7 +120,7 @@ run_bn_back(struct engine_plan *p, const struct exec_step *s, uint32_t n)
 	const struct graph_node *l = exec_node_at(p, s->node);
 	const uint32_t c = s->x.c, m = n * s->x.h * s->x.w;
 	float *saved = bn_saved(p, s), *means = saved + 3 * (size_t)c;
-	const struct kernel_bn_sums a = { run_view(p, &s->x), run_view(p, &s->dy), cut_strips(p, m, c), saved,
+	const struct kernel_bn_sums a = { run_view(p, &s->x), run_view(p, &s->dy), cut_pixels(p, m, c), saved,
 		bn_array(p, p->kept.w, l->beta), s->relu, means, bn_array(p, p->kept.g, l->beta),
 		bn_array(p, p->kept.g, l->gamma), l->fix_gamma, run_inverse_scale(p) };
 	struct kernel_bn_back b = { .x = a.x, .dy = a.dy, .m = m, .saved = saved, .beta = a.beta,

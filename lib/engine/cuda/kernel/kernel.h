@@ -3,8 +3,8 @@
  *
  * On a GPU a thread runs the body (kernel_run.cu). In the tests a loop on the CPU does, so that
  * arithmetic and indices are tested without a GPU. A body uses global memory alone and waits for no
- * other index. Sums are taken in strips, and then over strips (kernel_tree.h), always in one order,
- * so that equal input gives equal bits. Neighbouring indices are neighbouring channels, so that the
+ * other index, except sums over pixels, which are bodies of whole blocks (kernel_block.h): they add
+ * in one order, so that equal input gives equal bits. Neighbouring indices are neighbouring channels, so that the
  * accesses of a warp are coalesced.
  *
  * Images are [n, h, w, c]. The channels of a pixel are adjacent, and pixels are ld values apart, so
@@ -181,7 +181,7 @@ kernel_find(const void *table, size_t each, uint32_t n, uint32_t i)
 }
 
 #include "engine/cuda/kernel/kernel_tile.h"
-#include "engine/cuda/kernel/kernel_tree.h"
+#include "engine/cuda/kernel/kernel_block.h"
 #include "engine/cuda/kernel/kernel_act.h"
 #include "engine/cuda/kernel/kernel_bn.h"
 #include "engine/cuda/kernel/kernel_softmax.h"
@@ -208,7 +208,10 @@ kernel_find(const void *table, size_t each, uint32_t n, uint32_t i)
  * which width fits and how many indices there are.
  */
 #define KERNEL_WIDE_LIST(X) \
-	X(act) X(act_back) X(moments) X(bn) X(bn_sums) X(bn_back) X(pool) X(pool_back) X(bias) X(column_sums) X(combine)
+	X(act) X(act_back) X(bn) X(bn_back) X(pool) X(pool_back) X(bias) X(combine)
+
+/* Wide kernels of whole blocks: kernel_NAME_block(..., block, type, width, shared memory). */
+#define KERNEL_BLOCK_LIST(X) X(moments) X(bn_sums) X(column_sums)
 
 struct device;
 
@@ -226,6 +229,7 @@ extern "C" {
 #endif
 KERNEL_LIST(KERNEL_DECLARE)
 KERNEL_WIDE_LIST(KERNEL_DECLARE_WIDE)
+KERNEL_BLOCK_LIST(KERNEL_DECLARE_WIDE)
 #ifdef __cplusplus
 }
 #endif

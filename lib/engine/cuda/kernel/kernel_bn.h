@@ -37,37 +37,37 @@ kernel_bn_prepare_at(const struct kernel_bn_prepare *a, uint32_t i, KERNEL_ANY_T
 /* The mean and variance of each channel of x, and what they make of `to`, whose mean and m2 are unused. */
 struct kernel_moments {
 	struct kernel_view x;
-	struct kernel_tree tree;
+	struct kernel_strips strips;
 	struct kernel_bn_prepare to;
 };
 
 KERNEL_BODY struct kernel_grid
 kernel_moments_grid(const struct kernel_moments *a)
 {
-	return kernel_grid(a->tree.strips, a->x.c, kernel_is_wide(a->x));
+	return kernel_blocks(&a->strips, kernel_is_wide(a->x));
 }
 
+/* Mean and sum of squared deviations of a strip. */
 KERNEL_BODY void
-kernel_moments_at(const struct kernel_moments *a, uint32_t i, int type, uint32_t width)
+kernel_strip_moments(struct kernel_view v, struct kernel_tile s, int type, uint32_t width,
+	float all[KERNEL_SUMS][KERNEL_WIDTH])
 {
-	const uint32_t groups = a->x.c / width, strip = i / groups, ch = i % groups * width;
-	const uint32_t from = strip * a->tree.rows, end = kernel_strip_end(&a->tree, strip);
-	const float n = (float)(end - from);
-	float x[KERNEL_PIXELS][KERNEL_WIDTH], pivot[KERNEL_WIDTH], all[KERNEL_SUMS][KERNEL_WIDTH] = { { 0 }, { 0 } };
+	const float n = (float)(s.end - s.from);
+	float x[KERNEL_PIXELS][KERNEL_WIDTH], pivot[KERNEL_WIDTH];
 
-	kernel_get_channels(a->x, from, ch, type, width, pivot);
-	for (uint32_t row = from; row < end; row += KERNEL_ROW) {
+	kernel_get_channels(v, s.from, s.ch, type, width, pivot);
+	for (uint32_t row = s.from; row < s.end; row += KERNEL_ROW) {
 		float sum[KERNEL_WIDTH] = { 0 }, squares[KERNEL_WIDTH] = { 0 };
 
-		for (uint32_t j = row; j < end && j < row + KERNEL_ROW; j += KERNEL_PIXELS) {
-			const struct kernel_tile t = { j, 1, end, ch };
+		for (uint32_t j = row; j < s.end && j < row + KERNEL_ROW; j += KERNEL_PIXELS) {
+			const struct kernel_tile t = { j, 1, s.end, s.ch };
 
-			kernel_load(a->x, t, type, width, x);
+			kernel_load(v, t, type, width, x);
 			KERNEL_UNROLL
 			for (uint32_t p = 0; p < KERNEL_PIXELS; p++) {
 				KERNEL_UNROLL
 				for (uint32_t k = 0; k < width; k++) {
-					float d = j + p < end ? x[p][k] - pivot[k] : 0;
+					float d = j + p < s.end ? x[p][k] - pivot[k] : 0;
 
 					sum[k] += d;
 					squares[k] += d * d;
@@ -87,11 +87,24 @@ kernel_moments_at(const struct kernel_moments *a, uint32_t i, int type, uint32_t
 		all[0][k] = pivot[k] + sum / n;
 		all[1][k] = m2 > 0 || m2 != m2 ? m2 : 0;
 	}
-	if (!kernel_merge(&a->tree, strip, ch, 2, 1, width, all))
+}
+
+KERNEL_BODY void
+kernel_moments_block(const struct kernel_moments *a, uint32_t block, int type, uint32_t width,
+	struct kernel_shared *shared)
+{
+	const struct kernel_part part = kernel_part_at(&a->strips, block);
+
+	KERNEL_PHASE(i, part.strips * (part.channels / width)) {
+		float all[KERNEL_SUMS][KERNEL_WIDTH] = { { 0 }, { 0 } };
+
+		kernel_strip_moments(a->x, kernel_strip_at(&a->strips, &part, width, i), type, width, all);
+		kernel_put_strip(shared, width, i, 2, all);
+	}
+	if (!kernel_add_up(&a->strips, &part, 2, 1, shared))
 		return;
-	KERNEL_UNROLL
-	for (uint32_t k = 0; k < width; k++)
-		kernel_bn_prepare_channel(&a->to, ch + k, all[0][k], all[1][k]);
+	KERNEL_PHASE(k, part.channels)
+		kernel_bn_prepare_channel(&a->to, part.ch + k, shared->total[0][k], shared->total[1][k]);
 }
 
 /*
@@ -182,7 +195,7 @@ kernel_bn_passed(const struct kernel_bn_channels *b, uint32_t k, float z)
  */
 struct kernel_bn_sums {
 	struct kernel_view x, dy;
-	struct kernel_tree tree;
+	struct kernel_strips strips;
 	const float *saved, *beta;
 	int	 relu;
 	float	*means;			/* [2, c]: both sums, divided by the number of pixels */
@@ -194,25 +207,23 @@ struct kernel_bn_sums {
 KERNEL_BODY struct kernel_grid
 kernel_bn_sums_grid(const struct kernel_bn_sums *a)
 {
-	return kernel_grid(a->tree.strips, a->x.c, kernel_is_wide(a->x) && kernel_is_wide(a->dy));
+	return kernel_blocks(&a->strips, kernel_is_wide(a->x) && kernel_is_wide(a->dy));
 }
 
+/* The sums of a strip. */
 KERNEL_BODY void
-kernel_bn_sums_at(const struct kernel_bn_sums *a, uint32_t i, int type, uint32_t width)
+kernel_strip_bn_sums(const struct kernel_bn_sums *a, struct kernel_tile s, int type, uint32_t width,
+	float all[KERNEL_SUMS][KERNEL_WIDTH])
 {
-	const uint32_t c = a->x.c, groups = c / width, strip = i / groups, ch = i % groups * width;
-	const uint32_t end = kernel_strip_end(&a->tree, strip);
-	const float m = (float)a->tree.m;
 	float x[KERNEL_PIXELS][KERNEL_WIDTH], dy[KERNEL_PIXELS][KERNEL_WIDTH];
-	float all[KERNEL_SUMS][KERNEL_WIDTH] = { { 0 }, { 0 } };
 	struct kernel_bn_channels b;
 
-	kernel_bn_get_channels(a->saved, a->beta, c, ch, width, &b);
-	for (uint32_t row = strip * a->tree.rows; row < end; row += KERNEL_ROW) {
+	kernel_bn_get_channels(a->saved, a->beta, a->x.c, s.ch, width, &b);
+	for (uint32_t row = s.from; row < s.end; row += KERNEL_ROW) {
 		float beta[KERNEL_WIDTH] = { 0 }, gamma[KERNEL_WIDTH] = { 0 };
 
-		for (uint32_t j = row; j < end && j < row + KERNEL_ROW; j += KERNEL_PIXELS) {
-			const struct kernel_tile t = { j, 1, end, ch };
+		for (uint32_t j = row; j < s.end && j < row + KERNEL_ROW; j += KERNEL_PIXELS) {
+			const struct kernel_tile t = { j, 1, s.end, s.ch };
 
 			kernel_load(a->x, t, type, width, x);
 			kernel_load(a->dy, t, type, width, dy);
@@ -222,7 +233,7 @@ kernel_bn_sums_at(const struct kernel_bn_sums *a, uint32_t i, int type, uint32_t
 				for (uint32_t k = 0; k < width; k++) {
 					float z = (x[p][k] - b.mean[k]) * b.rstd[k];
 
-					if (j + p >= end || (a->relu && !kernel_bn_passed(&b, k, z)))
+					if (j + p >= s.end || (a->relu && !kernel_bn_passed(&b, k, z)))
 						continue;
 					beta[k] += dy[p][k];
 					gamma[k] += dy[p][k] * z;
@@ -235,16 +246,30 @@ kernel_bn_sums_at(const struct kernel_bn_sums *a, uint32_t i, int type, uint32_t
 			all[1][k] += gamma[k];
 		}
 	}
-	if (!kernel_merge(&a->tree, strip, ch, 2, 0, width, all))
-		return;
-	KERNEL_UNROLL
-	for (uint32_t k = 0; k < width; k++) {
-		const float scale = a->scale != NULL ? *a->scale : 1;
+}
 
-		a->means[ch + k] = all[0][k] / m;
-		a->means[c + ch + k] = all[1][k] / m;
-		a->dbeta[ch + k] = all[0][k] * scale;
-		a->dgamma[ch + k] = a->fixed ? 0 : all[1][k] * scale;
+KERNEL_BODY void
+kernel_bn_sums_block(const struct kernel_bn_sums *a, uint32_t block, int type, uint32_t width,
+	struct kernel_shared *shared)
+{
+	const struct kernel_part part = kernel_part_at(&a->strips, block);
+	const float m = (float)a->strips.m, scale = a->scale != NULL ? *a->scale : 1;
+
+	KERNEL_PHASE(i, part.strips * (part.channels / width)) {
+		float all[KERNEL_SUMS][KERNEL_WIDTH] = { { 0 }, { 0 } };
+
+		kernel_strip_bn_sums(a, kernel_strip_at(&a->strips, &part, width, i), type, width, all);
+		kernel_put_strip(shared, width, i, 2, all);
+	}
+	if (!kernel_add_up(&a->strips, &part, 2, 0, shared))
+		return;
+	KERNEL_PHASE(k, part.channels) {
+		const uint32_t ch = part.ch + k;
+
+		a->means[ch] = shared->total[0][k] / m;
+		a->means[a->x.c + ch] = shared->total[1][k] / m;
+		a->dbeta[ch] = shared->total[0][k] * scale;
+		a->dgamma[ch] = a->fixed ? 0 : shared->total[1][k] * scale;
 	}
 }
 

@@ -1,5 +1,5 @@
 /*
- * kernel_run - a CUDA kernel for each body of kernel.h, with a thread for each index.
+ * kernel_run - a CUDA kernel for each body of kernel.h, with a thread for each index or a block for each body.
  *
  * Compiled with -fmad=false, so that the bits are those of the CPU.
  */
@@ -47,6 +47,39 @@ launch_kernel(struct device *d, const void *kernel, void **with, uint32_t count,
 		return launch_kernel(d, by_type[type], with, count, #name); \
 	}
 
+/* The kernels of each type and width, and a function that launches the one that fits. */
+#define KERNEL_DEFINE_RUN(name, kernel, launch) \
+	extern "C" int \
+	kernel_run_##name(struct device *d, const struct kernel_##name *a, int type) \
+	{ \
+		static const void *const narrow[KERNEL_TYPES] = { (const void *)kernel<KERNEL_F32, 1>, \
+			(const void *)kernel<KERNEL_BF16, 1>, (const void *)kernel<KERNEL_F16, 1>, \
+			(const void *)kernel<KERNEL_MIXED, 1> }; \
+		static const void *const wide[KERNEL_MIXED] = { (const void *)kernel<KERNEL_F32, KERNEL_WIDTH>, \
+			(const void *)kernel<KERNEL_BF16, KERNEL_WIDTH>, \
+			(const void *)kernel<KERNEL_F16, KERNEL_WIDTH> }; \
+		const struct kernel_grid grid = kernel_##name##_grid(a); \
+		const bool is_wide = grid.width > 1 && type != KERNEL_MIXED; \
+		struct kernel_##name copy = *a; \
+		return launch(d, is_wide ? wide[type] : narrow[type], &copy, grid, is_wide, #name); \
+	}
+
+static int
+launch_wide(struct device *d, const void *kernel, void *a, struct kernel_grid grid, bool is_wide, const char *name)
+{
+	uint32_t count = is_wide ? grid.count : grid.count * grid.width;
+	void *with[] = { a, &count };
+
+	return launch_kernel(d, kernel, with, count, name);
+}
+
+static int
+launch_blocks(struct device *d, const void *kernel, void *a, struct kernel_grid grid, bool, const char *name)
+{
+	return device_check(d, cudaLaunchKernel(kernel, dim3(grid.count), dim3(KERNEL_THREADS), &a, 0, d->stream[0]),
+	    name);
+}
+
 #define KERNEL_DEFINE_WIDE(name) \
 	template <int TYPE, uint32_t WIDTH> __global__ void __launch_bounds__(KERNEL_THREADS) \
 	name##_kernel(const struct kernel_##name a, uint32_t count) \
@@ -54,22 +87,18 @@ launch_kernel(struct device *d, const void *kernel, void **with, uint32_t count,
 		for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) \
 			kernel_##name##_at(&a, i, TYPE, WIDTH); \
 	} \
-	extern "C" int \
-	kernel_run_##name(struct device *d, const struct kernel_##name *a, int type) \
+	KERNEL_DEFINE_RUN(name, name##_kernel, launch_wide)
+
+/* tests/gpu/verdict knows these kernels by their name. */
+#define KERNEL_DEFINE_BLOCK(name) \
+	template <int TYPE, uint32_t WIDTH> __global__ void __launch_bounds__(KERNEL_THREADS, 2) \
+	name##_block_kernel(const struct kernel_##name a) \
 	{ \
-		static const void *const narrow[KERNEL_TYPES] = { (const void *)name##_kernel<KERNEL_F32, 1>, \
-			(const void *)name##_kernel<KERNEL_BF16, 1>, (const void *)name##_kernel<KERNEL_F16, 1>, \
-			(const void *)name##_kernel<KERNEL_MIXED, 1> }; \
-		static const void *const wide[KERNEL_MIXED] = { (const void *)name##_kernel<KERNEL_F32, KERNEL_WIDTH>, \
-			(const void *)name##_kernel<KERNEL_BF16, KERNEL_WIDTH>, \
-			(const void *)name##_kernel<KERNEL_F16, KERNEL_WIDTH> }; \
-		const struct kernel_grid grid = kernel_##name##_grid(a); \
-		const bool is_wide = grid.width > 1 && type != KERNEL_MIXED; \
-		uint32_t count = is_wide ? grid.count : grid.count * grid.width; \
-		struct kernel_##name copy = *a; \
-		void *with[] = { &copy, &count }; \
-		return launch_kernel(d, is_wide ? wide[type] : narrow[type], with, count, #name); \
-	}
+		__shared__ struct kernel_shared shared; \
+		kernel_##name##_block(&a, blockIdx.x, TYPE, WIDTH, &shared); \
+	} \
+	KERNEL_DEFINE_RUN(name, name##_block_kernel, launch_blocks)
 
 KERNEL_LIST(KERNEL_DEFINE)
 KERNEL_WIDE_LIST(KERNEL_DEFINE_WIDE)
+KERNEL_BLOCK_LIST(KERNEL_DEFINE_BLOCK)

@@ -47,7 +47,7 @@ kernel_bias_at(const struct kernel_bias *a, uint32_t i, int type, uint32_t width
 /* The sum of each channel of x, times *scale, into to [c]. */
 struct kernel_column_sums {
 	struct kernel_view x;
-	struct kernel_tree tree;
+	struct kernel_strips strips;
 	float	*to;
 	const float *scale;		/* NULL: 1 */
 };
@@ -55,39 +55,50 @@ struct kernel_column_sums {
 KERNEL_BODY struct kernel_grid
 kernel_column_sums_grid(const struct kernel_column_sums *a)
 {
-	return kernel_grid(a->tree.strips, a->x.c, kernel_is_wide(a->x));
+	return kernel_blocks(&a->strips, kernel_is_wide(a->x));
 }
 
 KERNEL_BODY void
-kernel_column_sums_at(const struct kernel_column_sums *a, uint32_t i, int type, uint32_t width)
+kernel_strip_sums(struct kernel_view v, struct kernel_tile s, int type, uint32_t width, float all[KERNEL_WIDTH])
 {
-	const uint32_t groups = a->x.c / width, strip = i / groups, ch = i % groups * width;
-	const uint32_t end = kernel_strip_end(&a->tree, strip);
-	float x[KERNEL_PIXELS][KERNEL_WIDTH], all[KERNEL_SUMS][KERNEL_WIDTH] = { { 0 } };
+	float x[KERNEL_PIXELS][KERNEL_WIDTH];
 
-	for (uint32_t row = strip * a->tree.rows; row < end; row += KERNEL_ROW) {
+	for (uint32_t row = s.from; row < s.end; row += KERNEL_ROW) {
 		float sum[KERNEL_WIDTH] = { 0 };
 
-		for (uint32_t j = row; j < end && j < row + KERNEL_ROW; j += KERNEL_PIXELS) {
-			const struct kernel_tile t = { j, 1, end, ch };
+		for (uint32_t j = row; j < s.end && j < row + KERNEL_ROW; j += KERNEL_PIXELS) {
+			const struct kernel_tile t = { j, 1, s.end, s.ch };
 
-			kernel_load(a->x, t, type, width, x);
+			kernel_load(v, t, type, width, x);
 			KERNEL_UNROLL
 			for (uint32_t p = 0; p < KERNEL_PIXELS; p++) {
 				KERNEL_UNROLL
 				for (uint32_t k = 0; k < width; k++)
-					sum[k] += j + p < end ? x[p][k] : 0;
+					sum[k] += j + p < s.end ? x[p][k] : 0;
 			}
 		}
 		KERNEL_UNROLL
 		for (uint32_t k = 0; k < width; k++)
-			all[0][k] += sum[k];
+			all[k] += sum[k];
 	}
-	if (!kernel_merge(&a->tree, strip, ch, 1, 0, width, all))
+}
+
+KERNEL_BODY void
+kernel_column_sums_block(const struct kernel_column_sums *a, uint32_t block, int type, uint32_t width,
+	struct kernel_shared *shared)
+{
+	const struct kernel_part part = kernel_part_at(&a->strips, block);
+
+	KERNEL_PHASE(i, part.strips * (part.channels / width)) {
+		float all[KERNEL_SUMS][KERNEL_WIDTH] = { { 0 } };
+
+		kernel_strip_sums(a->x, kernel_strip_at(&a->strips, &part, width, i), type, width, all[0]);
+		kernel_put_strip(shared, width, i, 1, all);
+	}
+	if (!kernel_add_up(&a->strips, &part, 1, 0, shared))
 		return;
-	KERNEL_UNROLL
-	for (uint32_t k = 0; k < width; k++)
-		a->to[ch + k] = all[0][k] * (a->scale != NULL ? *a->scale : 1);
+	KERNEL_PHASE(k, part.channels)
+		a->to[part.ch + k] = shared->total[0][k] * (a->scale != NULL ? *a->scale : 1);
 }
 
 /*

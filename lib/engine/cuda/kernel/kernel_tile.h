@@ -25,8 +25,8 @@
 #define KERNEL_WARP	32u
 
 /*
- * The threads of a block for count indices: as many as allow a block on each multiprocessor, and whole warps.  The
- * statistics of a small map have few indices, which larger blocks would crowd onto a few multiprocessors.
+ * The threads of a block for count indices: as many as allow a block on each multiprocessor, and whole warps.  A small
+ * map has few indices, which larger blocks would crowd onto a few multiprocessors.
  */
 KERNEL_BODY uint32_t
 kernel_block(uint32_t count, uint32_t processors)

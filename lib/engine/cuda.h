@@ -17,7 +17,7 @@
 
 #include "engine/engine.h"
 
-#define CUDA_VERSION	7u		/* of this header's structures */
+#define CUDA_VERSION	8u		/* of this header's structures */
 #define CUDA_FILE	"tally-cuda.so"
 #define CUDA_SYMBOL	"tally_cuda"
 

@@ -269,6 +269,11 @@ struct engine_device_opt {
 	 * in it.  Each may be NULL.
 	 */
 	int  (*fetch)(struct engine_plan *plan, float *w, float *aux, float *state, float *average, uint32_t *averaged);
+	/*
+	 * Completes what backward() and step() have put off.  The others call it where they must.  On joined devices it
+	 * waits for all: one plan on each calls it, forward() or evaluate() at the same time.
+	 */
+	int  (*settle)(struct engine_plan *plan);
 };
 
 struct engine {

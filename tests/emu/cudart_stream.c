@@ -296,13 +296,9 @@ run_event(void *arg)
 	v->ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-cudaError_t
-cudaEventRecord(cudaEvent_t v, cudaStream_t s)
+static void
+record_event(cudaEvent_t v, cudaStream_t s)
 {
-	if (v->device != s->device)
-		emu_fault("an event of device %d on a stream of device %d", v->device, s->device);
-	if (s->capture != NULL)
-		emu_fault("an event on a stream that captures");
 	v->ns = 0;
 	v->stream = s;
 	if (v->timed)
@@ -310,7 +306,33 @@ cudaEventRecord(cudaEvent_t v, cudaStream_t s)
 	pthread_mutex_lock(&lock);
 	v->number = s->gone + s->n;
 	pthread_mutex_unlock(&lock);
+}
+
+/* In the work of a graph: its argument is an event that each launch records there. */
+static void
+mark_event(void *arg)
+{
+	(void)arg;
+}
+
+cudaError_t
+cudaEventRecordWithFlags(cudaEvent_t v, cudaStream_t s, unsigned flags)
+{
+	if (v->device != s->device)
+		emu_fault("an event of device %d on a stream of device %d", v->device, s->device);
+	if ((s->capture != NULL) != (flags == cudaEventRecordExternal) || (s->capture != NULL && v->timed))
+		emu_fault("an event with flags %u on a stream that captures%s", flags, s->capture != NULL ? "" : " nothing");
+	if (s->capture != NULL)
+		enqueue_work(s, mark_event, &v, sizeof(v));
+	else
+		record_event(v, s);
 	return cudaSuccess;
+}
+
+cudaError_t
+cudaEventRecord(cudaEvent_t v, cudaStream_t s)
+{
+	return cudaEventRecordWithFlags(v, s, cudaEventRecordDefault);
 }
 
 static void
@@ -410,14 +432,21 @@ cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long lon
 	return cudaSuccess;
 }
 
-static void
-run_graph(void *arg)
-{
-	const struct CUgraphExec_st *exec = *(struct CUgraphExec_st *const *)arg;
+/* The work of a graph between two events that it records. */
+struct section {
+	struct CUgraphExec_st *exec;
+	size_t	 from, to;
+};
 
-	emu_log("graph", 0);
-	for (size_t i = 0; i < exec->graph.n; i++)
-		exec->graph.work[i].run(exec->graph.work[i].arg);
+static void
+run_section(void *arg)
+{
+	const struct section *s = arg;
+
+	if (s->from == 0)
+		emu_log("graph", 0);
+	for (size_t i = s->from; i < s->to; i++)
+		s->exec->graph.work[i].run(s->exec->graph.work[i].arg);
 }
 
 cudaError_t
@@ -425,7 +454,13 @@ cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t s)
 {
 	if (exec->device != s->device)
 		emu_fault("a graph of device %d on a stream of device %d", exec->device, s->device);
-	emu_launch(s, run_graph, &exec, sizeof(exec));
+	for (size_t from = 0, to = 0; to <= exec->graph.n; to++)
+		if (to == exec->graph.n || exec->graph.work[to].run == mark_event) {
+			emu_launch(s, run_section, &(struct section){ exec, from, to }, sizeof(struct section));
+			from = to + 1;
+			if (to < exec->graph.n)
+				record_event(*(struct CUevent_st **)exec->graph.work[to].arg, s);
+		}
 	return cudaSuccess;
 }
 

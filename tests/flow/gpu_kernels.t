@@ -7,7 +7,7 @@ if [ ! -e "$BUILD/tests/emu/tally-cuda.so" ]; then
 	skip "the kernels of a step" "this build has no cuda engine"
 	done_testing
 fi
-export TALLY_MODULES=$BUILD/tests/emu
+export TALLY_MODULES=$BUILD/tests/emu OMP_WAIT_POLICY=passive
 pictures images 40 1 && im2rec images >a.rec || exit 1
 
 # The kernels of the third step, sorted: NAME COUNT BYTES.  Captured work counts each time that it runs.  Copies between
@@ -15,7 +15,7 @@ pictures images 40 1 && im2rec images >a.rec || exit 1
 count_kernels() { # OPTION...
 	for steps in 2 3; do
 		rm -f log
-		TALLY_EMU_LOG=$T/log pworker --data a.rec --seed 5 --batch 8 --steps $steps --engine cuda "$@" >/dev/null || return
+		TALLY_EMU_LOG=$T/log pworker --data a.rec --seed 5 --batch 8 --steps $steps "$@" >/dev/null || return
 		mv log log.$steps
 	done
 	awk 'FNR == 1 { file++ } { n[$1] += file == 1 ? -1 : 1; bytes[$1] += file == 1 ? -$2 : $2 }
@@ -30,7 +30,7 @@ sum_up() {
 }
 
 # ResNet-20: 20 batch norms that are learned, 9 joints, 22 weights.
-ok "a step of a ResNet is counted" eval 'count_kernels --net resnet --net-opt layers=20 --shape 3x28x28 >counts'
+ok "a step of a ResNet is counted" eval 'count_kernels --engine cuda --net resnet --net-opt layers=20 --shape 3x28x28 >counts'
 bn=$(of bn)
 is "$(of moments) $(of bn_sums) $(of bn_back)" "$bn $bn $((bn - 1))" \
 	"a batch norm takes two kernels forward and two backward, and one if its input wants no gradient"
@@ -44,10 +44,13 @@ is "$(bytes_of softmax)" $((8 * (10 * 4 + 10 * 4 + 16 + 4 + 4))) "the bytes of s
 read -r n bytes graphs < <(sum_up)
 echo "# ResNet-20, batch 8, f32: $n kernels, $bytes bytes and $graphs CUDA graphs a step"
 is "$(of combine)" 9 "a joint adds its gradients and multiplies by the ReLU's derivative in one kernel"
-ok "a step in bf16 is counted" eval 'count_kernels --net resnet --net-opt layers=20 --shape 3x28x28 --dtype bf16 >counts'
+ok "a step in bf16 is counted" eval 'count_kernels --engine cuda --net resnet --net-opt layers=20 --shape 3x28x28 --dtype bf16 >counts'
 read -r n half graphs < <(sum_up)
 ok "a step in bf16 moves at most six tenths of the bytes of f32: $half of $bytes" test $((half * 10)) -le $((bytes * 6))
-ok "a step with 100 classes is counted" eval 'count_kernels --net mlp --classes 100 >counts'
+ok "a step on two devices is counted" eval \
+	'LD_LIBRARY_PATH=$BUILD/tests/stub count_kernels --net lenet --dtype f16 --devices gpu:0,gpu:1 >counts'
+is "$(of graph)" 6 "a step of each of two devices is three CUDA graphs, too"
+ok "a step with 100 classes is counted" eval 'count_kernels --engine cuda --net mlp --classes 100 >counts'
 is "$(of softmax_parts) $(of softmax_lanes) $(of softmax)" "1 1 " "the loss of many classes takes a warp a sample"
 
 tensors() { tail -c +$((9 + $(od -An -tu8 -N8 "$1"))) "$1"; }

@@ -1,13 +1,14 @@
 /*
  * scale_test - when the host waits for a GPU.  In f16 the loss scale counts the batch, a pass that overflows is
- * repeated, and the host waits for no backward pass whose gradients stay on the device.  In other precisions such a pass
- * is enqueued before the host waits for the loss.
+ * repeated, and the host waits for no backward pass whose gradients stay on the device.  Such a pass is enqueued before
+ * the host waits for the loss.
  *
  * Runs on the emulated device alone, whose log (TALLY_EMU_LOG) has a line for each kernel and each wait of the host.
  */
 #include "op/nets.h"
 
 #include "base/buf.h"
+#include "engine/split/split.h"
 
 #include <unistd.h>
 
@@ -154,9 +155,9 @@ repeats_all(const struct engine *e, struct engine_dev *dev)
 	    nets_distance(half, want, P));
 }
 
-/* Runs three steps on the device.  With a large x their gradients overflow at first. */
+/* Runs three steps on the device, the second one of `second` samples.  With a large x gradients overflow at first. */
 static void
-stays(const struct engine *e, struct engine_dev *dev, uint32_t n, uint8_t x, unsigned want)
+stays(const struct engine *e, struct engine_dev *dev, uint32_t n, uint32_t second, uint8_t x, unsigned want)
 {
 	const struct engine_group group = { 0, 6, 1, 1, 0 };
 	const float rate = 1e-6f;
@@ -172,20 +173,39 @@ stays(const struct engine *e, struct engine_dev *dev, uint32_t n, uint8_t x, uns
 	nets_must(e->device_opt->begin(j.p, &how));
 	count("", "", &between);
 	for (uint64_t t = 1; t <= 3; t++) {
+		j.s.n = t == 2 ? second : n;
 		nets_must(e->forward(j.p, &j.s, NULL, NULL, &r));
 		passes += count("softmax_back", "wait", &between);
 		nets_must(e->backward(j.p, NULL, NULL, NULL));
-		nets_must(e->device_opt->step(j.p, n, rate, t, false));
+		nets_must(e->device_opt->step(j.p, j.s.n, rate, t, false));
 		passes += count("softmax_back", "wait", &between);
 		waits += between;
 	}
 	is(waits, 0, "the host waits neither in backward() nor in the device optimizer's step()");
 	nets_must(e->device_opt->fetch(j.p, w, NULL, NULL, NULL, NULL));
 	passes += count("softmax_back", "wait", &all);
-	is(passes, want, "%u samples of %u take %u backward passes in three steps", n, x, want);
+	is(passes, want, "%u samples of %u on %s take %u backward passes in three steps", n, x, e->name, want);
 	near(-w[1] / (3 * rate * (float)x / 2), 1, 0.05,
 	    "each of three steps updates the weights: %u samples of %u", n, x);
 	end(&j);
+}
+
+/* Two devices repeat a pass together, also if one of them has no samples in the next batch. */
+static void
+stays_on_two(void)
+{
+	struct engine_dev *dev;
+	const struct engine *e;
+
+	nets_must(split_open("cuda:0,cuda:1", 1, &e, &dev));
+	if (e->device_opt == NULL) {
+		skip("two devices repeat a pass together", "no NCCL");
+	} else {
+		stays(e, dev, 4, 4, 1, 6);
+		stays(e, dev, 8, 8, 255, 12);
+		stays(e, dev, 8, 1, 255, 9);
+	}
+	e->close(dev);
 }
 
 /* Runs forward() alone, and returns how many backward passes the device computes with it. */
@@ -203,7 +223,7 @@ count_passes_of_forward(const struct job *j)
 }
 
 static void
-goes_ahead(const struct engine *e, struct engine_dev *dev)
+goes_ahead(const struct engine *e, struct engine_dev *dev, enum engine_precision precision)
 {
 	const struct engine_group group = { 0, 6, 1, 1, 0 };
 	float state[6] = { 0 };
@@ -212,7 +232,7 @@ goes_ahead(const struct engine *e, struct engine_dev *dev)
 	struct job j;
 
 	opt_usual(OPT_SGD, &how.hyper);
-	begin(&j, e, dev, ENGINE_F32, 4, 1);
+	begin(&j, e, dev, precision, 4, 1);
 	nets_must(e->device_opt->begin(j.p, &how));
 	is(count_passes_of_forward(&j), 0, "the first forward() enqueues no backward pass");
 	for (uint64_t t = 1; t <= 2; t++) {
@@ -238,9 +258,11 @@ engine(const struct engine *e, struct engine_dev *dev)
 	handed_over(e, dev, 8, 255, 2, "the pass is repeated with a quarter of the loss scale");
 	handed_over(e, dev, 32, 255, 3, "the pass is repeated until all gradients are finite");
 	repeats_all(e, dev);
-	stays(e, dev, 4, 1, 3);
-	stays(e, dev, 4, 255, 6);
-	goes_ahead(e, dev);
+	stays(e, dev, 4, 4, 1, 3);
+	stays(e, dev, 4, 4, 255, 6);
+	stays_on_two();
+	goes_ahead(e, dev, ENGINE_F32);
+	goes_ahead(e, dev, ENGINE_F16);
 }
 
 int

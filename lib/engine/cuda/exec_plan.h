@@ -50,7 +50,7 @@ enum exec_graph {
 	EXEC_GRAPH_EVAL, EXEC_GRAPH_EVAL_PIXELS,
 	EXEC_GRAPH_SUM_FIRST, EXEC_GRAPH_SUM_NEXT,	/* gradients of a micro-batch into their sum */
 	EXEC_GRAPH_UPDATE,
-	EXEC_GRAPH_BACKWARD,	/* the whole backward pass, whose gradients stay on the device */
+	EXEC_GRAPH_BACKWARD,	/* the whole backward pass, whose gradients stay on the device or are added up there */
 	EXEC_GRAPH_BACK
 };
 #define EXEC_GRAPHS	(EXEC_GRAPH_BACK + EXEC_SLICES)
@@ -117,7 +117,7 @@ struct exec_product {
 	uint32_t	 bn;		/* the EXEC_BN that it contains in evaluation, or EXEC_NONE */
 	/* With bn, offset in kept_base, in bytes: f32 [2, k], bias and factor of its weights. */
 	size_t		 fold_at;
-	/* If its type is not f32 or it has no bias, offset in kept_base, in bytes: its bias [k] in that type, or zeros. */
+	/* If its type is not f32 or it has no bias, offset in kept_base, in bytes: its bias [k] in its type, or 0. */
 	size_t		 typed_bias_at;
 };
 
@@ -235,6 +235,7 @@ struct engine_plan {
 	bool		    ahead;	/* forward() has enqueued the backward pass too */
 	/* f16: the scale of the last backward pass, and the event after its check for infinite gradients. */
 	float		    scale;
+	uint32_t	    back_n;	/* samples of the last backward() with the device optimizer */
 	struct device_event *checked;
 	struct device_event *result;	/* the result of a forward pass is in pinned_down */
 	bool		    unchecked;	/* the host has not read that check, see pass_settle() */
@@ -370,9 +371,12 @@ int	 pass_go_ahead(struct engine_plan *p, struct exec_set *set);
 int	 pass_backward(struct engine_plan *p, float *g, float *stats, const struct engine_hook *hook);
 /*
  * Reads the check of the last backward pass with the device optimizer in f16.  Repeats the pass with a
- * smaller scale if it failed, and then enqueues what depends on its gradients.
+ * smaller scale if it failed, and then enqueues what depends on its gradients.  Joined devices repeat it together.
  */
 int	 pass_settle(struct engine_plan *p);
+void	 pass_begin_scale(struct engine_plan *p, uint32_t n);	/* of the first attempt, in kept.inputs */
+/* Enqueues the kernels of a backward pass whose gradients stay on the device. */
+int	 pass_enqueue_backward(struct engine_plan *p, const struct exec_set *set);
 /* The range of g that is final after slice k.  Layers come last first, and arrays lie in the layers' order. */
 void	 pass_slice_range(const struct engine_plan *p, uint32_t k, size_t *first, size_t *end);
 /*
@@ -386,14 +390,15 @@ int	 learn_begin(struct engine_plan *p, const struct engine_opt *how);
 int	 learn_step(struct engine_plan *p, uint64_t n, float rate, uint64_t t, bool mark);
 int	 learn_show_average(struct engine_plan *p, bool on);
 int	 learn_fetch(struct engine_plan *p, float *w, float *aux, float *state, float *average, uint32_t *averaged);
+int	 learn_settle(struct engine_plan *p);
 int	 learn_update(struct engine_dev *dev, float *w, float *state, const float *g, size_t count, double n,
 	const struct opt_hyper *hyper);
 void	 learn_free(struct engine_plan *p);	/* NULL is fine */
 /* After a backward pass of a micro-batch: adds its gradients to those since the last update. */
 int	 learn_add_batch(struct engine_plan *p, struct exec_set *set);
-/* Joined devices: enqueue zeros for the gradients and statistics; the statistics times the samples of the batch. */
+/* Joined devices: enqueue zeros for the gradients and statistics; the statistics times n samples. */
 int	 learn_zero_batch(struct engine_plan *p);
-int	 learn_weigh_statistics(struct engine_plan *p);
+int	 learn_weigh_statistics(struct engine_plan *p, uint32_t n);
 /* Enqueues an update that learn_step() deferred to pass_settle(), if there is one. */
 int	 learn_deferred(struct engine_plan *p);
 /* Enqueues that sum for n samples, or the update; pass_launch() captures both. */

@@ -116,10 +116,10 @@ learn_zero_batch(struct engine_plan *p)
 }
 
 int
-learn_weigh_statistics(struct engine_plan *p)
+learn_weigh_statistics(struct engine_plan *p, uint32_t n)
 {
 	float *stats = exec_floats(p, p->kept.stats);
-	const struct kernel_accumulate a = { stats, stats, (float)p->n, 1 };
+	const struct kernel_accumulate a = { stats, stats, (float)n, 1 };
 
 	return kernel_run_accumulate(p->dev->d, &a, (uint32_t)p->graph->A, KERNEL_F32);
 }
@@ -164,7 +164,7 @@ fold_statistics(struct engine_plan *p, const struct learn *l)
 		const struct kernel_statistics a = { exec_floats(p, p->kept.aux) + f->first,
 			(l->accumulate ? learn_floats(l, l->stats) : exec_floats(p, p->kept.stats)) + f->first,
 			(const struct kernel_step *)learn_floats(l, l->step),
-			(const uint32_t *)learn_floats(l, l->bad), l->accumulate, f->momentum };
+			(const uint32_t *)learn_floats(l, l->bad), l->accumulate || l->joined, f->momentum };
 
 		e = kernel_run_statistics(p->dev->d, &a, (uint32_t)f->count, KERNEL_F32);
 	}
@@ -322,6 +322,14 @@ learn_read_check(struct engine_plan *p)
 	    "step %llu: the gradient of %s is infinite or no number; those of the layers after it are finite",
 	    (unsigned long long)l->t, graph->w[a].name);
 	return ERR_FORMAT;
+}
+
+int
+learn_settle(struct engine_plan *p)
+{
+	int e = device_make_current(p->dev->d);
+
+	return e < 0 ? e : pass_settle(p);
 }
 
 int

@@ -63,7 +63,7 @@ struct learn {
 	struct engine_fold *fold;
 	uint32_t nfold;
 	bool	 accumulate, averages;
-	bool	 joined;	/* gradients and statistics are sums over the joined devices; accumulate is set */
+	bool	 joined;	/* gradients, and statistics times samples, are sums over the joined devices */
 	uint32_t averaged;
 	uint64_t t;		/* the last update */
 	bool	 added;		/* there are gradients since the last update */

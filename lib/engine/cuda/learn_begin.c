@@ -112,7 +112,7 @@ learn_begin(struct engine_plan *p, const struct engine_opt *how)
 		return device_nomem(p->dev->host);
 	*p->learn = (struct learn){ .hyper = how->hyper, .states = learn_count_states(&how->hyper),
 		.ngroup = how->ngroup, .nfold = how->nfold,
-		.accumulate = how->accumulate || how->joined, .joined = how->joined,
+		.accumulate = how->accumulate, .joined = how->joined,
 		.averages = how->average != NULL, .averaged = how->averaged };
 	if ((e = start_learning(p, p->learn, how)) < 0) {
 		device_wait(p->dev->d);

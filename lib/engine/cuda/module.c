@@ -327,6 +327,7 @@ static const struct engine_device_opt device_opt = {
 	.step = learn_step,
 	.show_average = learn_show_average,
 	.fetch = learn_fetch,
+	.settle = learn_settle,
 };
 
 static const struct engine engine = {

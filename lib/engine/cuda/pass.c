@@ -50,7 +50,7 @@ enqueue_graph(struct engine_plan *p, const struct exec_set *set, uint32_t graph)
 	case EXEC_GRAPH_UPDATE:
 		return learn_enqueue_update(p);
 	case EXEC_GRAPH_BACKWARD:
-		return run_steps(p, set, p->slice[0], p->slice[p->nslice], true, false);
+		return pass_enqueue_backward(p, set);
 	default:
 		graph -= EXEC_GRAPH_BACK;
 		return run_steps(p, set, p->slice[graph], p->slice[graph + 1], true, false);
@@ -350,6 +350,7 @@ load_batch(struct engine_plan *p, const struct samples *s, bool train)
 	p->ahead = false;
 	p->pixels = s->x == NULL;
 	fill_labels(p, s, train);
+	pass_begin_scale(p, s->n);
 	return send_images(p, s);
 }
 

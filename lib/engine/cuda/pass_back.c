@@ -7,7 +7,7 @@
  * that its bits do not depend on earlier steps.  Nothing is handed over before all gradients are finite.
  * With the device optimizer nobody waits for that check in backward(): the next call that needs the
  * result, such as forward(), reads it, repeats the pass if necessary, and then enqueues the update.
- * Joined devices wait in backward(), because they add up only what is finite.
+ * Joined devices check the sum, which is the same on all, so that all repeat the pass or none.
  * Source: Micikevicius et al., "Mixed Precision Training", ICLR 2018, 3.2.
  */
 #include "engine/cuda/join.h"
@@ -100,14 +100,12 @@ launch_backward(struct engine_plan *p, struct exec_set *set)
 	return timeline_end(p, TIMELINE_BACK);
 }
 
-/* Enqueues the kernels of all slices; down: and their downloads, else as one graph. */
+/* Enqueues the kernels of all slices and their downloads. */
 static int
-enqueue_slices(struct engine_plan *p, struct exec_set *set, bool down, bool joined)
+enqueue_slices(struct engine_plan *p, struct exec_set *set, bool joined)
 {
 	int e = 0;
 
-	if (!down)
-		return launch_backward(p, set);
 	for (uint32_t k = 0; k < p->nslice && e == 0; k++)
 		if ((e = launch_slice(p, set, k)) == 0)
 			e = download_slice(p, k, joined);
@@ -167,104 +165,127 @@ enqueue_check(struct engine_plan *p)
 	return device_event_record(d, p->checked, DEVICE_MAIN);
 }
 
-static float
-first_scale(uint32_t n)
+/* Sets the loss scale, which goes up with kept.inputs. */
+static void
+set_scale(struct engine_plan *p, float scale)
+{
+	float *factor = pass_input_at(p, p->kept.scale);
+
+	factor[0] = p->scale = scale;
+	factor[1] = 1 / scale;
+}
+
+void
+pass_begin_scale(struct engine_plan *p, uint32_t n)
 {
 	float scale = MOST;
 
 	while (scale * (float)n > LARGEST)
 		scale /= 2;
-	return scale;
+	set_scale(p, scale);
 }
 
-/* Enqueues the backward pass in f16 with a scale; down: and the downloads.  p->checked is recorded at its end. */
+/* Waits for the check.  Returns 1 if the pass must be repeated with a smaller scale, 0, or an error. */
 static int
-enqueue_scaled(struct engine_plan *p, struct exec_set *set, float scale, bool down)
-{
-	float *factor = pass_input_at(p, p->kept.scale);
-	int e;
-
-	factor[0] = p->scale = scale;
-	factor[1] = 1 / scale;
-	if ((e = pass_upload_inputs(p)) < 0)
-		return e;
-	/* An earlier attempt has overwritten parts of the forward pass. */
-	if (scale < first_scale(p->n) && (e = pass_launch(p, set,
-	    p->pixels ? EXEC_GRAPH_TRAIN_PIXELS : EXEC_GRAPH_TRAIN)) < 0)
-		return e;
-	if ((e = enqueue_slices(p, set, down, false)) < 0 || (e = pass_upload_next(p)) < 0)
-		return e;
-	return enqueue_check(p);
-}
-
-/* Waits for the check of the last attempt, and repeats it with smaller scales until all gradients are finite. */
-static int
-repeat_scaled(struct engine_plan *p, struct exec_set *set, bool down)
+await_check(struct engine_plan *p)
 {
 	int e = device_event_wait(p->dev->d, p->checked);
 
-	while (e == 0 && *(const uint32_t *)(p->pinned_down + p->down_bad) != 0 && p->scale / 4 >= LEAST)
-		if ((e = enqueue_scaled(p, set, p->scale / 4, down)) == 0)
-			e = device_event_wait(p->dev->d, p->checked);
-	return e;
+	return e < 0 ? e : *(const uint32_t *)(p->pinned_down + p->down_bad) != 0 && p->scale / 4 >= LEAST;
 }
 
-/* The backward pass in f16.  Joined devices add up the last attempt. */
+/* Enqueues the forward pass again, parts of which the backward pass has overwritten, with a quarter of the scale. */
 static int
-run_scaled(struct engine_plan *p, struct exec_set *set, bool joined)
+repeat_forward(struct engine_plan *p, struct exec_set *set)
 {
 	int e;
 
-	if ((e = enqueue_scaled(p, set, first_scale(p->n), !joined)) == 0)
-		e = repeat_scaled(p, set, !joined);
+	set_scale(p, p->scale / 4);
+	e = pass_upload_inputs(p);
+	return e < 0 ? e : pass_launch(p, set, p->pixels ? EXEC_GRAPH_TRAIN_PIXELS : EXEC_GRAPH_TRAIN);
+}
+
+/* The backward pass in f16, whose gradients the host gets.  Joined devices add up the last attempt. */
+static int
+run_scaled(struct engine_plan *p, struct exec_set *set, bool joined)
+{
+	int e = joined ? launch_backward(p, set) : enqueue_slices(p, set, false);
+
+	if (e < 0 || (e = pass_upload_next(p)) < 0 || (e = enqueue_check(p)) < 0)
+		return e;
+	while ((e = await_check(p)) > 0)
+		if ((e = repeat_forward(p, set)) < 0 ||
+		    (e = joined ? launch_backward(p, set) : enqueue_slices(p, set, false)) < 0 ||
+		    (e = enqueue_check(p)) < 0)
+			return e;
 	for (uint32_t k = 0; joined && k < p->nslice && e == 0; k++)
 		e = download_slice(p, k, true);
 	return e;
 }
 
-/* Enqueues the kernels of all slices and their sums over the joined devices. */
-static int
-enqueue_sums(struct engine_plan *p)
-{
-	struct exec_set *set = NULL;
-	bool computed = p->n == 0 || p->type == KERNEL_F16;	/* before the first sum */
-	int e = device_make_current(p->dev->d);	/* without samples there was no forward pass in this thread */
+/* ------ gradients that stay on the device ------ */
 
-	if (e == 0)
-		e = p->n > 0 ? exec_set_get(p, p->n, &set) : learn_zero_batch(p);
-	if (e == 0 && computed && p->n > 0 && (e = enqueue_scaled(p, set, first_scale(p->n), false)) == 0)
-		e = repeat_scaled(p, set, false);
+int
+pass_enqueue_backward(struct engine_plan *p, const struct exec_set *set)
+{
+	int e = 0;
+
+	if (p->learn == NULL || !p->learn->joined)
+		return run_steps(p, set, p->slice[0], p->slice[p->nslice], true, false);
+	/* The sum of a slice begins while the next one is computed. */
 	for (uint32_t k = 0; k < p->nslice && e == 0; k++) {
-		if (!computed)
-			e = launch_slice(p, set, k);
+		e = run_steps(p, set, p->slice[k], p->slice[k + 1], true, false);
 		if (e == 0 && k + 1 == p->nslice)
-			e = learn_weigh_statistics(p);
+			e = learn_weigh_statistics(p, set->n);
 		if (e == 0)
-			e = download_slice(p, k, true);
+			e = device_event_record(p->dev->d, p->computed[k], DEVICE_MAIN);
 	}
 	return e;
 }
 
-/* The gradients of the joined devices are added up and stay there, for the optimizer of each. */
+/* A joined device without samples adds zeros. */
 static int
-backward_on_joined(struct engine_plan *p)
+enqueue_zeros(struct engine_plan *p)
 {
-	const uint32_t last = p->nslice - 1;
-	int e = enqueue_sums(p);
+	int e = learn_zero_batch(p);
 
-	p->n = 0;
-	if (e < 0)
-		join_fail(p);
-	if (e < 0 || (e = join_wait(p, last)) < 0 ||
-	    (e = device_event_follow(p->dev->d, p->downloaded[last], DEVICE_MAIN)) < 0)
-		return e;
-	return learn_add_batch(p, &p->set[0]);
+	for (uint32_t k = 0; k < p->nslice && e == 0; k++)
+		e = device_event_record(p->dev->d, p->computed[k], DEVICE_MAIN);
+	return e;
 }
 
-/*
- * In f16 the host must see the check of the pass before anything else uses its inputs.  A timeline reports after a wait
- * for the whole GPU.
- */
+/* Enqueues the sums of all slices over the joined devices, and what follows on this device after them. */
+static int
+enqueue_sums(struct engine_plan *p)
+{
+	const uint32_t last = p->nslice - 1;
+	int e = 0;
+
+	for (uint32_t k = 0; k <= last && e == 0; k++)
+		e = join_submit(p, k);
+	if (e < 0 || (e = join_wait(p, last)) < 0)
+		return e;
+	return device_event_follow(p->dev->d, p->downloaded[last], DEVICE_MAIN);
+}
+
+/* After the kernels of back_n samples: their sums, if devices are joined, and in f16 the check. */
+static int
+complete_backward(struct engine_plan *p)
+{
+	int e = p->learn->joined ? enqueue_sums(p) : 0;
+
+	return e < 0 || p->type != KERNEL_F16 ? e : enqueue_check(p);
+}
+
+/* The kernels of the last batch. */
+static int
+get_back_set(struct engine_plan *p, struct exec_set **set)
+{
+	*set = &p->set[0];
+	return p->back_n > 0 ? exec_set_get(p, p->back_n, set) : device_make_current(p->dev->d);
+}
+
+/* A timeline reports after a wait for the whole GPU. */
 int
 pass_go_ahead(struct engine_plan *p, struct exec_set *set)
 {
@@ -272,50 +293,79 @@ pass_go_ahead(struct engine_plan *p, struct exec_set *set)
 	int e;
 
 	p->followed = false;
-	if (!expected || p->learn == NULL || p->learn->joined || p->type == KERNEL_F16 || p->timeline != NULL)
+	if (!expected || p->learn == NULL || p->timeline != NULL)
 		return 0;
 	if ((e = launch_backward(p, set)) == 0)
 		p->ahead = true;
 	return e;
 }
 
-/* The gradients stay on the device, for its optimizer. */
+/* Enqueues the backward pass, unless forward() has, and what it takes to complete it. */
 static int
-backward_on_device(struct engine_plan *p)
+learn_gradients(struct engine_plan *p)
 {
 	struct exec_set *set;
 	int e;
 
+	p->back_n = p->n;
+	if ((e = get_back_set(p, &set)) < 0)
+		return e;
+	if (p->n == 0)
+		e = enqueue_zeros(p);
+	else if (!p->ahead)
+		e = launch_backward(p, set);
+	p->followed = p->n > 0;
+	p->ahead = false;
+	if (e < 0 || (p->type == KERNEL_F16 && (e = pass_upload_next(p)) < 0) || (e = complete_backward(p)) < 0)
+		return e;
+	p->unchecked = p->type == KERNEL_F16;
+	return p->unchecked ? 0 : learn_add_batch(p, set);
+}
+
+/* The gradients stay on the device, for its optimizer. */
+static int
+backward_on_device(struct engine_plan *p)
+{
+	int e;
+
+	assert(p->n > 0 || p->learn->joined);
+	e = learn_gradients(p);
 	if (p->learn->joined)
-		return backward_on_joined(p);
-	assert(p->n > 0);
-	if ((e = exec_set_get(p, p->n, &set)) < 0)
+		p->n = 0;
+	if (e < 0 && p->learn->joined)
+		join_fail(p);
+	return e;
+}
+
+static int
+settle_gradients(struct engine_plan *p)
+{
+	struct exec_set *set;
+	int e;
+
+	if ((e = get_back_set(p, &set)) < 0)
 		return e;
-	p->followed = true;
-	if (p->ahead) {
-		p->ahead = false;
-		return learn_add_batch(p, set);
-	}
-	if (p->type == KERNEL_F16) {
-		p->unchecked = (e = enqueue_scaled(p, set, first_scale(p->n), false)) == 0;
+	while ((e = await_check(p)) > 0)
+		if ((p->back_n == 0 ? (e = enqueue_zeros(p)) < 0 :
+		    (e = repeat_forward(p, set)) < 0 || (e = launch_backward(p, set)) < 0) ||
+		    (e = complete_backward(p)) < 0)
+			return e;
+	if (e < 0 || (e = learn_add_batch(p, set)) < 0)
 		return e;
-	}
-	return (e = launch_backward(p, set)) < 0 ? e : learn_add_batch(p, set);
+	return learn_deferred(p);
 }
 
 int
 pass_settle(struct engine_plan *p)
 {
-	struct exec_set *set;
 	int e;
 
 	if (!p->unchecked)
 		return 0;
 	p->unchecked = false;
-	if ((e = exec_set_get(p, p->n, &set)) < 0 || (e = repeat_scaled(p, set, false)) < 0 ||
-	    (e = learn_add_batch(p, set)) < 0)
-		return e;
-	return learn_deferred(p);
+	if ((e = settle_gradients(p)) < 0 && p->learn->joined)
+		join_fail(p);
+	return e;
 }
 
 int
@@ -330,7 +380,7 @@ pass_backward(struct engine_plan *p, float *g, float *stats, const struct engine
 		return backward_on_device(p);
 	assert(p->n > 0 && (!joined || p->dev->join != NULL));
 	if ((e = exec_set_get(p, p->n, &set)) == 0)
-		e = p->type == KERNEL_F16 ? run_scaled(p, set, joined) : enqueue_slices(p, set, true, joined);
+		e = p->type == KERNEL_F16 ? run_scaled(p, set, joined) : enqueue_slices(p, set, joined);
 	if (e == 0)
 		e = pass_upload_next(p);
 	if (e < 0 && joined)

@@ -18,7 +18,7 @@ struct engine_dev {
 	char	 why[256];	/* the remark of split_remark(), or "" */
 };
 
-enum split_job { SPLIT_FORWARD, SPLIT_BACKWARD, SPLIT_EVALUATE, SPLIT_END };
+enum split_job { SPLIT_FORWARD, SPLIT_BACKWARD, SPLIT_EVALUATE, SPLIT_SETTLE, SPLIT_END };
 
 /* One device's part of a plan.  Lane 0 runs on the caller's thread. */
 struct split_lane {
@@ -70,6 +70,8 @@ int	 split_forward(struct engine_plan *p, const struct samples *s, const struct 
 int	 split_backward(struct engine_plan *p, float *g, float *stats, const struct engine_hook *hook);
 void	 split_prefetch(struct engine_plan *p, const struct samples *s);
 int	 split_evaluate(struct engine_plan *p, const struct samples *s, struct engine_result *result, float *prob);
+/* All lanes complete what their device optimizers have put off. */
+int	 split_settle(struct engine_plan *p);
 /* split_opt.c: the device optimizer of devices that are joined. */
 extern const struct engine_device_opt split_device_opt;
 /* The thread of a lane other than 0: runs passes until SPLIT_END. */

@@ -27,7 +27,7 @@ begin_lanes(struct engine_plan *p, const struct engine_opt *how)
 static int
 step_lanes(struct engine_plan *p, uint64_t n, float rate, uint64_t t, bool mark)
 {
-	int e = 0;
+	int e = n == 0 ? split_settle(p) : 0;
 
 	for (uint32_t k = 0; k < p->n && e == 0; k++)
 		e = p->lane[k].engine->device_opt->step(p->lane[k].plan, n, rate, t, mark);
@@ -37,7 +37,7 @@ step_lanes(struct engine_plan *p, uint64_t n, float rate, uint64_t t, bool mark)
 static int
 show_lanes_average(struct engine_plan *p, bool on)
 {
-	int e = 0;
+	int e = split_settle(p);
 
 	for (uint32_t k = 0; k < p->n && e == 0; k++)
 		e = p->lane[k].engine->device_opt->show_average(p->lane[k].plan, on);
@@ -47,6 +47,7 @@ show_lanes_average(struct engine_plan *p, bool on)
 static int
 fetch_first_lane(struct engine_plan *p, float *w, float *aux, float *state, float *average, uint32_t *averaged)
 {
+	ERR_TRY(split_settle(p));
 	return p->lane[0].engine->device_opt->fetch(p->lane[0].plan, w, aux, state, average, averaged);
 }
 
@@ -55,4 +56,5 @@ const struct engine_device_opt split_device_opt = {
 	.step = step_lanes,
 	.show_average = show_lanes_average,
 	.fetch = fetch_first_lane,
+	.settle = split_settle,
 };

@@ -149,6 +149,8 @@ run_lane(struct split_lane *l)
 		return l->engine->backward(l->plan, NULL, NULL, NULL);
 	if (p->job == SPLIT_BACKWARD)
 		return l->engine->backward(l->plan, l->g, l->stats, &hook);
+	if (p->job == SPLIT_SETTLE)
+		return l->engine->device_opt->settle(l->plan);
 	if (hook.param_needed == NULL)
 		ERR_TRY(split_load_lane(l));
 	draw.first += l->first;
@@ -217,6 +219,17 @@ run_lanes(struct engine_plan *p, enum split_job job)
 	return e;
 }
 
+int
+split_settle(struct engine_plan *p)
+{
+	int e;
+
+	p->used = p->n;
+	e = run_lanes(p, SPLIT_SETTLE);
+	p->used = 0;
+	return e;
+}
+
 /* The samples of lane k, none if the batch is too small; *first is the number of its first sample. */
 static struct samples
 part_of_batch(const struct engine_plan *p, const struct samples *s, uint32_t k, uint32_t *first)
@@ -248,6 +261,9 @@ run_batch(struct engine_plan *p, enum split_job job, const struct samples *s, co
 {
 	int e;
 
+	/* A pass on all lanes settles them. */
+	if (p->learning && s->n < p->n)
+		ERR_TRY(split_settle(p));
 	p->used = s->n < p->n ? s->n : p->n;
 	for (uint32_t k = 0; k < p->used; k++)
 		p->lane[k].in = part_of_batch(p, s, k, &p->lane[k].first);

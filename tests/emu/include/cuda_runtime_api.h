@@ -30,6 +30,8 @@ typedef enum { CUDA_R_32F = 0, CUDA_R_16F = 2, CUDA_R_16BF = 14 } cudaDataType_t
 
 #define cudaEventDefault	0
 #define cudaEventDisableTiming	2
+#define cudaEventRecordDefault	0
+#define cudaEventRecordExternal	1
 #define cudaStreamNonBlocking	1
 
 typedef struct CUstream_st *cudaStream_t;
@@ -67,6 +69,7 @@ cudaError_t cudaEventCreate(cudaEvent_t *v);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *v, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t v);
 cudaError_t cudaEventRecord(cudaEvent_t v, cudaStream_t s);
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t v, cudaStream_t s, unsigned flags);
 cudaError_t cudaEventSynchronize(cudaEvent_t v);
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to);
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags);

@@ -294,7 +294,8 @@ device_event_free(struct device_event *v)
 int
 device_event_record(struct device *d, struct device_event *v, enum device_stream s)
 {
-	return device_check(d, cudaEventRecord(v->event, d->stream[s]), "an event");
+	return device_check(d, cudaEventRecordWithFlags(v->event, d->stream[s],
+	    d->captures && s == DEVICE_MAIN ? cudaEventRecordExternal : cudaEventRecordDefault), "an event");
 }
 
 int
@@ -323,8 +324,11 @@ device_event_elapsed_us(struct device *d, const struct device_event *from, const
 int
 device_graph_begin(struct device *d)
 {
-	return device_check(d, cudaStreamBeginCapture(d->stream[DEVICE_MAIN], cudaStreamCaptureModeThreadLocal),
+	int e = device_check(d, cudaStreamBeginCapture(d->stream[DEVICE_MAIN], cudaStreamCaptureModeThreadLocal),
 	    "capturing a CUDA graph");
+
+	d->captures = e == 0;
+	return e;
 }
 
 int
@@ -334,6 +338,7 @@ device_graph_end(struct device *d, struct device_graph **graph)
 	cudaGraph_t captured = NULL;
 
 	*graph = NULL;
+	d->captures = 0;
 	if (cudaStreamEndCapture(d->stream[DEVICE_MAIN], &captured) == cudaSuccess && captured != NULL &&
 	    cudaGraphInstantiate(&exec, captured, 0) == cudaSuccess && (*graph = calloc(1, sizeof(**graph))) != NULL)
 		(*graph)->exec = exec;

@@ -68,6 +68,7 @@ int	 device_wait(struct device *d);	/* waits for all streams */
 /* timed: the event records its time, for device_event_elapsed_us(). */
 int	 device_event_new(struct device *d, bool timed, struct device_event **v);
 void	 device_event_free(struct device_event *v);	/* NULL is fine */
+/* Work that is captured records an event that is not timed each time it is launched. */
 int	 device_event_record(struct device *d, struct device_event *v, enum device_stream s);
 /* Stream s waits for the event before its next work. */
 int	 device_event_follow(struct device *d, struct device_event *v, enum device_stream s);

@@ -19,6 +19,7 @@ struct device {
 	unsigned	 processors;
 	size_t		 bytes;		/* of memory */
 	cudaStream_t	 stream[3];	/* by enum device_stream */
+	int		 captures;	/* DEVICE_MAIN is being captured */
 	cudnnHandle_t	 dnn;
 	cublasLtHandle_t blas;
 	/*

@@ -1,6 +1,7 @@
 # gpu.t - the GPU's engine in whole jobs: on a GPU where there is one, and its plans and steps on the CPU anywhere.
 . "$TOP/tests/tap.sh"
 PATH=$BUILD/share/demo:$PATH
+export OMP_WAIT_POLICY=passive	# as tests/run says
 cd "$T" || exit 1
 
 pictures images 40 1 && im2rec images >a.rec || exit 1

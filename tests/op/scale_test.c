@@ -202,8 +202,8 @@ stays_on_two(void)
 		skip("two devices repeat a pass together", "no NCCL");
 	} else {
 		stays(e, dev, 4, 4, 1, 6);
-		stays(e, dev, 8, 8, 255, 12);
-		stays(e, dev, 8, 1, 255, 9);
+		stays(e, dev, 8, 8, 255, 18);	/* the first scale twice, and its quarter */
+		stays(e, dev, 8, 1, 255, 13);
 	}
 	e->close(dev);
 }

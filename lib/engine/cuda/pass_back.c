@@ -7,7 +7,8 @@
  * that its bits do not depend on earlier steps.  Nothing is handed over before all gradients are finite.
  * With the device optimizer nobody waits for that check in backward(): the next call that needs the
  * result, such as forward(), reads it, repeats the pass if necessary, and then enqueues the update.
- * Joined devices check the sum, which is the same on all, so that all repeat the pass or none.
+ * Joined devices check the sum, which is the same on all.  If it is infinite, each repeats its pass, at
+ * first with the same scale, so that its part has the bits that it would have alone.
  * Source: Micikevicius et al., "Mixed Precision Training", ICLR 2018, 3.2.
  */
 #include "engine/cuda/join.h"
@@ -185,22 +186,22 @@ pass_begin_scale(struct engine_plan *p, uint32_t n)
 	set_scale(p, scale);
 }
 
-/* Waits for the check.  Returns 1 if the pass must be repeated with a smaller scale, 0, or an error. */
+/* Waits for the check.  Returns 1 if a gradient is infinite, 0, or an error. */
 static int
 await_check(struct engine_plan *p)
 {
 	int e = device_event_wait(p->dev->d, p->checked);
 
-	return e < 0 ? e : *(const uint32_t *)(p->pinned_down + p->down_bad) != 0 && p->scale / 4 >= LEAST;
+	return e < 0 ? e : *(const uint32_t *)(p->pinned_down + p->down_bad) != 0;
 }
 
-/* Enqueues the forward pass again, parts of which the backward pass has overwritten, with a quarter of the scale. */
+/* Enqueues the forward pass again, parts of which the backward pass has overwritten, for a pass with this scale. */
 static int
-repeat_forward(struct engine_plan *p, struct exec_set *set)
+repeat_forward(struct engine_plan *p, struct exec_set *set, float scale)
 {
 	int e;
 
-	set_scale(p, p->scale / 4);
+	set_scale(p, scale);
 	e = pass_upload_inputs(p);
 	return e < 0 ? e : pass_launch(p, set, p->pixels ? EXEC_GRAPH_TRAIN_PIXELS : EXEC_GRAPH_TRAIN);
 }
@@ -213,11 +214,12 @@ run_scaled(struct engine_plan *p, struct exec_set *set, bool joined)
 
 	if (e < 0 || (e = pass_upload_next(p)) < 0 || (e = enqueue_check(p)) < 0)
 		return e;
-	while ((e = await_check(p)) > 0)
-		if ((e = repeat_forward(p, set)) < 0 ||
+	while ((e = await_check(p)) > 0 && p->scale / 4 >= LEAST)
+		if ((e = repeat_forward(p, set, p->scale / 4)) < 0 ||
 		    (e = joined ? launch_backward(p, set) : enqueue_slices(p, set, false)) < 0 ||
 		    (e = enqueue_check(p)) < 0)
 			return e;
+	e = e < 0 ? e : 0;
 	for (uint32_t k = 0; joined && k < p->nslice && e == 0; k++)
 		e = download_slice(p, k, true);
 	return e;
@@ -337,6 +339,28 @@ backward_on_device(struct engine_plan *p)
 	return e;
 }
 
+/* Repeats the pass with this scale, and smaller ones until the gradients of this device are finite. */
+static int
+repeat_pass(struct engine_plan *p, struct exec_set *set, float scale)
+{
+	int e = 1;
+
+	for (; e > 0 && scale >= LEAST; scale /= 4)
+		if ((e = repeat_forward(p, set, scale)) == 0 && (e = launch_backward(p, set)) == 0 &&
+		    (e = enqueue_check(p)) == 0)
+			e = await_check(p);
+	return e < 0 ? e : 0;
+}
+
+/* If the sum of the joined devices is infinite: all get here. */
+static int
+repeat_sum(struct engine_plan *p, struct exec_set *set)
+{
+	int e = p->back_n > 0 ? repeat_pass(p, set, p->scale) : enqueue_zeros(p);
+
+	return e < 0 ? e : enqueue_sums(p);
+}
+
 static int
 settle_gradients(struct engine_plan *p)
 {
@@ -345,11 +369,8 @@ settle_gradients(struct engine_plan *p)
 
 	if ((e = get_back_set(p, &set)) < 0)
 		return e;
-	while ((e = await_check(p)) > 0)
-		if ((p->back_n == 0 ? (e = enqueue_zeros(p)) < 0 :
-		    (e = repeat_forward(p, set)) < 0 || (e = launch_backward(p, set)) < 0) ||
-		    (e = complete_backward(p)) < 0)
-			return e;
+	if ((e = await_check(p)) > 0)
+		e = p->learn->joined ? repeat_sum(p, set) : repeat_pass(p, set, p->scale / 4);
 	if (e < 0 || (e = learn_add_batch(p, set)) < 0)
 		return e;
 	return learn_deferred(p);

@@ -1,7 +1,7 @@
 /*
  * join - sums the gradients of several GPUs of one process during their backward passes.
  *
- * The thread of each plan submits the slices of its backward pass as it enqueues them.  The last thread
+ * The thread of each plan submits the slices of its backward pass once their kernels are enqueued.  The last thread
  * to submit a slice enqueues NCCL's sum and the download for all devices, on DEVICE_DOWNLOAD, after the
  * slice's kernels.  With the device optimizer each device gets the sum, and nothing is downloaded.  No
  * thread waits for a GPU, and a sum starts on all GPUs or on none.  If a pass fails on one device, it ends

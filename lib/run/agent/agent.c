@@ -64,14 +64,20 @@ agent_send_lines(struct agent *a, uint32_t i, int which, const char *text, size_
 void
 agent_send_exit(struct agent *a, uint32_t i)
 {
-	struct proc *p = &a->proc[i];
+	const struct proc *p = &a->proc[i];
+
+	agent_send(a, CTL_EXITED, (uint32_t[]){ i, (uint32_t)p->status, p->ms, p->peak_kib }, 4, NULL);
+}
+
+void
+agent_end_process(struct agent *a, uint32_t i)
+{
 	int e = a->chan != NULL ? chan_push(a->chan) : 0;
 
-	/* Its last lines should precede it: they may be the cause. */
 	if (e < 0)
 		agent_lose_launcher(a, e);
-	p->exit_sent = true;
-	agent_send(a, CTL_EXITED, (uint32_t[]){ i, (uint32_t)p->status, p->ms, p->peak_kib }, 4, NULL);
+	a->proc[i].exit_sent = true;
+	agent_send_exit(a, i);
 }
 
 /* Sends lines of a process.  Returns false if there were none. */
@@ -228,7 +234,7 @@ service_procs(struct agent *a)
 		proc_close_pipes(p);
 		p->status = status;
 		p->ms = (uint32_t)((clk_s() - p->started_at) * 1e3);
-		agent_send_exit(a, i);
+		agent_end_process(a, i);
 	}
 }
 

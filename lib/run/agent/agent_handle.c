@@ -33,7 +33,7 @@ start_child(struct agent *a, uint32_t i)
 	p->status = errno == ENOENT ? 127 << 8 : 126 << 8;
 	p->state = PROC_ENDED;
 	agent_send_lines(a, i, 1, text, (size_t)snprintf(text, sizeof(text), "%s\n", err_line()));
-	agent_send_exit(a, i);
+	agent_end_process(a, i);
 }
 
 /*

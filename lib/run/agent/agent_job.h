@@ -43,6 +43,11 @@ void	 agent_send(struct agent *a, enum ctl_type type, const uint32_t *word, size
 void	 agent_send_lines(struct agent *a, uint32_t i, int which, const char *text, size_t n);
 /* Sends CTL_EXITED for child i, from its struct proc. */
 void	 agent_send_exit(struct agent *a, uint32_t i);
+/*
+ * Sends it at the end of the process, after its last lines, which may be the cause.  To a launcher that comes back
+ * CTL_EXITED precedes the log, which may end with CTL_DONE.
+ */
+void	 agent_end_process(struct agent *a, uint32_t i);
 
 /* Handles a message.  Returns 0, ERR_FORMAT (no launcher sends this), ERR_SYS, ERR_ARG, ERR_LIMIT or ERR_NOMEM. */
 int	 agent_handle(struct agent *a, const struct frame *f);

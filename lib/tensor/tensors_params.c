@@ -48,9 +48,9 @@ tensors_params_knows(const uint8_t w[TENSORS_WORD])
 	return le_get64(w) == LIST_MAGIC;
 }
 
-/* Returns the number of dimensions and sets *wide to the bytes of each; -1 if the array is empty and ends here. */
-static int64_t
-read_dimensions(struct cursor *in, uint32_t *wide)
+/* Sets *ndim to the dimensions and *wide to the bytes of each.  Returns false if the array is empty and ends here. */
+static bool
+read_dimensions(struct cursor *in, uint64_t *ndim, uint32_t *wide)
 {
 	uint64_t first = read_word(in, 4), n = first;
 
@@ -59,11 +59,8 @@ read_dimensions(struct cursor *in, uint32_t *wide)
 		in->e = err_fail(ERR_NOTSUP, "array %zu is sparse", in->t->n);
 	if (*wide == 8)
 		n = read_word(in, 4);
-	if (n == 0 && first != V3_MAGIC)
-		return -1;
-	if (first == V3_MAGIC && n == UINT32_MAX)
-		return -1;
-	return (int64_t)n;
+	*ndim = n;
+	return first == V3_MAGIC ? n != UINT32_MAX : n > 0;
 }
 
 /* Appends one array, still without a name.  An empty array becomes a tensor of no elements. */
@@ -72,12 +69,12 @@ read_array(struct tensors *t, struct cursor *in)
 {
 	struct tensor x = { .ndim = 1 };
 	uint32_t wide;
-	uint64_t type, bytes;
-	int64_t ndim = read_dimensions(in, &wide);
+	uint64_t type, bytes, ndim;
+	bool shaped = read_dimensions(in, &ndim, &wide);
 
-	if (in->e == 0 && ndim > TENSORS_DIMS)
-		return err_fail(ERR_FORMAT, "array %zu has %" PRId64 " dimensions", t->n, ndim);
-	if (in->e == 0 && ndim >= 0) {
+	if (in->e == 0 && shaped && ndim > TENSORS_DIMS)
+		return err_fail(ERR_FORMAT, "array %zu has %" PRIu64 " dimensions", t->n, ndim);
+	if (in->e == 0 && shaped) {
 		x.ndim = (uint32_t)ndim;
 		for (uint32_t i = 0; i < x.ndim; i++)
 			x.dim[i] = read_word(in, wide);

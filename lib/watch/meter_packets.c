@@ -219,11 +219,11 @@ map_counters(struct group *g)
 	};
 
 	if ((g->map = call_bpf(BPF_MAP_CREATE, &map)) < 0)
-		return -1;
+		return err_sys("BPF_MAP_CREATE");
 	g->count = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, g->map, 0);
 	if (g->count == MAP_FAILED) {
 		g->count = NULL;
-		return -1;
+		return err_sys("mmap of a BPF map");
 	}
 	return 0;
 }
@@ -235,16 +235,15 @@ attach_program(struct group *g, int dir, enum traffic_way way)
 		.link_create.target_fd = (uint32_t)dir,
 		.link_create.attach_type = way == TRAFFIC_RX ? BPF_CGROUP_INET_INGRESS : BPF_CGROUP_INET_EGRESS,
 	};
-	int prog = load_program(g->map, way), why;
+	int prog = load_program(g->map, way), e = 0;
 
 	if (prog < 0)
-		return -1;
+		return err_sys("BPF_PROG_LOAD");
 	link.link_create.prog_fd = (uint32_t)prog;
-	g->link[way] = call_bpf(BPF_LINK_CREATE, &link);
-	why = errno;
+	if ((g->link[way] = call_bpf(BPF_LINK_CREATE, &link)) < 0)
+		e = err_sys("BPF_LINK_CREATE");
 	close(prog);
-	errno = why;
-	return g->link[way] < 0 ? -1 : 0;
+	return e;
 }
 
 static int

@@ -71,7 +71,7 @@ take_signals(struct shm *s)
 	int fd;
 	ssize_t r = shm_receive(s->sock, signals, sizeof(signals), &fd);
 
-	s->closed |= r == 0 || (r < 0 && errno != EAGAIN && errno != EINTR);
+	s->closed |= r == 0 || (r < 0 && r != ERR_AGAIN);
 	if (fd >= 0 && s->passed < 0 && s->theirs.p == NULL)
 		s->passed = fd;
 	else if (fd >= 0)

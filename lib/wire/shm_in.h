@@ -48,8 +48,8 @@ struct shm {
 /* shm_meet.c: sends n bytes with a descriptor.  Returns 0 or ERR_SYS. */
 int	 shm_pass(int sock, const void *p, size_t n, int fd);
 /*
- * Receives up to n bytes and at most one descriptor with them, *fd, or -1.  Returns what recvmsg() does, or -1 with
- * EPROTO if there was more than one.
+ * Receives up to n bytes and at most one descriptor with them, *fd, or -1.  Returns the number of bytes, 0 at the end,
+ * ERR_AGAIN if there are none yet, ERR_FORMAT if there was more than one descriptor, or ERR_SYS.
  */
 ssize_t	 shm_receive(int sock, void *p, size_t n, int *fd);
 

@@ -168,13 +168,14 @@ shm_receive(int sock, void *p, size_t n, int *fd)
 	if (r >= 0 && CMSG_FIRSTHDR(&m) != NULL && c.head.cmsg_level == SOL_SOCKET && c.head.cmsg_type == SCM_RIGHTS &&
 	    c.head.cmsg_len == CMSG_LEN(sizeof(*fd)))
 		memcpy(fd, CMSG_DATA(&c.head), sizeof(*fd));
-	if (r < 0 || (m.msg_flags & MSG_CTRUNC) == 0)
+	if (r < 0)
+		return errno == EAGAIN || errno == EINTR ? ERR_AGAIN : err_sys("recvmsg");
+	if ((m.msg_flags & MSG_CTRUNC) == 0)
 		return r;
 	if (*fd >= 0)
 		close(*fd);
 	*fd = -1;
-	errno = EPROTO;
-	return -1;
+	return err_fail(ERR_FORMAT, "several descriptors in one message");
 }
 
 /* Receives a memory with the token.  A descriptor that came without it is closed. */

@@ -200,14 +200,22 @@ reconnect(struct job *j, unsigned s)
 		abort();
 }
 
+static bool
+is_missing(struct job *j, enum worker_wait what, uint32_t array)
+{
+	uint32_t server;
+
+	return worker_state_missing(j->worker, what, array, &server) > 0;
+}
+
 /* Whether all weights and statistics have arrived. */
 static bool
 is_ready(struct job *j)
 {
-	bool ready = worker_state_missing(j->worker, WORKER_WAIT_ALL, 0) < 0;
+	bool ready = !is_missing(j, WORKER_WAIT_ALL, 0);
 
 	for (uint32_t a = 0; a < j->graph->nw; a++)
-		ready &= worker_state_missing(j->worker, WORKER_WAIT_ARRAY, a) < 0;
+		ready &= !is_missing(j, WORKER_WAIT_ARRAY, a);
 	return ready;
 }
 
@@ -278,7 +286,7 @@ work(struct job *j, uint8_t what)
 		j->stage = READY;
 		return;
 	case SUM:
-		if (worker_state_missing(j->worker, WORKER_WAIT_SUM, 0) >= 0)
+		if (is_missing(j, WORKER_WAIT_SUM, 0))
 			return;
 		worker_state_total(j->worker, v, 3);
 		if (j->honest && (v[0] != 1 || v[2] != 3))
@@ -286,11 +294,11 @@ work(struct job *j, uint8_t what)
 		j->stage = READY;
 		return;
 	case PULL:
-		if (worker_state_missing(j->worker, WORKER_WAIT_STATE, 0) < 0)
+		if (!is_missing(j, WORKER_WAIT_STATE, 0))
 			j->stage = READY;
 		return;
 	case BYE:
-		if (worker_state_missing(j->worker, WORKER_WAIT_BYE, 0) < 0)
+		if (!is_missing(j, WORKER_WAIT_BYE, 0))
 			j->stage = DONE;
 		return;
 	case DONE:

@@ -54,12 +54,20 @@ actor_start(struct actor *a)
 }
 
 static bool
+is_missing(struct actor *a, enum worker_wait what, uint32_t array)
+{
+	uint32_t server;
+
+	return worker_state_missing(a->worker, what, array, &server) > 0;
+}
+
+static bool
 all_came(struct actor *a)
 {
 	bool all = true;
 
 	for (uint32_t i = 0; i < a->world->graph->nw; i++)
-		all &= worker_state_missing(a->worker, WORKER_WAIT_ARRAY, i) < 0;
+		all &= !is_missing(a, WORKER_WAIT_ARRAY, i);
 	return all;
 }
 
@@ -163,7 +171,7 @@ sum(struct actor *a)
 {
 	double v[2];
 
-	if (worker_state_missing(a->worker, WORKER_WAIT_SUM, 0) >= 0)
+	if (is_missing(a, WORKER_WAIT_SUM, 0))
 		return;
 	worker_state_total(a->worker, v, 2);
 	kept_put_sum(&a->kept, a->step, a->sum, v, 2);
@@ -279,7 +287,7 @@ actor_turn(struct actor *a)
 		a->phase = BEGIN;
 		return;
 	case BEGIN:
-		if (!all_came(a) || worker_state_missing(a->worker, WORKER_WAIT_ALL, 0) >= 0)
+		if (!all_came(a) || is_missing(a, WORKER_WAIT_ALL, 0))
 			return;
 		if (worker_state_begun(a->worker, &a->step) < 0)
 			world_fault(a->world, err_line());
@@ -289,12 +297,12 @@ actor_turn(struct actor *a)
 		if ((a->sum = next_sum(a)) < ACTOR_SUMS) {
 			begin_sum(a);
 		} else if (a->step >= a->steps || a->last > 0) {
-			if (worker_state_missing(a->worker, WORKER_WAIT_ALL, 0) >= 0)
+			if (is_missing(a, WORKER_WAIT_ALL, 0))
 				return;
 			kept_part(&a->kept);
 			worker_state_bye(a->worker);
 			a->phase = BYE;
-		} else if (worker_state_missing(a->worker, WORKER_WAIT_STATS, 0) < 0) {
+		} else if (!is_missing(a, WORKER_WAIT_STATS, 0)) {
 			/* As worker_step() does: the arrays are there, the statistics of the step before may be late. */
 			step(a);
 		}
@@ -321,7 +329,7 @@ actor_turn(struct actor *a)
 		}
 		return;
 	case EXACT:
-		if (worker_state_missing(a->worker, WORKER_WAIT_STATE, 0) >= 0)
+		if (is_missing(a, WORKER_WAIT_STATE, 0))
 			return;
 		compare_exact(a);
 		a->phase = STEP;
@@ -330,7 +338,7 @@ actor_turn(struct actor *a)
 		sum(a);
 		return;
 	case BYE:
-		if (worker_state_missing(a->worker, WORKER_WAIT_BYE, 0) < 0)
+		if (!is_missing(a, WORKER_WAIT_BYE, 0))
 			a->phase = DONE;
 		return;
 	case DONE:

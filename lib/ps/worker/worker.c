@@ -141,19 +141,20 @@ wait_for(struct worker *wk, enum worker_wait what, uint32_t a)
 		[WORKER_WAIT_STATE] = "wait for state", [WORKER_WAIT_BYE] = "wait for goodbye",
 	};
 	uint64_t traced = trace_now(wk->o.trace);
-	int e = 0, server = worker_state_missing(wk->state, what, a);
+	uint32_t server;
+	int e = 0, missing = worker_state_missing(wk->state, what, a, &server);
 	double from;
 
-	if (server < 0)
+	if (missing == 0)
 		return 0;
 	from = clk_s();
-	for (; e == 0 && server >= 0; server = worker_state_missing(wk->state, what, a)) {
+	for (; e == 0 && missing > 0; missing = worker_state_missing(wk->state, what, a, &server)) {
 		assert(wk->net != NULL || wk->err < 0);
-		e = wk->net != NULL ? worker_net_wait(wk->net, (uint32_t)server) : wk->err;
+		e = wk->net != NULL ? worker_net_wait(wk->net, server) : wk->err;
 	}
 	wk->waited_s += clk_s() - from;
 	trace_span(wk->o.trace, TRACE_STEPS, traced, span[what]);
-	return server < 0 ? 0 : e;
+	return missing > 0 ? e : 0;
 }
 
 static int

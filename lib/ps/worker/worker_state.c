@@ -348,12 +348,14 @@ worker_state_finish(struct worker_state *ws, const float *stats)
 }
 
 static int
-find_missing(const struct worker_state *ws, uint32_t from, uint32_t to)
+find_missing(const struct worker_state *ws, uint32_t *server)
 {
-	for (uint32_t i = from; i < to; i++)
-		if (ws->part[i].waiting)
-			return (int)ws->plan->slice[i].owner;
-	return -1;
+	for (uint32_t i = 0; i < ws->plan->n; i++)
+		if (ws->part[i].waiting) {
+			*server = ws->plan->slice[i].owner;
+			return 1;
+		}
+	return 0;
 }
 
 /* Copies the weights that array r and slice i share. */
@@ -370,71 +372,87 @@ copy_part(struct worker_state *ws, uint32_t i, const struct graph_array *r)
 
 /* Copies slices as they arrive, while the servers update others. */
 static int
-copy_array(struct worker_state *ws, uint32_t a)
+copy_array(struct worker_state *ws, uint32_t a, uint32_t *server)
 {
 	const struct graph_array *r = &ws->graph->w[a];
 	uint32_t from, to, i;
 
 	if (!ws->stale[a])
-		return -1;
+		return 0;
 	shard_plan_over(ws->plan, r->first, r->count, &from, &to);
 	for (i = ws->next[a] > from ? ws->next[a] : from; i < to && !ws->part[i].waiting; i++)
 		copy_part(ws, i, r);
 	ws->next[a] = i < to ? i : 0;
 	ws->stale[a] = i < to;
-	return i < to ? (int)ws->plan->slice[i].owner : -1;
+	if (i == to)
+		return 0;
+	*server = ws->plan->slice[i].owner;
+	return 1;
 }
 
 static int
-copy_aux(struct worker_state *ws)
+copy_aux(struct worker_state *ws, uint32_t *server)
 {
-	int who = find_missing(ws, 0, ws->plan->n);
-
-	if (who < 0 && ws->aux_stale && ws->graph->A > 0)
+	if (find_missing(ws, server) > 0)
+		return 1;
+	if (ws->aux_stale && ws->graph->A > 0)
 		memcpy(ws->w->aux, ws->staged + ws->graph->P, ws->graph->A * sizeof(float));
-	ws->aux_stale = ws->aux_stale && who >= 0;
-	return who;
+	ws->aux_stale = false;
+	return 0;
 }
 
 static int
-find_missing_stats(const struct worker_state *ws)
+find_missing_stats(const struct worker_state *ws, uint32_t *server)
 {
 	for (uint32_t i = 0; i < ws->plan->n; i++)
-		if (ws->part[i].arrays == 0 && ws->part[i].waiting)
-			return (int)ws->plan->slice[i].owner;
-	return -1;
+		if (ws->part[i].arrays == 0 && ws->part[i].waiting) {
+			*server = ws->plan->slice[i].owner;
+			return 1;
+		}
+	return 0;
 }
 
 static int
-find_missing_state(const struct worker_state *ws)
+find_missing_sum(const struct worker_state *ws, uint32_t *server)
+{
+	*server = 0;
+	return ws->summing;
+}
+
+static int
+find_missing_state(const struct worker_state *ws, uint32_t *server)
 {
 	for (uint32_t i = 0; i < ws->plan->n; i++)
-		if (ws->part[i].asked)
-			return (int)ws->plan->slice[i].owner;
-	return -1;
+		if (ws->part[i].asked) {
+			*server = ws->plan->slice[i].owner;
+			return 1;
+		}
+	return 0;
 }
 
 static int
-find_missing_bye(const struct worker_state *ws)
+find_missing_bye(const struct worker_state *ws, uint32_t *server)
 {
 	for (uint32_t s = 0; s < ws->o.nservers; s++)
-		if (!ws->link[s].bye)
-			return (int)s;
-	return -1;
+		if (!ws->link[s].bye) {
+			*server = s;
+			return 1;
+		}
+	return 0;
 }
 
 int
-worker_state_missing(struct worker_state *ws, enum worker_wait what, uint32_t a)
+worker_state_missing(struct worker_state *ws, enum worker_wait what, uint32_t a, uint32_t *server)
 {
 	switch (what) {
-	case WORKER_WAIT_ARRAY:	return copy_array(ws, a);
-	case WORKER_WAIT_ALL:	return copy_aux(ws);
-	case WORKER_WAIT_STATS:	return find_missing_stats(ws);
-	case WORKER_WAIT_SUM:	return ws->summing ? 0 : -1;
-	case WORKER_WAIT_STATE:	return find_missing_state(ws);
-	case WORKER_WAIT_BYE:	return find_missing_bye(ws);
+	case WORKER_WAIT_ARRAY:	return copy_array(ws, a, server);
+	case WORKER_WAIT_ALL:	return copy_aux(ws, server);
+	case WORKER_WAIT_STATS:	return find_missing_stats(ws, server);
+	case WORKER_WAIT_SUM:	return find_missing_sum(ws, server);
+	case WORKER_WAIT_STATE:	return find_missing_state(ws, server);
+	case WORKER_WAIT_BYE:	return find_missing_bye(ws, server);
 	}
-	return -1;
+	return 0;
 }
 
 uint64_t

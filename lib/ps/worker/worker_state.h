@@ -89,11 +89,11 @@ enum worker_wait {
 };
 
 /*
- * Returns -1 if nothing is missing, else the index of a server that still has to answer.  WORKER_WAIT_ARRAY copies the
- * array into w once it is complete, WORKER_WAIT_ALL the statistics into aux.  A step may begin only while
- * WORKER_WAIT_STATS of the step before returns -1.
+ * Returns 1 and sets *server to the index of a server that still has to answer, or 0 if nothing is missing.
+ * WORKER_WAIT_ARRAY copies the array into w once it is complete, WORKER_WAIT_ALL the statistics into aux.  A step may
+ * begin only while WORKER_WAIT_STATS of the step before returns 0.
  */
-int	 worker_state_missing(struct worker_state *ws, enum worker_wait what, uint32_t a);
+int	 worker_state_missing(struct worker_state *ws, enum worker_wait what, uint32_t a, uint32_t *server);
 /* Copies the sum to v[0..n) after WORKER_WAIT_SUM. */
 void	 worker_state_total(const struct worker_state *ws, double *v, uint32_t n);
 /*

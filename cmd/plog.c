@@ -95,18 +95,20 @@ wants_table(const struct options *o)
 
 /* Warns of the first malformed row of a file with its line, and of the others with their number. */
 static void
-read_log(struct logs *l, struct table *profile, const char *path)
+read_log(struct logs *l, const struct options *o, struct table *profile, const char *path)
 {
 	FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
-	size_t before = l->curve.n + l->machines.n + l->rates.n + profile->cells;
+	size_t before = l->curve.n + l->machines.n + l->rates.n + profile->cells, measures = l->curve.n;
 	unsigned long long at = 0, bad = 0;
 	char line[LINE];
+	bool head = false;
 	int e;
 
 	if (f == NULL)
 		front_die(path, err_sys("open"));
 	while (fgets(line, sizeof(line), f) != NULL) {
 		at++;
+		head |= strncmp(line, "# tally ", 8) == 0;
 		e = profile->columns > 0 ? profile_read(line, profile) : plog_line(l, path, line);
 		if (e < 0 && bad++ == 0) {
 			err_within("line %llu", at);
@@ -119,9 +121,12 @@ read_log(struct logs *l, struct table *profile, const char *path)
 		fclose(f);
 	if (bad > 1)
 		front_say("%s: %llu rows are malformed", path, bad);
-	if (l->curve.n + l->machines.n + l->rates.n + profile->cells == before) {
+	if (l->curve.n + l->machines.n + l->rates.n + profile->cells == before && (!head || profile->columns > 0)) {
 		err_note(0, "no measurements: neither rows of log(5) nor lines of MXNet or TensorFlow");
 		front_warn(path, ERR_FORMAT);
+	} else if (o->compare && !o->machines && l->curve.n == measures) {
+		err_note(0, "no epoch and no step, so it has no line");
+		front_warn(path, ERR_ITEM);
 	}
 }
 
@@ -226,6 +231,20 @@ draw_file(const struct options *o, enum plot_kind kind, const struct logs *l, co
 		front_die(path, e);
 }
 
+/* A run may have ended before its first step, and a log of rates or of a server has no epochs. */
+static void
+check_measurements(const struct options *o, const struct logs *l, const struct curve_rows *means, const char *title)
+{
+	bool draws = o->plot || o->png != NULL || o->svg != NULL || o->html != NULL;
+
+	if (means->n > 0 || o->compare || o->machines || (draws && l->rates.n > 0) ||
+	    (o->html != NULL && l->machines.n > 0) || front_status() != 0)
+		return;
+	err_note(0, l->rates.n > 0 ? "no epoch and no step; draw its rates with --plot, --png, --svg or --html" :
+	    "no epoch and no step; print its machines with --machines");
+	front_warn(title, ERR_ITEM);
+}
+
 /* Prints the table first, since a figure may fail. */
 static void
 write_output(const struct options *o, struct logs *l, const char *title)
@@ -252,6 +271,7 @@ write_output(const struct options *o, struct logs *l, const char *title)
 		write_report(o, l, &means, title);
 	if (o->tensorboard != NULL && (e = tfevents_write(&means, o->tensorboard)) < 0)
 		front_die(o->tensorboard, e);
+	check_measurements(o, l, &means, title);
 	curve_rows_free(&means);
 }
 
@@ -294,6 +314,8 @@ main(int argc, char *argv[])
 	front_options(&argc, &argv, FRONT_ANYWHERE, option_table, &o);
 	if (o.follow && (o.compare || o.machines || o.form != TABLE_TEXT))
 		front_wrong("-f: only with text, and not with --compare or --machines");
+	if (o.figures_given && !o.plot && !o.html && !o.png && !o.svg)
+		front_wrong("--figures: only with --plot, --png, --svg or --html");
 	if (o.profile && (o.compare || o.follow || o.by_rank || o.machines || o.plot || o.html || o.png || o.svg ||
 	    o.tensorboard))
 		front_wrong("--profile: only with --all, --csv and --format");
@@ -311,7 +333,7 @@ main(int argc, char *argv[])
 			curve_begin(&logs.curve, o.tensorboard != NULL ? plog_name(*log) : name_runs(argv, *log));
 		if (argv[1] != NULL)
 			curve_log(&logs.curve, name_runs(argv, *log));
-		read_log(&logs, &profile, *log);
+		read_log(&logs, &o, &profile, *log);
 	}
 	if (o.profile)
 		print_table(&profile, &o);

@@ -28,9 +28,31 @@ add_measurement(struct curve *c, const struct logline *l, int m)
 		return ERR_NOMEM;
 	c->item = p;
 	c->item[c->n] = (struct curve_item){ .at = l->at, .rank = l->rank, .value = l->value[m], .run = c->run,
-		.order = (uint32_t)c->n, .measure = (enum logline_measure)m, .by_step = l->by_step };
+		.order = c->added++, .measure = (enum logline_measure)m, .by_step = l->by_step };
 	c->n++;
 	return 0;
+}
+
+/* The first epoch takes the place of the steps. */
+static void
+drop_steps(struct curve *c)
+{
+	size_t n = c->begin;
+
+	for (size_t i = c->begin; i < c->n; i++)
+		if (!c->item[i].by_step)
+			c->item[n++] = c->item[i];
+	c->n = n;
+	memset(c->counter, 0, sizeof(c->counter));	/* these items have moved */
+}
+
+static bool
+has_measures(const struct logline *l)
+{
+	for (int m = 0; m < LOGLINE_MEASURES; m++)
+		if (l->has[m])
+			return true;
+	return false;
 }
 
 /* Steps repeat a counter, and only its last value in an epoch matters.  Received and sent are adjacent items. */
@@ -154,7 +176,7 @@ curve_label_logs(struct curve *c)
 int
 curve_add_line(struct curve *c, const char *line)
 {
-	struct logline l;
+	struct logline l, at_step;
 	const char *label;
 	bool first;
 	int e;
@@ -175,7 +197,8 @@ curve_add_line(struct curve *c, const char *line)
 		first = true;
 		c->run++;
 		c->highest = 0;
-		c->placed = c->further = false;
+		c->placed = c->further = c->finished = false;
+		c->begin = c->n;
 		memset(c->top, 0, sizeof(c->top));
 		memcpy(c->headed, c->heads, sizeof(c->headed));
 		memset(c->first, 0, sizeof(c->first));
@@ -194,8 +217,17 @@ curve_add_line(struct curve *c, const char *line)
 		*top = l.at > *top ? l.at : *top;
 		c->highest = l.at > c->highest ? l.at : c->highest;
 	}
-	for (int m = 0; m < LOGLINE_MEASURES; m++)
-		if (l.has[m] && (e = add_measurement(c, &l, m)) < 0)
+	if (l.step == 0 && l.at != LOGLINE_WHOLE && !l.by_step && !c->finished && has_measures(&l)) {
+		c->finished = true;
+		drop_steps(c);
+	}
+	at_step = l;
+	if (l.step > 0) {
+		at_step.at = l.step;
+		at_step.by_step = true;
+	}
+	for (int m = 0; m < LOGLINE_MEASURES && (l.step == 0 || !c->finished); m++)
+		if (l.has[m] && (e = add_measurement(c, &at_step, m)) < 0)
 			return e;
 	return (e = add_counters(c, &l)) < 0 ? e : 1;
 }
@@ -311,6 +343,24 @@ average_ranks(struct curve_rows *rows)
 	rows->n = n;
 }
 
+/* In a run that shows its steps, counters have no epoch that they belong to. */
+static void
+drop_epochs_of_steps(struct curve_rows *rows)
+{
+	size_t n = 0;
+
+	for (size_t i = 0, k; i < rows->n; i = k) {
+		bool by_step = false;
+
+		for (k = i; k < rows->n && rows->row[k].run == rows->row[i].run; k++)
+			by_step |= rows->row[k].by_step;
+		for (size_t j = i; j < k; j++)
+			if (!by_step || rows->row[j].by_step || rows->row[j].at == LOGLINE_WHOLE)
+				rows->row[n++] = rows->row[j];
+	}
+	rows->n = n;
+}
+
 int
 curve_rows(struct curve *c, bool by_rank, struct curve_rows *rows)
 {
@@ -326,6 +376,7 @@ curve_rows(struct curve *c, bool by_rank, struct curve_rows *rows)
 			continue;
 		rows->row[rows->n++] = fold_measurements(&c->item[i], k - i);
 	}
+	drop_epochs_of_steps(rows);
 	subtract_all_counters(rows);
 	if (!by_rank)
 		average_ranks(rows);

@@ -9,7 +9,8 @@
  * with a step below the highest.  The highest is that of the line's rank if the rank's log has a head, else that of
  * all ranks.  If a rank reports a measure twice for an epoch, as after a resumed run, the last value counts.  Speeds,
  * and measures without a rank, are averaged.  The bytes of an epoch are the difference of a counter since the epoch
- * before.  In a log by epochs the counter starts at 0, in one by steps at its first value.
+ * before.  In a log by epochs the counter starts at 0, in one by steps at its first value.  A run whose log ends before
+ * an epoch does has the measures of its steps instead.
  * Threads: one at a time.
  */
 #ifndef LOG_CURVE_H
@@ -36,6 +37,9 @@ struct curve {
 	uint64_t workers;	/* in the last head, or 0 */
 	bool	 by_step;	/* the last position was a step */
 	bool	 placed;	/* a line of the run had a position */
+	bool	 finished;	/* an epoch of the run has measures, so that those of its steps do not count */
+	size_t	 begin;		/* first item of the run */
+	uint32_t added;		/* items so far, with those of steps that an epoch has replaced */
 	bool	 further;	/* a rank's log has begun again, and no position has followed yet */
 	bool	 fresh;		/* the next measurement begins another log */
 	unsigned ends;		/* last lines of workers */

@@ -125,7 +125,7 @@ summarize_run(const struct curve_row *r, size_t n)
 	struct summary s = { .best = -1, .last_train = -1, .last_valid = -1 };
 
 	for (; n > 0; n--, r++) {
-		s.epochs += r->at != LOGLINE_WHOLE;
+		s.epochs += r->at != LOGLINE_WHOLE && !r->by_step;
 		for (int m = 0; m < LOGLINE_MEASURES; m++)
 			if (r->has[m]) {
 				s.sum[m] += r->value[m];

@@ -213,8 +213,15 @@ convert_tsv_row(const char *line, struct logline *l)
 		return 1;
 	}
 	val = r.event == TSV_VALIDATION;
-	if (r.event != TSV_EPOCH && !val)
-		return r.event == TSV_STEP;
+	if (r.event != TSV_EPOCH && r.event != TSV_STEP && !val)
+		return 0;
+	if (r.event == TSV_STEP && r.step != TSV_NONE) {
+		l->step = r.step;
+		if (r.rx_bytes != TSV_NONE && r.tx_bytes != TSV_NONE) {
+			logline_set(l, LOGLINE_RX, (double)r.rx_bytes);
+			logline_set(l, LOGLINE_TX, (double)r.tx_bytes);
+		}
+	}
 	if (r.accuracy >= 0)
 		logline_set(l, val ? LOGLINE_VAL_ACCURACY : LOGLINE_TRAIN_ACCURACY, r.accuracy);
 	if (r.top5_accuracy >= 0 && r.top5_accuracy <= 1)

@@ -56,6 +56,7 @@ struct logline {
 	uint64_t rank;		/* or LOGLINE_ANYONE */
 	uint64_t at;		/* epoch from 0, step, or LOGLINE_WHOLE */
 	bool	 by_step;	/* at is a step */
+	uint64_t step;		/* of the measures if at is the epoch of a single step, else 0 */
 	bool	 ends;		/* the last line of a worker */
 	char	 label[LOGLINE_LABEL];	/* name of the run, or "" */
 	bool	 has[LOGLINE_ALL];

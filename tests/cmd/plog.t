@@ -56,6 +56,27 @@ echo '# tally 0.1 tool=pworker host=here rank=0 engine=cpu device=A_CPU' >c.tsv
 status 0 "plog --machines" plog --machines --format tsv c.tsv a.tsv
 is "$(sed 1d out)" "here	1	pworker	A CPU	tally 0.1, engine cpu" "the machine has its hardware and software"
 
+# A run that ended before its first epoch did.
+step() { row "$2" step 0 8 "$3" 0.5 400 | awk -F'\t' -v OFS='\t' -v n="$1" '{ $7 = n; print }'; }
+{ sed 1q c.tsv; echo "$head"; row 0.1 start 0 '' '' '' ''; } >begun.tsv
+{ cat begun.tsv; step 1 1 2.0; step 2 2 1.5; } >steps.tsv
+status 0 "plog reads a log without an epoch" plog --format tsv steps.tsv
+is "$(tr '\t' ' ' <out)" "step train_accuracy train_loss seconds samples_per_s
+1 0.5 2 0.02 400
+2 0.5 1.5 0.02 400" "the table has its steps"
+is "$({ cat steps.tsv; row 3 epoch 0 16 1.7 0.5 400; } | plog --format tsv | cut -f 1,3)" "epoch	train_loss
+0	1.7" "an epoch takes the place of its steps"
+is "$(plog -c steps.tsv a.tsv | awk '{ print $1, $2 }')" "run epochs
+steps.tsv 0
+a.tsv 2" "-c has a line for it"
+status 1 "plog of a log without a step" plog begun.tsv
+is "$(cat err)" "plog: begun.tsv: no epoch and no step; print its machines with --machines" "the message says so"
+status 1 "plog --png of it" plog --png begun.png begun.tsv
+like err 'begun\.tsv: no epoch and no step' "so does that with a picture"
+status 1 "plog -c of it" plog -c steps.tsv begun.tsv
+is "$(cat err)" "plog: begun.tsv: no epoch and no step, so it has no line" "and with -c"
+status 2 "--figures without a drawing is refused" plog --figures loss a.tsv
+
 # Runs compared: a line for each, under the name of its file.
 sed 's/0\.7/0.65/' a.tsv >d.tsv
 status 0 "plog --compare" plog --compare --format tsv a.tsv d.tsv

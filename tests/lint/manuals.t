@@ -24,6 +24,8 @@ for p in man/*.[157]; do
 	# What it says of the name of the system and of pages that are not installed depends on the machine.
 	ok "$p: mandoc -Tlint finds nothing" sh -c 'mandoc -Tlint "$1" 2>&1 |
 		grep -v "operating system explicitly\|referenced manual not found\|outdated mandoc.db"; [ $? = 1 ]' sh "$p"
+	# man(1) of many systems has groff, which takes some words in titles for macros.
+	! command -v groff >/dev/null || is "$(groff -mandoc -Tutf8 "$p" 2>&1 >/dev/null)" "" "$p: groff says nothing"
 	like "$p" '^\.Sh EXAMPLES' "$p has examples"
 	# Ql quotes everything after it on its line, including what follows punctuation.
 	is "$(mandoc -Tutf8 "$p" | sed 's/.\x08//g' | LC_ALL=C.UTF-8 grep -nE '‘[^’]*‘|’’')" "" "$p has no nested quotes"

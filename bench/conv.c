@@ -10,7 +10,7 @@
 #include "base/clk.h"
 #include "base/err.h"
 #include "base/rng.h"
-#include "engine/cpu/wino.h"
+#include "engine/cpu/wino/wino.h"
 #include "net/graph/script.h"
 
 #include <omp.h>

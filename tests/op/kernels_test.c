@@ -2,7 +2,7 @@
 #include "base/rng.h"
 #include "engine/cpu/cpu.h"
 #include "engine/cpu/cpu_vec.h"
-#include "engine/cpu/wino_tile.h"
+#include "engine/cpu/wino/wino_tile.h"
 #include "levels.h"
 #include "op/nets.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "base/rng.h"
-#include "engine/cpu/wino.h"
+#include "engine/cpu/wino/wino.h"
 
 #include <math.h>
 #include <omp.h>

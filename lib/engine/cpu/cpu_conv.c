@@ -2,7 +2,7 @@
 #include "engine/cpu/cpu_conv.h"
 
 #include "base/err.h"
-#include "engine/cpu/wino.h"
+#include "engine/cpu/wino/wino.h"
 
 #include <stdlib.h>
 

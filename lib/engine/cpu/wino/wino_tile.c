@@ -1,5 +1,5 @@
 /* wino_tile - the transforms, compiled for each block and instruction set. */
-#include "engine/cpu/wino_tile.h"
+#include "engine/cpu/wino/wino_tile.h"
 
 #include "base/isa.h"
 
@@ -38,9 +38,9 @@ wino_next(const struct wino_map *m, struct wino_at *at)
 }
 
 #define LANES 8
-#include "engine/cpu/wino_lanes.inc"
+#include "engine/cpu/wino/wino_lanes.inc"
 #define LANES 16
-#include "engine/cpu/wino_lanes.inc"
+#include "engine/cpu/wino/wino_lanes.inc"
 
 #define FOR_LANES(name, ...) \
 	if (lanes == 16) \

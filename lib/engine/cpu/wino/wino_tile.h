@@ -20,8 +20,8 @@
  * Activations are blocked, [n, blocks, h, w, lanes] with 8 or 16 lanes.  Tiles are rows of matrices, one matrix for
  * each of the 36 positions: channel c of tile t at position p is p[position * p + t * line + c].
  */
-#ifndef ENGINE_CPU_WINO_TILE_H
-#define ENGINE_CPU_WINO_TILE_H
+#ifndef ENGINE_CPU_WINO_WINO_TILE_H
+#define ENGINE_CPU_WINO_WINO_TILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -12,8 +12,8 @@
  *
  * Layouts, ownership and threads: as in dnnl.h.  x and y have the processor's preferred block.
  */
-#ifndef ENGINE_CPU_WINO_H
-#define ENGINE_CPU_WINO_H
+#ifndef ENGINE_CPU_WINO_WINO_H
+#define ENGINE_CPU_WINO_WINO_H
 
 #include "engine/cpu/dnnl.h"
 

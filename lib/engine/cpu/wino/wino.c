@@ -1,8 +1,8 @@
 /* wino - transforms chunks of tiles, multiplies them, and transforms the products back. */
-#include "engine/cpu/wino.h"
+#include "engine/cpu/wino/wino.h"
 
 #include "base/err.h"
-#include "engine/cpu/wino_tile.h"
+#include "engine/cpu/wino/wino_tile.h"
 
 #include <omp.h>
 #include <stdlib.h>

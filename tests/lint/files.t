@@ -2,8 +2,13 @@
 . "$TOP/tests/tap.sh"
 cd "$TOP" || exit 1
 
-code=$(find lib cmd tests share bench .ci -type f 2>/dev/null |
-	grep -E '\.([ch]|cu|t|sh|lua|gp)$|/(run|setup|found|installed|dist)$' | sort)
+# Everything in lib and cmd, elsewhere what has the name or the first line of a program; the rest is data.
+code=$({
+	find lib cmd share/completion -type f ! -name '*.map' ! -path share/completion/words
+	find tests share bench .ci -type f ! -path 'tests/fuzz/corpus/*' 2>/dev/null |
+		grep -E '\.([ch]|cu|cuh|hpp|inc|t|sh|lua|gp|pl|py)$|^[^.]*$' | LC_ALL=C xargs awk \
+		'FNR == 1 && (/^#!/ || FILENAME ~ /\.[a-z]+$/) { print FILENAME } { nextfile }'
+} | sort -u)
 text="$code Makefile README.md CHANGELOG.md HACKING.md $(find man -type f 2>/dev/null)"
 
 is "$(awk '
@@ -11,10 +16,11 @@ is "$(awk '
 		stem = name
 		sub(/.*\//, "", stem); sub(/\.[a-z]*$/, "", stem)
 		if (name ~ /^tests\/.*_test\.c$/ && top ~ /^\/\*[ *]*[A-Za-z]/) return
-		if (top !~ "^(/\\*[ *]*|# |-- )" stem "(\\.[a-z]+)? - ") print name
+		if (name ~ /\.py$/ && top ~ /^"""[A-Z]/) return
+		if (top !~ "^(/\\*[ *]*|# |-- )" stem "(\\.[a-z]+)?( [][A-Z_. ]+)?( -|:) ") print name
 	}
 	FNR == 1 { if (name != "") check_first_line(); name = FILENAME; top = "" }
-	FNR <= 3 && !(FNR == 1 && /^#!/) { top = top $0 " " }
+	FNR <= 3 && !(FNR == 1 && /^#(!|compdef)/) { top = top $0 " " }
 	END { check_first_line() }' $code)" "" "each file begins with: stem - what it is"
 is "$(wc -l $code | awk '$1 > 500 && $2 != "total" { print $2 ": " $1 }')" "" "no file has over 500 lines"
 is "$(grep -nwE 'T''ODO|X''XX|F''IXME|H''ACK' $text)" "" "no file has a mark of unfinished work"
@@ -23,7 +29,8 @@ is "$(awk '{
 		wide = 0	# a tab goes to the next multiple of 8
 		for (; (i = index($0, "\t")) > 0; $0 = substr($0, i + 1)) wide += i + 7 - (wide + i - 1) % 8
 		if (wide + length($0) > 140) print FILENAME ":" FNR ": " wide + length($0)
-	}' $code)" "" "no line of a test, script or program is over 140 columns"
+	}' $(echo "$code" | grep -E '\.([^p].*|pl)$|/(run|setup|found|installed|dist)$'))" "" \
+	"no line of a test, script or program is over 140 columns"
 
 if git rev-parse --git-dir >/dev/null 2>&1; then
 	is "$(git ls-files | cut -d / -f 1 | sort -u | paste -sd' ')" \

@@ -10,7 +10,9 @@ floor() { # FOLDER: its place in the order
 
 is "$(ls lib | tr '\n' ' ')" "$(echo "$order" | tr ' ' '\n' | sort | tr '\n' ' ')" "the order lists each folder of lib/"
 for from in $order; do
-	up=$(find "lib/$from" -name '*.[ch]' | xargs sed -n "s,^ *# *include \"\([^\"]*\)\".*,\1,p" | sort -u | while read -r to; do
+	up=$(find "lib/$from" -type f | xargs sed -n 's,^[ \t]*#[ \t]*include[ \t]*\(["<]\)\([^">]*\)[">].*,\1 \2,p' | sort -u |
+	while read -r mark to; do
+		[ "$mark" = '"' ] || [ -e "lib/$to" ] || continue	# a header of the system
 		level=$(floor "${to%%/*}")
 		[ -n "$level" ] && [ "$level" -le "$(floor "$from")" ] || echo "$to"
 	done)
@@ -19,8 +21,10 @@ done
 
 # The list of engines and make choose devices and versions, never code within a function.  One header knows what a
 # compiler can do for an instruction set.
-is "$(grep -nE '^ *# *(if|ifdef|elif)\b' $(find lib cmd -name '*.[ch]' ! -path 'lib/engine/cuda/*') |
-	grep -v '^lib/\(engine/engine.c\|base/isa.h\):')" "" "no #if outside lib/engine/engine.c and lib/base/isa.h"
+# Headers that nvcc reads too may ask which compiler reads them.
+is "$(grep -nE '^[[:blank:]]*#[[:blank:]]*(if|ifdef|elif)\b' $(find lib cmd -type f) | grep -v '^lib/\(engine/engine.c\|base/isa.h\):' |
+	grep -vE '^lib/engine/cuda/(device/device_in|kernel/kernel[a-z_]*)\.h:[0-9]+:#ifdef __(cplusplus|CUDACC__|CUDA_ARCH__)$')" "" \
+	"no #if outside lib/engine/engine.c and lib/base/isa.h"
 is "$(for h in $(find lib cmd -name '*.h') tests/*.h; do
 	[ -e "$h" ] || continue
 	g=$(echo "${h#lib/}" | sed 's/\.h$/_H/; s,[/.-],_,g' | tr a-z A-Z)

@@ -20,6 +20,7 @@ in_code() { # TOOL
 	printf '%s\n' -h --help --version	# of all tools
 }
 
+is "$(find man -type f | grep -v '^man/[a-z0-9-]*\.[157]$')" "" "man holds only pages that are checked and installed"
 for p in man/*.[157]; do
 	# What it says of the name of the system and of pages that are not installed depends on the machine.
 	ok "$p: mandoc -Tlint finds nothing" sh -c 'mandoc -Tlint "$1" 2>&1 |

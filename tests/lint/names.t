@@ -4,8 +4,8 @@ cd "$BUILD" || exit 1
 
 # The source for another version of a library has no object here.
 objects=$(cd "$TOP" &&
-	find lib -name '*.c' ! -path 'lib/engine/cuda/*' | sort | sed 's/c$/o/' | while read -r o; do [ -e "$BUILD/$o" ] && echo "$o"; done)
-# A name begins with the file's stem or its first word, or is the table of an engine.
+	find lib -name '*.c' | sort | sed 's/c$/o/' | while read -r o; do [ -e "$BUILD/$o" ] && echo "$o"; done)
+# A name begins with the file's stem or its first word, or is the table of an engine or of the module.
 # shellcheck disable=SC2086
 is "$(nm -A -g --defined-only $objects | awk '{
 	file = $1
@@ -15,7 +15,8 @@ is "$(nm -A -g --defined-only $objects | awk '{
 	sub(/\.o$/, "", stem)
 	word = stem
 	sub(/_.*/, "", word)
-	if ($NF !~ "^(" stem "|" word ")(_|$)" && $NF != "engine_" stem && $NF !~ /^__/)
+	if ($NF !~ "^(" stem "|" word ")(_|$)" && $NF != "engine_" stem &&
+	    file " " $NF != "lib/engine/cuda/module.o tally_cuda" && $NF !~ /^__/)
 		print file, $NF
 }')" "" "a file exports only names that begin with its stem or its stem's first word"
 # shellcheck disable=SC2086

@@ -1,12 +1,13 @@
 #!/usr/bin/perl
 # words - find what the tree's rules on words, names and lengths forbid: a line a finding, file:line: what
 #
-# usage: words.pl private LIST FILE...     words of LIST, a file of words
+# usage: words.pl private LIST FILE...     words of LIST, a file of words, and what begins with one
 #        words.pl comments FILE...         comments that begin with three dots
 #        words.pl statics MAX FILE...      static functions of one name in more than MAX files
 #        words.pl single FILE...           static functions whose name has no verb and object
 #        words.pl columns MAX FILE...      lines of more than MAX columns, tabs being 8 wide
 #        words.pl folders MAX FILE...      folders that hold more than MAX of the files
+#        words.pl modules MAX FILE...      folders that hold more than MAX modules: a file, or a source with its header
 #        words.pl claims FILE...           names of tests that are no claims: those with dots for a subject, or "is told"
 #        words.pl sentences MAX FILE...    sentences of more than MAX words: pages in mdoc, Markdown, comments in C
 use strict;
@@ -14,7 +15,7 @@ use warnings;
 use open qw(:std :utf8);
 
 my $mode = shift // die "words: no mode\n";
-my $what = $mode =~ /^(private|statics|columns|folders|sentences)$/ ? shift : undef;
+my $what = $mode =~ /^(private|statics|columns|folders|modules|sentences)$/ ? shift : undef;
 my @files = @ARGV;
 
 sub lines_of {
@@ -26,13 +27,13 @@ sub lines_of {
 }
 
 sub find_private {
-	my %private = map { $_ => 1 } map { split } grep { !/^#/ } lines_of($what);
+	my $private = join '|', map { split } grep { !/^#/ } lines_of($what);
 	for my $file (@files) {
 		my $n = 0;
 		for (lines_of($file)) {
 			$n++;
 			my %seen;
-			my @found = grep { $private{$_} && !$seen{$_}++ } map { lc } /[A-Za-z]+/g;
+			my @found = grep { /^(?:$private)/ && !$seen{$_}++ } map { lc } /[A-Za-z]+/g;
 			print "$file:$n: private word: @found\n" if @found;
 		}
 	}
@@ -43,19 +44,20 @@ sub find_comments {
 		my $n = 0;
 		for (lines_of($file)) {
 			$n++;
-			print "$file:$n: a comment begins with \"...\"\n" if m{(?:/\*|//|^\s*\*)\s*\.\.\.};
+			print "$file:$n: a comment begins with \"...\"\n" if m{(?:/\*+!?|//+!?|^\s*\*)\s*(?:\.\.|\x{2026})};
 		}
 	}
 }
 
-# The functions that a file defines for itself: the name stands at the start of a line, what it is on the line before.
+# The functions that a file defines for itself: what it is stands on the line of the name or on the line before.
 sub statics_of {
 	my ($file) = @_;
 	my ($n, $before, @names) = (0, '');
 	for (lines_of($file)) {
 		$n++;
-		my $local = $before =~ /\bstatic\b|^(?:ISA_INLINE|ISA_CLONES|KERNEL_BODY)\b/ && $before !~ /[;={}]/;
-		push @names, [$1, $n] if $local && /^(\w+)\(/;
+		my $local = $before =~ /\bstatic\b|^\s*(?:ISA_INLINE|ISA_CLONES|KERNEL_BODY)\b/ && $before !~ /[;={}(]/;
+		push @names, [$1, $n] if $local ? /^\s*(\w+)\s*\(/ :
+		    /^\s*(?:static|ISA_INLINE|ISA_CLONES|KERNEL_BODY)\b[^;={}()]*?\b(\w+)\(/;
 		$before = $_;
 	}
 	return @names;
@@ -76,7 +78,8 @@ sub find_single {
 	for my $file (@files) {
 		for (statics_of($file)) {
 			my ($name, $n) = @$_;
-			print "$file:$n: static function of one word: $name\n" if $name !~ /_|^[A-Z]+$/ && $name ne 'main';
+			next if $name =~ /_/ || $name eq 'OF';	# OF() puts a name together
+			print "$file:$n: static function of one word: $name\n" if $name ne 'main';
 		}
 	}
 }
@@ -101,6 +104,15 @@ sub find_folders {
 	}
 	for my $folder (sort keys %count) {
 		print "$folder: $count{$folder} files\n" if $count{$folder} > $what;
+	}
+}
+
+sub find_modules {
+	my (%stems, %count);
+	$stems{s/\.[^.\/]*$//r} = 1 for @files;
+	$count{s/\/[^\/]*$//r}++ for keys %stems;
+	for my $folder (sort keys %count) {
+		print "$folder: $count{$folder} modules\n" if $count{$folder} > $what;
 	}
 }
 
@@ -187,6 +199,12 @@ sub mdoc_sentences {
 		if (/^\.S([hs])\s+(.*)/) { end_sentence(); $section = $2 if $1 eq 'h'; next }
 		if (/^\.Nm\s+(\S+)/ && $section eq 'NAME') { $name = $1; next }
 		next if $section =~ /^(?:NAME|SYNOPSIS|SEE ALSO|)$/ || grep { $_ } @lists;
+		if (/^\.It\s+(.*)/) {
+			end_sentence();
+			add_word($file, $n, $_) for mdoc_words($1, $name);
+			end_sentence();
+			next;
+		}
 		if (/^\.(?:Pp|It|Dl|D1|Lk|Bd|Dd|Dt|Os|\\")/) { end_sentence(); next }
 		my @words = /^\.\s*(.*)/ ? mdoc_words($1, $name) : split ' ', s/\\&//gr;
 		add_word($file, $n, $_) for @words;
@@ -248,6 +266,6 @@ sub find_sentences {
 }
 
 my %modes = (private => \&find_private, comments => \&find_comments, statics => \&find_statics, single => \&find_single,
-	columns => \&find_columns, folders => \&find_folders, claims => \&find_claims,
+	columns => \&find_columns, folders => \&find_folders, modules => \&find_modules, claims => \&find_claims,
 	sentences => \&find_sentences);
 ($modes{$mode} // die "words: no such mode: $mode\n")->();

@@ -10,9 +10,9 @@ long() { # FILE: its sentences over 40 words, without its folder
 	find_words sentences 40 "$1" | sed 's,.*/,,; s/ words:.*//'
 }
 
-code=$(find lib cmd -name '*.[ch]' -o -name '*.cu' -o -name '*.inc' | grep -E '^(lib|cmd)/' | sort)
+code=$(find lib cmd -type f | sort)
 tests=$(find tests -name '*.[cht]' | sort)
-prose=$(ls man/*.[157] ./*.md)
+prose=$(find man -type f; ls ./*.md; find lib cmd man share tests bench -name '*.md')
 columns=$(sed -n 's/^ColumnLimit: //p' .clang-format)
 
 # The counting itself: of two sentences in each kind of file the one of 41 words is found; tables and displays are none.
@@ -24,8 +24,11 @@ ten='one two three four five six seven eight nine ten'
 	printf '.Bd -literal\n%s %s %s %s %s.\n.Ed\n' "$ten" "$ten" "$ten" "$ten" "$ten"
 	printf '%s %s %s %s:\n.Pp\n%s.\n' "$ten" "$ten" "$ten" "$ten" "$ten"
 	printf '%s\n.Fl %s\n%s %s\n.Nm !\n' "$ten" "$ten" "$ten" "$ten"
+	printf '.Bl -tag\n.It %s %s %s %s\n%s\n' "$ten" "$ten" "$ten" "$ten" "$ten"
+	printf '.It a %s %s %s %s\n.El\n' "$ten" "$ten" "$ten" "$ten"
 } >"$T/t.1"
-is "$(long "$T/t.1")" "t.1:21: a sentence of 41" "the words of a page are counted"
+is "$(long "$T/t.1")" "t.1:21: a sentence of 41
+t.1:28: a sentence of 41" "the words of a page are counted"
 {
 	printf '# head\n\n%s %s %s\n%s.\n\n' "$ten" "$ten" "$ten" "$ten"
 	printf -- '- `%s` %s %s\n  %s %s.\n- %s\n\n' "$ten" "$ten" "$ten" "$ten" "$ten" "$ten"
@@ -36,11 +39,18 @@ printf '/* %s %s\n * %s. */\nint x;\t/* %s\n * %s %s %s a */\n' "$ten" "$ten" "$
 	>"$T/t.c"
 is "$(long "$T/t.c")" "t.c:3: a sentence of 41" "the words of a comment are counted"
 printf '/* ... and more */\nstatic int\ntake(void)\n{\n}\n' >"$T/u.c"
+printf '%s\n' '/** ... of it */' \
+	'int x;	/* … x */' 'static int put(void)' '{' '}' 'static int' '	PUSH(void)' 'static int f = g(1);' \
+	>"$T/w.c"
 is "$(for mode in comments single "statics 0" "columns 17"; do find_words $mode "$T/u.c"; done)" \
 	"$T/u.c:1: a comment begins with \"...\"
 $T/u.c:3: static function of one word: take
 static take in 1 files: $T/u.c
 $T/u.c:1: 18 columns" "comments, names and columns are found"
+is "$(for mode in comments single; do find_words $mode "$T/w.c"; done | sed 's/.*w\.c://')" "1: a comment begins with \"...\"
+2: a comment begins with \"...\"
+3: static function of one word: put
+7: static function of one word: PUSH" "so are those written another way"
 dots='...' told='is told'
 printf '%s "%s"\n' ok "$dots dots" is "%s: $dots dots" like "the user $told" ok "a claim $dots of 3" >"$T/v.t"
 is "$(find_words claims "$T/v.t" | sed 's/.*v\.t://')" "1: a test's name begins with \"...\"
@@ -55,6 +65,7 @@ is "$(find_words claims "$T/v.t" | sed 's/.*v\.t://')" "1: a test's name begins 
 	is "$(find_words single $code)" "" "a static function is named by a verb and an object"
 	is "$(find_words claims $tests)" "" "each test's name is a claim"
 	is "$(find_words columns "$columns" $code)" "" "no line of code over $columns columns"
+	is "$(find_words modules 31 $code)" "" "no folder of lib or cmd holds over 31 modules"
 	is "$(find_words folders 50 $(find lib cmd -type f))" "" "no folder of lib or cmd holds over 50 files"
 	is "$(find_words sentences 40 $prose)" "" "no sentence of a page over 40 words"
 }

@@ -62,7 +62,7 @@ decode_share(void *arg)
 	struct img_codec *codec;
 	struct buf pixels = { 0 };
 
-	front_must(NULL, img_codec_new(&codec, IMG_PIXELS));
+	front_must(NULL, img_codec_new(IMG_PIXELS, &codec));
 	for (uint64_t i = l->first; i < l->recs->count; i += l->step) {
 		int w, h, sampling, space;
 		struct imrec r;
@@ -143,10 +143,10 @@ open_recs(const char *path, const char *key_file)
 	struct recs *r;
 
 	if (key_file == NULL) {
-		front_must(NULL, recs_open(&r, path));
+		front_must(NULL, recs_open(path, &r));
 	} else {
 		front_must(key_file, conn_key_read(key_file, key));
-		front_must(NULL, dataset_client_open(&r, &(struct dataset_client_opt){ .addr = path, .key = key }));
+		front_must(NULL, dataset_client_open(&(struct dataset_client_opt){ .addr = path, .key = key }, &r));
 	}
 	return r;
 }

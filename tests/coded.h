@@ -90,7 +90,7 @@ coded_check(const char *name, const struct buf *b, enum img_format format, uint3
 		free(copy);
 	}
 	is(bad, 0, "%s is refused if it is truncated", name);
-	img_codec_new(&small, CODED_H * CODED_W - 1);
+	img_codec_new(CODED_H * CODED_W - 1, &small);
 	is(img_head(small, b->p, b->n, &head), ERR_PIXELS, "%s with more pixels than the limit is refused", name);
 	img_codec_free(small);
 }

@@ -45,7 +45,7 @@ im2rec_each(const char *path, struct im2rec_watch *watch, im2rec_give *fn, void 
 	uint64_t number = 0;
 	int e;
 
-	ERR_TRY(recwalk_open(&w, path, 0));
+	ERR_TRY(recwalk_open(path, 0, &w));
 	while ((e = recwalk_next(w, &r)) > 0 || e == ERR_ITEM) {
 		if (e > 0)
 			e = give_record(path, number++, &r, fn, ctx);
@@ -133,7 +133,7 @@ im2rec_cat(const struct im2rec *o)
 
 	if (o->paths != 1)
 		front_wrong("--cat: needs one file");
-	front_must(NULL, recwalk_open(&w, o->path[0], PEEK));
+	front_must(NULL, recwalk_open(o->path[0], PEEK, &w));
 	while (number <= last && ((e = recwalk_next(w, &r)) > 0 || e == ERR_ITEM)) {
 		if (e > 0)
 			e = is_selected(range, n, number++) ? write_image(w, &r) : 0;
@@ -227,7 +227,7 @@ static int
 tar_all(const struct im2rec *o, struct im2rec_watch *watch, int fd)
 {
 	struct taring t = { 0 };
-	int e = tarfile_open(&t.tar, fd);
+	int e = tarfile_open(fd, &t.tar);
 
 	t.to = fd != STDOUT_FILENO ? o->out : "standard output";
 	for (size_t i = 0; e == 0 && i < o->paths; i++)

@@ -23,7 +23,7 @@ static struct recwalk *
 open_walk(const char *path, uint32_t peek)
 {
 	struct recwalk *w;
-	int e = recwalk_open(&w, path, peek);
+	int e = recwalk_open(path, peek, &w);
 
 	if (e < 0)
 		front_warn(NULL, e);
@@ -86,7 +86,7 @@ im2rec_list(const struct im2rec *o)
 	struct img_codec *codec = NULL;
 	int e;
 
-	if (o->verbose && (e = img_codec_new(&codec, UINT32_MAX)) < 0)
+	if (o->verbose && (e = img_codec_new(UINT32_MAX, &codec)) < 0)
 		front_die(NULL, e);
 	for (size_t i = 0; i < o->paths; i++) {
 		struct recwalk *w = open_walk(o->path[i], o->verbose ? 0 : PEEK);
@@ -170,7 +170,7 @@ index_one(const char *path, struct im2rec_watch *watch, struct newtext *idx, str
 	uint64_t n = 0;
 	int e;
 
-	if ((e = recwalk_open(&w, path, 0)) < 0 || (e = newtext_create(idx, beside_name(path, ".idx"))) < 0 ||
+	if ((e = recwalk_open(path, 0, &w)) < 0 || (e = newtext_create(idx, beside_name(path, ".idx"))) < 0 ||
 	    (e = newtext_create(sum, beside_name(path, ".sum"))) < 0) {
 		recwalk_close(w);
 		return e;

@@ -175,10 +175,10 @@ im2rec_pack(const struct im2rec *o)
 		front_wrong("records do not go to a terminal; use -o FILE.rec or > FILE.rec");
 	if (strcmp(to.path, "-") == 0 && o->resume)
 		front_wrong("--resume needs -o FILE.rec");
-	if ((e = source_open(&r.in, &o->in)) < 0 || (e = hash_command(o, &to.command)) < 0)
+	if ((e = source_open(&o->in, &r.in)) < 0 || (e = hash_command(o, &to.command)) < 0)
 		front_die(NULL, e);
 	im2rec_watch_start(&r.watch, o->quiet);
-	front_must(NULL, recset_create(&r.out, &to));
+	front_must(NULL, recset_create(&to, &r.out));
 	if ((e = skip_kept_items(&r)) == 0)
 		e = pack_run(r.in, &o->pack, &sink);
 	if (e == 0)

@@ -26,7 +26,7 @@ look_at_records(const struct recs *r, struct pworker_look *l)
 	*l = (struct pworker_look){ 0 };
 	if (looks == 0)
 		return;
-	front_must(NULL, recimg_new(&reader, r, 3));
+	front_must(NULL, recimg_new(r, 3, &reader));
 	for (uint64_t i = 0; i < looks; i++)
 		if (recimg_head(reader, i * (r->count / looks), &rec, &size) == 0) {
 			l->labels = rec.labels;
@@ -204,7 +204,7 @@ has_colours(const struct recs *r)
 
 	if (r == NULL)
 		return false;
-	front_must(NULL, recimg_new(&reader, r, 3));
+	front_must(NULL, recimg_new(r, 3, &reader));
 	for (uint64_t i = 0; i < r->count && i < COLOUR_LOOKS && !found; i++)
 		if (recimg_get(reader, i * (r->count / COLOUR_LOOKS), &rec, &image) == 0)
 			for (size_t at = 0, n = (size_t)image.h * image.w * 3; at < n && !found; at += 3)

@@ -399,7 +399,7 @@ open_images(struct pworker *p, const struct graph *g)
 			front_wrong("--eval: names of images have no classes; give class folders or a .lst");
 	}
 	pworker_open_classes(p, p->weights, g);
-	front_must(NULL, recmaker_open(&pics, path, p->nimage > 0 ? p->nimage : 1, classes, p->class.text));
+	front_must(NULL, recmaker_open(path, p->nimage > 0 ? p->nimage : 1, classes, p->class.text, &pics));
 	return pics;
 }
 
@@ -411,7 +411,7 @@ open_data(struct pworker *p, const struct graph *g, struct batch_opt *d, struct 
 	int e;
 
 	if ((*pics = open_images(p, g)) != NULL) {
-		front_must(NULL, recs_stream_open_maker(&d->stream, *pics));
+		front_must(NULL, recs_stream_open_maker(*pics, &d->stream));
 		return;
 	}
 	if (file != NULL && (e = conn_key_read(file, key)) < 0)

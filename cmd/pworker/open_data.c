@@ -35,12 +35,12 @@ pworker_open_records(const char *path, const uint8_t *key)
 	if (recs_stream_is(path))
 		return NULL;
 	if (!dataset_client_is_addr(path))
-		e = recs_open(&r, path);
+		e = recs_open(path, &r);
 	else if (key == NULL)
 		front_wrong("%s: needs --data-key-file, or the job's --key-file", path);
 	else
-		e = dataset_client_open(&r, &(struct dataset_client_opt){ .addr = path, .key = key,
-		    .waiting = report_wait });
+		e = dataset_client_open(&(struct dataset_client_opt){ .addr = path, .key = key,
+		    .waiting = report_wait }, &r);
 	front_must(NULL, e);
 	return r;
 }

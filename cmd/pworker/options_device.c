@@ -57,7 +57,7 @@ open_autotune_cache(struct pworker *p)
 	uint32_t strange;
 
 	make_cache_path(path);
-	if (autotune_cache_open(&p->autotune, path, &strange) < 0) {
+	if (autotune_cache_open(path, &strange, &p->autotune) < 0) {
 		front_say("--autotune: the kernels chosen will not be stored: %s", err_line());
 		return;
 	}

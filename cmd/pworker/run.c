@@ -146,7 +146,7 @@ open_trace(const struct pworker *p, struct train_opt *t)
 		snprintf(rank, sizeof(rank), ".%u", t->ps.rank);
 	if (snprintf(path, sizeof(path), "%s%s", p->trace, rank) >= (int)sizeof(path))
 		front_wrong("--trace: the path is longer than %zu bytes", sizeof(path) - 1);
-	front_must("--trace", trace_open(&t->ps.trace, path, t->ps.rank, p->trace_first, p->trace_steps));
+	front_must("--trace", trace_open(path, t->ps.rank, p->trace_first, p->trace_steps, &t->ps.trace));
 }
 
 static int

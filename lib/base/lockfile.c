@@ -44,7 +44,7 @@ lock_path(struct lockfile *o, unsigned number)
 }
 
 static int
-new_lockfile(struct lockfile **out, const char *path, double silent_s)
+new_lockfile(const char *path, double silent_s, struct lockfile **out)
 {
 	struct lockfile *o = calloc(1, sizeof(*o));
 
@@ -173,13 +173,13 @@ try_acquire(struct lockfile *o, char reported[LOCKFILE_NAME], lockfile_waiting *
 }
 
 int
-lockfile_acquire(struct lockfile **out, const char *path, double silent_s, lockfile_waiting *waiting, void *arg)
+lockfile_acquire(const char *path, double silent_s, lockfile_waiting *waiting, void *arg, struct lockfile **out)
 {
 	char reported[LOCKFILE_NAME] = "";
 	struct lockfile *o;
 	int e;
 
-	if ((e = new_lockfile(&o, path, silent_s)) == 0)
+	if ((e = new_lockfile(path, silent_s, &o)) == 0)
 		while ((e = try_acquire(o, reported, waiting, arg)) == ERR_AGAIN)
 			poll(NULL, 0, POLL_MS);
 	/* The previous holder may have made the file after we looked for it. */

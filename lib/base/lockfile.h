@@ -1,7 +1,7 @@
 /*
  * lockfile - one of many processes makes a file while the others wait for it.
  *
- *	if ((e = lockfile_acquire(&o, path, 0, waiting, arg)) > 0)
+ *	if ((e = lockfile_acquire(path, 0, waiting, arg, &o)) > 0)
  *		the file exists;
  *	else if (e == 0) {
  *		make it, calling lockfile_touch(o) now and then, and rename() it to path;
@@ -31,8 +31,7 @@ typedef void lockfile_waiting(void *arg, const char *holder);
  * Returns 1 if the file exists, perhaps after a wait; 0 if the caller is to make it, with *o as its lock; ERR_SYS or
  * ERR_NOMEM.  silent_s is in seconds; 0: LOCKFILE_SILENT_S.
  */
-int	 lockfile_acquire(struct lockfile **o, const char *path, double silent_s, lockfile_waiting *waiting,
-	    void *arg);
+int	 lockfile_acquire(const char *path, double silent_s, lockfile_waiting *waiting, void *arg, struct lockfile **o);
 /* Shows that the holder is alive.  Call it at least every few seconds. */
 void	 lockfile_touch(struct lockfile *o);
 /* Removes the lock, whether or not the file was made.  NULL is fine. */

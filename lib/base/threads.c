@@ -130,7 +130,7 @@ start_workers(struct threads *c, unsigned threads)
 }
 
 int
-threads_new(struct threads **out, unsigned threads, uint32_t slots, threads_fn *fn, void *ctx)
+threads_new(unsigned threads, uint32_t slots, threads_fn *fn, void *ctx, struct threads **out)
 {
 	struct threads *c;
 	int e;

@@ -26,7 +26,7 @@ unsigned threads_count(void);
 int	 threads_start(pthread_t *t, void *(*fn)(void *), void *arg);
 
 /* Returns 0, ERR_SYS or ERR_NOMEM. */
-int	 threads_new(struct threads **c, unsigned threads, uint32_t slots, threads_fn *fn, void *ctx);
+int	 threads_new(unsigned threads, uint32_t slots, threads_fn *fn, void *ctx, struct threads **c);
 /* Waits for parts in progress and drops those not started.  NULL is fine. */
 void	 threads_free(struct threads *c);
 

@@ -268,7 +268,7 @@ open_stream(struct batch_reader *r)
 	if ((r->stream = o->stream) != NULL)
 		return 0;
 	/* Each worker has its own stream and its own random order. */
-	if ((e = recs_stream_open(&r->own_stream, o->path, window, o->aug.seed + o->first_micro)) == 0)
+	if ((e = recs_stream_open(o->path, window, o->aug.seed + o->first_micro, &r->own_stream)) == 0)
 		r->stream = r->own_stream;
 	return e;
 }
@@ -279,7 +279,7 @@ open_records(struct batch_reader *r)
 	const struct batch_opt *o = &r->opt;
 
 	if (o->recs == NULL)
-		ERR_TRY(recs_open(&r->own, o->path));
+		ERR_TRY(recs_open(o->path, &r->own));
 	r->recs = o->recs != NULL ? o->recs : r->own;
 	r->records = r->recs->count;
 	if (o->limit > 0 && o->limit < r->records)
@@ -291,8 +291,8 @@ open_records(struct batch_reader *r)
 	r->whole = batch_cut_whole(o);
 	r->steps = (r->records + r->whole - 1) / r->whole;
 	if (o->cache > 0)
-		ERR_TRY(batch_cache_new(&r->cache, r->recs->count, r->labels, o->cache));
-	return batch_order_new(&r->order, r->records, o->shuffle, o->window);
+		ERR_TRY(batch_cache_new(r->recs->count, r->labels, o->cache, &r->cache));
+	return batch_order_new(r->records, o->shuffle, o->window, &r->order);
 }
 
 /*
@@ -338,13 +338,13 @@ open_reader(struct batch_reader *r)
 	if ((r->lane = calloc(o->threads, sizeof(*r->lane))) == NULL)
 		return err_nomem();
 	for (unsigned i = 0; i < o->threads; i++)
-		if ((e = recimg_new(&r->lane[i].decoder, r->recs, o->aug.c)) < 0 ||
+		if ((e = recimg_new(r->recs, o->aug.c, &r->lane[i].decoder)) < 0 ||
 		    (e = aug_room_new(&r->lane[i].room)) < 0 || (e = alloc_labels(r, &r->lane[i])) < 0)
 			return e;
 	ERR_TRY(check_label(r));
 	r->step = r->steps;	/* nothing to read before batch_start() */
 	ERR_TRY(make_ring(r));
-	return threads_new(&r->pool, o->threads, r->ahead, batch_sample_part, r);
+	return threads_new(o->threads, r->ahead, batch_sample_part, r, &r->pool);
 }
 
 int

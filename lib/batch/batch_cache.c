@@ -20,7 +20,7 @@ struct batch_cache {
 };
 
 int
-batch_cache_new(struct batch_cache **out, uint64_t records, uint32_t labels, size_t bytes)
+batch_cache_new(uint64_t records, uint32_t labels, size_t bytes, struct batch_cache **out)
 {
 	struct batch_cache *c;
 

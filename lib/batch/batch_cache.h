@@ -21,7 +21,7 @@ struct batch_item {
 struct batch_cache;
 
 /* Makes a cache for records with that many labels, of at most `bytes`.  Returns 0 or ERR_NOMEM. */
-int	 batch_cache_new(struct batch_cache **c, uint64_t records, uint32_t labels, size_t bytes);
+int	 batch_cache_new(uint64_t records, uint32_t labels, size_t bytes, struct batch_cache **c);
 void	 batch_cache_free(struct batch_cache *c);	/* NULL is fine */
 /* Whether record i is in the cache; *item is valid until batch_cache_free(). */
 bool	 batch_cache_get(const struct batch_cache *c, uint64_t i, struct batch_item *item);

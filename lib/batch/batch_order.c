@@ -42,7 +42,7 @@ ceil_sqrt(uint64_t n)
 }
 
 int
-batch_order_new(struct batch_order **out, uint64_t n, bool shuffle, uint64_t window)
+batch_order_new(uint64_t n, bool shuffle, uint64_t window, struct batch_order **out)
 {
 	struct batch_order *o = calloc(1, sizeof(*o));
 	uint64_t keep = 0;

@@ -16,7 +16,7 @@
 struct batch_order;
 
 /* Makes an order of n records; window 0: all of them.  Returns 0 or ERR_NOMEM. */
-int	 batch_order_new(struct batch_order **o, uint64_t n, bool shuffle, uint64_t window);
+int	 batch_order_new(uint64_t n, bool shuffle, uint64_t window, struct batch_order **o);
 void	 batch_order_free(struct batch_order *o);	/* NULL is fine */
 void	 batch_order_start(struct batch_order *o, uint64_t seed, uint64_t epoch);
 /* The records of places [first, first + count) of the epoch.  With a window it is fast if first never decreases. */

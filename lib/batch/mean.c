@@ -57,7 +57,7 @@ mean_save(const char *path, const float *mean, uint32_t c, uint32_t h, uint32_t 
 	struct tensors_out *out;
 	int e;
 
-	if ((e = tensors_add(&t, NAME, &shape)) == 0 && (e = tensors_create(&out, path, &t)) == 0) {
+	if ((e = tensors_add(&t, NAME, &shape)) == 0 && (e = tensors_create(path, &t, &out)) == 0) {
 		if ((e = tensors_write(out, mean, (size_t)c * h * w * sizeof(*mean))) == 0)
 			e = tensors_commit(out);
 		else

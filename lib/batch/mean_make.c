@@ -93,7 +93,7 @@ open_lane(const struct making *m, struct lane *l)
 	if (l->sum == NULL || l->total == NULL)
 		return err_nomem();
 	ERR_TRY(aug_room_new(&l->room));
-	return recimg_new(&l->decoder, m->recs, m->aug.c);
+	return recimg_new(m->recs, m->aug.c, &l->decoder);
 }
 
 static int
@@ -108,7 +108,7 @@ start_lanes(struct making *m, unsigned threads)
 			m->lanes++;
 			return e;
 		}
-	return threads_new(&m->pool, threads, SLOTS, add_record, m);
+	return threads_new(threads, SLOTS, add_record, m, &m->pool);
 }
 
 static void
@@ -197,7 +197,7 @@ mean_get(const char *path, const struct recs *r, const struct aug *a, unsigned t
 	struct lockfile *o;
 	int e;
 
-	if ((e = lockfile_acquire(&o, path, 0, waiting, arg)) < 0)
+	if ((e = lockfile_acquire(path, 0, waiting, arg, &o)) < 0)
 		return e;
 	if (e > 0)
 		return mean_load(path, mean, a->c, a->h, a->w);

@@ -349,7 +349,7 @@ start_client(struct dataset_client *c)
 }
 
 int
-dataset_client_open(struct recs **r, const struct dataset_client_opt *o)
+dataset_client_open(const struct dataset_client_opt *o, struct recs **r)
 {
 	struct dataset_client *c = calloc(1, sizeof(*c));
 	char host[ADDR_TEXT], port[8];

@@ -32,6 +32,6 @@ bool	 dataset_client_is_addr(const char *text);
  * Connects and waits for the server's first answer.  Returns 0, ERR_PEER, ERR_AUTH (the server has another key, or
  * serves no records), ERR_FORMAT, ERR_LIMIT, ERR_SYS or ERR_NOMEM; the line names the address.
  */
-int	 dataset_client_open(struct recs **r, const struct dataset_client_opt *opt);
+int	 dataset_client_open(const struct dataset_client_opt *opt, struct recs **r);
 
 #endif

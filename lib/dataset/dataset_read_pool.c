@@ -63,7 +63,7 @@ read_for_senders(void *arg)
 }
 
 int
-dataset_read_pool_new(struct dataset_read_pool **out, unsigned threads)
+dataset_read_pool_new(unsigned threads, struct dataset_read_pool **out)
 {
 	struct dataset_read_pool *p = calloc(1, sizeof(*p) + threads * sizeof(p->thread[0]));
 	int e;

@@ -25,7 +25,7 @@ STAILQ_HEAD(dataset_reads, dataset_read);
 struct dataset_read_pool;
 
 /* Returns 0, ERR_SYS or ERR_NOMEM. */
-int	 dataset_read_pool_new(struct dataset_read_pool **p, unsigned threads);
+int	 dataset_read_pool_new(unsigned threads, struct dataset_read_pool **p);
 /* Waits for the reads in progress; the others do not start.  NULL does nothing. */
 void	 dataset_read_pool_free(struct dataset_read_pool *p);
 /* A descriptor that is readable when reads are done. */

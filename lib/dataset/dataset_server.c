@@ -338,7 +338,7 @@ open_dataset_server(struct dataset_server *s)
 	ERR_TRY(recid_of(s->o->recs, &s->id));
 	if ((s->poll = epoll_create1(EPOLL_CLOEXEC)) < 0)
 		return err_sys("epoll");
-	ERR_TRY(dataset_read_pool_new(&s->pool, READ_THREADS));
+	ERR_TRY(dataset_read_pool_new(READ_THREADS, &s->pool));
 	ERR_TRY(set_poll_events(s, EPOLL_CTL_ADD, dataset_read_pool_fd(s->pool), POLLIN, s->pool));
 	ERR_TRY(set_poll_events(s, EPOLL_CTL_ADD, s->fd, POLLIN, &s->fd));
 	ERR_TRY(set_poll_events(s, EPOLL_CTL_ADD, s->o->stop_fd, POLLIN, s));

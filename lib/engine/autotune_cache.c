@@ -151,7 +151,7 @@ update_file(struct autotune_cache *c, const char *key, const char *name)
 }
 
 int
-autotune_cache_open(struct autotune_cache **to, const char *path, uint32_t *ignored)
+autotune_cache_open(const char *path, uint32_t *ignored, struct autotune_cache **to)
 {
 	struct autotune_cache *c = calloc(1, sizeof(*c));
 	int e;

@@ -34,7 +34,7 @@ int	 autotune_cache_parse(const char *line, char key[ENGINE_KEY], char name[ENGI
  * Reads the file at path.  A missing file is empty.  *ignored gets the number of lines that are neither choices nor
  * comments.  Returns 0, ERR_SYS, ERR_NOMEM, or ERR_LIMIT for a file larger than AUTOTUNE_CACHE_BYTES.
  */
-int	 autotune_cache_open(struct autotune_cache **c, const char *path, uint32_t *ignored);
+int	 autotune_cache_open(const char *path, uint32_t *ignored, struct autotune_cache **c);
 /* Returns 0, or the first error of autotune_cache_keep().  NULL is fine. */
 int	 autotune_cache_close(struct autotune_cache *c);
 

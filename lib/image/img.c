@@ -106,7 +106,7 @@ detect_format(const uint8_t *data, size_t n)
 }
 
 int
-img_codec_new(struct img_codec **out, uint32_t pixels)
+img_codec_new(uint32_t pixels, struct img_codec **out)
 {
 	struct img_codec *k = calloc(1, sizeof(*k));
 	int e;

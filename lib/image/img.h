@@ -58,7 +58,7 @@ struct img_codec;
  * The codec refuses images of more pixels.  Returns 0, ERR_NOTSUP (libjpeg has another version than the build) or
  * ERR_NOMEM.
  */
-int	 img_codec_new(struct img_codec **k, uint32_t pixels);
+int	 img_codec_new(uint32_t pixels, struct img_codec **k);
 void	 img_codec_free(struct img_codec *k);	/* NULL is fine */
 
 /*

@@ -40,7 +40,7 @@ check_transcode_options(const struct transcode_opt *opt)
 }
 
 int
-transcode_new(struct transcode **out, const struct transcode_opt *opt)
+transcode_new(const struct transcode_opt *opt, struct transcode **out)
 {
 	struct transcode *k;
 	int e;
@@ -54,7 +54,7 @@ transcode_new(struct transcode **out, const struct transcode_opt *opt)
 		k->opt.quality = QUALITY;
 	if (opt->pixels == 0)
 		k->opt.pixels = IMG_PIXELS;
-	if ((e = img_codec_new(&k->codec, k->opt.pixels)) < 0 || (e = transcode_planes_new(&k->planes)) < 0 ||
+	if ((e = img_codec_new(k->opt.pixels, &k->codec)) < 0 || (e = transcode_planes_new(&k->planes)) < 0 ||
 	    (e = resize_new(&k->resize)) < 0) {
 		transcode_free(k);
 		return e;

@@ -42,7 +42,7 @@ struct transcode_opt {
 struct transcode;
 
 /* Returns 0, ERR_ARG (options that contradict each other), ERR_NOTSUP (see img_codec_new()) or ERR_NOMEM. */
-int	 transcode_new(struct transcode **k, const struct transcode_opt *opt);
+int	 transcode_new(const struct transcode_opt *opt, struct transcode **k);
 void	 transcode_free(struct transcode *k);	/* NULL is fine */
 
 /*

@@ -61,7 +61,7 @@ parse_alias_text(struct alias *a, bool back)
 }
 
 int
-alias_load(struct alias **alias, const char *name, bool back)
+alias_load(const char *name, bool back, struct alias **alias)
 {
 	struct alias *a = calloc(1, sizeof(*a));
 	char rel[PATH_MAX], path[PATH_MAX];

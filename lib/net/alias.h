@@ -21,7 +21,7 @@ struct alias;
  * Loads a table.  A name with a '/' is a path, another is a file of share/names.  back maps the net's names to the
  * other program's.  Returns 0, ERR_SYS, ERR_FORMAT (names file, line and reason), ERR_LIMIT or ERR_NOMEM.
  */
-int	 alias_load(struct alias **a, const char *name, bool back);
+int	 alias_load(const char *name, bool back, struct alias **a);
 void	 alias_free(struct alias *a);	/* NULL is fine */
 /* Appends the name that the table gives for `name` to out.  Returns 0 or ERR_NOMEM. */
 int	 alias_apply(const struct alias *a, const char *name, struct buf *out);

@@ -78,7 +78,7 @@ rename_add(struct rename_rules *r, const char *text)
 	if (to == NULL && (strncmp(text, FROM, strlen(FROM)) == 0 || strncmp(text, TO, strlen(TO)) == 0)) {
 		bool back = text[0] == TO[0];
 
-		if ((e = alias_load(&r->rule[r->n].alias, text + strlen(back ? TO : FROM), back)) == 0)
+		if ((e = alias_load(text + strlen(back ? TO : FROM), back, &r->rule[r->n].alias)) == 0)
 			r->n++;
 		return e;
 	}

@@ -75,7 +75,7 @@ write_file(const char *path, struct tensors *t, const struct graph *g, const flo
 	struct tensors_out *o;
 	int e;
 
-	ERR_TRY(tensors_create(&o, path, t));
+	ERR_TRY(tensors_create(path, t, &o));
 	if ((e = tensors_write(o, w, g->P * sizeof(*w))) == 0)
 		e = tensors_write(o, aux, g->A * sizeof(*aux));
 	for (uint32_t i = 0; e == 0 && i < states; i++)

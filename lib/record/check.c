@@ -170,8 +170,8 @@ start_checkers(struct checking *c)
 	if (c->codec == NULL || c->group == NULL)
 		return err_nomem();
 	for (unsigned i = 0; i < c->threads; i++)
-		ERR_TRY(img_codec_new(&c->codec[i], c->pixels));
-	return threads_new(&c->pool, c->threads, c->groups, decode_check_group, c);
+		ERR_TRY(img_codec_new(c->pixels, &c->codec[i]));
+	return threads_new(c->threads, c->groups, decode_check_group, c, &c->pool);
 }
 
 static void
@@ -198,7 +198,7 @@ check_run(const char *path, unsigned threads, uint32_t pixels, const struct chec
 
 	*found = (struct check_found){ 0 };
 	c.groups = 2 * c.threads + 1;
-	if ((e = recwalk_open(&c.walk, path, 0)) == 0 && (e = check_sides_open(&c.sides, path)) == 0 &&
+	if ((e = recwalk_open(path, 0, &c.walk)) == 0 && (e = check_sides_open(path, &c.sides)) == 0 &&
 	    (e = start_checkers(&c)) == 0)
 		e = run_check(&c);
 	stop_checkers(&c);

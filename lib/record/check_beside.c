@@ -109,7 +109,7 @@ open_sums(struct check_sides *s)
 	if (access(s->sums.path, F_OK) < 0)
 		return 0;
 	s->sums.exists = true;
-	if ((e = sum_open(&s->reader, s->sums.path)) == ERR_NOMEM)
+	if ((e = sum_open(s->sums.path, &s->reader)) == ERR_NOMEM)
 		return e;
 	if (e < 0)
 		note_fault(&s->sums, "%s", err_line());
@@ -118,7 +118,7 @@ open_sums(struct check_sides *s)
 }
 
 int
-check_sides_open(struct check_sides **out, const char *rec)
+check_sides_open(const char *rec, struct check_sides **out)
 {
 	struct check_sides *s = calloc(1, sizeof(*s));
 	int e = 0;

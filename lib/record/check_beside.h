@@ -12,7 +12,7 @@
 struct check_sides;
 
 /* Opens the files beside the .rec.  Returns 0 or ERR_NOMEM; an unreadable file is reported at the end. */
-int	 check_sides_open(struct check_sides **s, const char *rec);
+int	 check_sides_open(const char *rec, struct check_sides **s);
 void	 check_sides_close(struct check_sides *s);	/* NULL is fine */
 /* Checks a record.  Returns 0, or ERR_ITEM if its checksum differs. */
 int	 check_sides_record(struct check_sides *s, const struct recwalk_rec *r, uint64_t id);

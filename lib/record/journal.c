@@ -110,7 +110,7 @@ parse_journal_line(char *line, struct journal_item *it)
 }
 
 int
-journal_open(struct journal **out, const char *path, uint64_t *command)
+journal_open(const char *path, uint64_t *command, struct journal **out)
 {
 	struct journal *j = calloc(1, sizeof(*j));
 	char *rest, *first;

@@ -33,7 +33,7 @@ int	 journal_put(struct buf *text, const struct journal_item *it);
 struct journal;
 
 /* *command gets the hash of the first line.  Returns 0, ERR_SYS, ERR_FORMAT (an invalid first line) or ERR_NOMEM. */
-int	 journal_open(struct journal **j, const char *path, uint64_t *command);
+int	 journal_open(const char *path, uint64_t *command, struct journal **j);
 void	 journal_close(struct journal *j);	/* NULL is fine */
 /* The next item: returns 1, 0 at the end or at an incomplete line, ERR_SYS or ERR_NOMEM. */
 int	 journal_next(struct journal *j, struct journal_item *it);

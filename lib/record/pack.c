@@ -200,8 +200,8 @@ start_packers(struct packing *p)
 	if (p->conv == NULL || p->group == NULL)
 		return err_nomem();
 	for (unsigned i = 0; i < p->threads; i++)
-		ERR_TRY(transcode_new(&p->conv[i], &p->opt->conv));
-	return threads_new(&p->pool, p->threads, p->groups, make_record, p);
+		ERR_TRY(transcode_new(&p->opt->conv, &p->conv[i]));
+	return threads_new(p->threads, p->groups, make_record, p, &p->pool);
 }
 
 static void

@@ -98,7 +98,7 @@ resume_run(struct partial *p, uint64_t command)
 {
 	struct journal *j;
 	uint64_t was, end;
-	int e = journal_open(&j, p->journal, &was);
+	int e = journal_open(p->journal, &was, &j);
 
 	if (e < 0)	/* no journal, or its first line is not on disk */
 		return e == ERR_NOMEM ? e : 0;
@@ -115,7 +115,7 @@ resume_run(struct partial *p, uint64_t command)
 	    lseek(p->fd, (off_t)p->bytes, SEEK_SET) < 0)
 		return err_sys("truncate");
 	p->left = p->items;
-	return (e = journal_open(&p->kept, p->journal, &was)) < 0 ? e : 1;
+	return (e = journal_open(p->journal, &was, &p->kept)) < 0 ? e : 1;
 }
 
 static int
@@ -138,7 +138,7 @@ begin_partial(struct partial *p, uint64_t command, bool resume)
 }
 
 int
-partial_open(struct partial **out, const char *path, uint64_t command, bool resume)
+partial_open(const char *path, uint64_t command, bool resume, struct partial **out)
 {
 	struct partial *p = calloc(1, sizeof(*p));
 	int e;

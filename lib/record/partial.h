@@ -27,7 +27,7 @@ struct partial {
  * Starts a new .rec, or with resume continues an existing one.  Returns 0, ERR_SYS (also if another process holds it),
  * ERR_ARG (path is not a file, or another command started it) or ERR_NOMEM.
  */
-int	 partial_open(struct partial **p, const char *path, uint64_t command, bool resume);
+int	 partial_open(const char *path, uint64_t command, bool resume, struct partial **p);
 /* Closes the files and removes them if they are empty.  NULL is fine. */
 void	 partial_close(struct partial *p);
 

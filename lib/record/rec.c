@@ -82,7 +82,7 @@ rec_join(uint8_t *p, size_t n, uint64_t at, const uint8_t **data, size_t *len, s
 }
 
 int
-rec_open(struct rec_reader **r, int fd, int wake, size_t max)
+rec_open(int fd, int wake, size_t max, struct rec_reader **r)
 {
 	if ((*r = malloc(sizeof(**r))) == NULL)
 		return err_nomem();

@@ -39,7 +39,7 @@ struct rec_reader;
  * Reads records of at most max bytes from fd, which the caller closes.  Once wake is readable (-1: none), rec_next()
  * returns ERR_STOP, even while it waits.  Returns 0 or ERR_NOMEM.
  */
-int	 rec_open(struct rec_reader **r, int fd, int wake, size_t max);
+int	 rec_open(int fd, int wake, size_t max, struct rec_reader **r);
 void	 rec_close(struct rec_reader *r);	/* NULL is fine */
 /*
  * The next record: returns 1, 0 at the end of the stream, or ERR_SYS, ERR_SHORT (the stream ends inside a record),

@@ -176,7 +176,7 @@ close_file(struct recs *r)
 }
 
 int
-recfile_open(struct recs **out, const char *path)
+recfile_open(const char *path, struct recs **out)
 {
 	struct recfile *f = calloc(1, sizeof(*f));
 	int e;

@@ -16,7 +16,7 @@
  * Opens a file; "-" is standard input.  Messages name file and offset.  Returns 0, ERR_SYS, ERR_ARG (a pipe),
  * ERR_FORMAT, ERR_SHORT, ERR_LIMIT or ERR_NOMEM.
  */
-int	 recfile_open(struct recs **r, const char *path);
+int	 recfile_open(const char *path, struct recs **r);
 /* Returns the offset of record i < count.  r comes from recfile_open(). */
 uint64_t recfile_at(const struct recs *r, uint64_t i);
 

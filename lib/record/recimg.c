@@ -12,7 +12,7 @@ struct recimg {
 };
 
 int
-recimg_new(struct recimg **out, const struct recs *recs, uint32_t c)
+recimg_new(const struct recs *recs, uint32_t c, struct recimg **out)
 {
 	struct recimg *r = calloc(1, sizeof(*r));
 	int e;
@@ -22,7 +22,7 @@ recimg_new(struct recimg **out, const struct recs *recs, uint32_t c)
 		return err_nomem();
 	r->recs = recs;
 	r->c = c;
-	if ((e = img_codec_new(&r->codec, IMG_PIXELS)) < 0) {
+	if ((e = img_codec_new(IMG_PIXELS, &r->codec)) < 0) {
 		recimg_free(r);
 		return e;
 	}

@@ -16,7 +16,7 @@ struct recimg;
  * Makes a decoder to images of c channels, 1 or 3.  recs must outlive it; NULL: only recimg_head_of() is used.  Returns
  * 0 or ERR_NOMEM.
  */
-int	 recimg_new(struct recimg **r, const struct recs *recs, uint32_t c);
+int	 recimg_new(const struct recs *recs, uint32_t c, struct recimg **r);
 void	 recimg_free(struct recimg *r);	/* NULL is fine */
 /*
  * Read record i, or decode a record's bytes, without pixels; *size gets the image's size.  Results are valid until the

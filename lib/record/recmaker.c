@@ -91,8 +91,7 @@ recmaker_kind(const char *path)
 }
 
 int
-recmaker_open(struct recmaker **out, const char *const *path, size_t n, bool classes,
-    const char *class_names)
+recmaker_open(const char *const *path, size_t n, bool classes, const char *class_names, struct recmaker **out)
 {
 	struct recmaker *p = calloc(1, sizeof(*p));
 	struct source_opt so = { .path = path[0], .paths = path, .n_paths = n > 1 ? n : 0,
@@ -105,8 +104,8 @@ recmaker_open(struct recmaker **out, const char *const *path, size_t n, bool cla
 	p->path = path;
 	p->n = n;
 	pthread_mutex_init(&p->lock, NULL);
-	if ((e = transcode_new(&p->conv, &(struct transcode_opt){ 0 })) == 0 && classes)
-		e = source_open(&p->source, &so);
+	if ((e = transcode_new(&(struct transcode_opt){ 0 }, &p->conv)) == 0 && classes)
+		e = source_open(&so, &p->source);
 	if (e < 0) {
 		recmaker_close(p);
 		return e;
@@ -252,7 +251,7 @@ open_path(struct recmaker *p, struct buf *room)
 			return blame_image(e, p->at);
 		return pack_image(p, p->at, &none, 1, NULL, room);
 	}
-	e = files_open(&p->files, &p->at, 1, FILES_ENTER);
+	e = files_open(&p->at, 1, FILES_ENTER, &p->files);
 	return e < 0 && e != ERR_NOMEM ? ERR_ITEM : e;
 }
 

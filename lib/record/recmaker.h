@@ -33,7 +33,7 @@ enum recmaker_kind recmaker_kind(const char *path);
  * image.  With classes, class_names (lines, or NULL) numbers the folders.  Returns 0, ERR_NOMEM, or with classes an
  * error of source_open().
  */
-int	 recmaker_open(struct recmaker **p, const char *const *path, size_t n, bool classes, const char *class_names);
+int	 recmaker_open(const char *const *path, size_t n, bool classes, const char *class_names, struct recmaker **p);
 void	 recmaker_close(struct recmaker *p);	/* NULL is fine */
 /*
  * Writes the next image's record to room.  Returns 1, 0 at the end, ERR_ITEM (a bad image, which the message names; the

@@ -110,7 +110,7 @@ add_file(struct joined *j, const char *path)
 	if (p == NULL)
 		return ERR_NOMEM;
 	j->part = p;
-	ERR_TRY(recfile_open(&r, path));
+	ERR_TRY(recfile_open(path, &r));
 	j->recs.count += r->count;
 	p[j->n++] = (struct part){ r, j->recs.count };
 	return 0;
@@ -180,7 +180,7 @@ add_all(struct joined *j, const char *path)
 }
 
 int
-recs_open_several(struct recs **out, char *const path[], size_t n)
+recs_open_several(char *const path[], size_t n, struct recs **out)
 {
 	struct joined *j = calloc(1, sizeof(*j));
 	int e = 0;
@@ -208,11 +208,11 @@ recs_open_several(struct recs **out, char *const path[], size_t n)
 }
 
 int
-recs_open(struct recs **out, const char *path)
+recs_open(const char *path, struct recs **out)
 {
 	char *one[] = { (char *)(uintptr_t)path };
 
-	return recs_open_several(out, one, 1);
+	return recs_open_several(one, 1, out);
 }
 
 void

@@ -43,9 +43,9 @@ struct recs {
  * directory or a pattern are in the order of their names.  Returns 0, an error of recfile_open(), or ERR_ARG if no
  * file matches.
  */
-int	 recs_open(struct recs **r, const char *path);
+int	 recs_open(const char *path, struct recs **r);
 /* Opens n > 0 such paths as one set of records.  Its path is the first one. */
-int	 recs_open_several(struct recs **r, char *const path[], size_t n);
+int	 recs_open_several(char *const path[], size_t n, struct recs **r);
 void	 recs_close(struct recs *r);	/* NULL is fine */
 
 #endif

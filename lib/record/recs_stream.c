@@ -39,7 +39,7 @@ recs_stream_is(const char *path)
 
 /* Makes a stream without a source of records. */
 static int
-make_stream(struct recs_stream **out, uint64_t window, uint64_t seed)
+make_stream(uint64_t window, uint64_t seed, struct recs_stream **out)
 {
 	struct recs_stream *s = calloc(1, sizeof(*s));
 
@@ -63,9 +63,9 @@ finish_open(struct recs_stream **s, int e)
 }
 
 int
-recs_stream_open(struct recs_stream **out, const char *path, uint64_t window, uint64_t seed)
+recs_stream_open(const char *path, uint64_t window, uint64_t seed, struct recs_stream **out)
 {
-	int e = make_stream(out, window, seed);
+	int e = make_stream(window, seed, out);
 	struct recs_stream *s = *out;
 
 	if (e < 0)
@@ -77,14 +77,14 @@ recs_stream_open(struct recs_stream **out, const char *path, uint64_t window, ui
 	    open(path, O_RDONLY | O_CLOEXEC)) < 0)
 		e = err_sys("%s: open", path);
 	else
-		e = rec_open(&s->in, s->fd, s->wake, RECFILE_LONGEST);
+		e = rec_open(s->fd, s->wake, RECFILE_LONGEST, &s->in);
 	return finish_open(out, e);
 }
 
 int
-recs_stream_open_maker(struct recs_stream **out, struct recmaker *maker)
+recs_stream_open_maker(struct recmaker *maker, struct recs_stream **out)
 {
-	int e = make_stream(out, 0, 0);
+	int e = make_stream(0, 0, out);
 
 	if (e == 0)
 		(*out)->maker = maker;

@@ -25,9 +25,9 @@ struct recs_stream_record {
 /* Whether path is a pipe or another file that cannot seek.  "-" is standard input. */
 bool	 recs_stream_is(const char *path);
 /* Opens a stream; window 0: its own order.  Returns 0, ERR_SYS (the message names path) or ERR_NOMEM. */
-int	 recs_stream_open(struct recs_stream **s, const char *path, uint64_t window, uint64_t seed);
+int	 recs_stream_open(const char *path, uint64_t window, uint64_t seed, struct recs_stream **s);
 /* Opens the records of maker, which must outlive s, in their order.  Returns 0 or ERR_NOMEM. */
-int	 recs_stream_open_maker(struct recs_stream **s, struct recmaker *maker);
+int	 recs_stream_open_maker(struct recmaker *maker, struct recs_stream **s);
 void	 recs_stream_close(struct recs_stream *s);	/* NULL is fine */
 /* Puts the name of r in front of the message; rec is as in recimg_blame(). */
 void	 recs_stream_blame(const struct recs_stream *s, const struct recs_stream_record *r, const struct imrec *rec);

@@ -26,7 +26,7 @@ enum { IDX, SUM, LABELS, REJECTS, TEXTS };
 static const char *const endings[REJECTS] = { ".idx", ".sum", ".labels" };
 
 int
-recset_create(struct recset **out, const struct recset_opt *opt)
+recset_create(const struct recset_opt *opt, struct recset **out)
 {
 	struct recset *s = calloc(1, sizeof(*s));
 	int e = 0;
@@ -38,7 +38,7 @@ recset_create(struct recset **out, const struct recset_opt *opt)
 	    (opt->rejects != NULL && (s->rejects_path = strdup(opt->rejects)) == NULL))
 		e = err_nomem();
 	else if (strcmp(opt->path, "-") != 0)
-		e = partial_open(&s->partial, opt->path, opt->command, opt->resume);
+		e = partial_open(opt->path, opt->command, opt->resume, &s->partial);
 	if (e < 0) {
 		recset_abandon(s);
 		return e;
@@ -158,7 +158,7 @@ put_all_lines(struct recset *s, struct newtext *t)
 	int e;
 
 	ERR_TRY(partial_flush(s->partial));
-	ERR_TRY(journal_open(&j, s->partial->journal, &command));
+	ERR_TRY(journal_open(s->partial->journal, &command, &j));
 	while ((e = journal_next(j, &it)) > 0) {
 		if (!it.packed)
 			continue;

@@ -24,7 +24,7 @@ struct recset_opt {
 struct recset;
 
 /* Returns 0, ERR_SYS, ERR_ARG (partial.h) or ERR_NOMEM; the message names the file. */
-int	 recset_create(struct recset **s, const struct recset_opt *opt);
+int	 recset_create(const struct recset_opt *opt, struct recset **s);
 /* The number of items that an earlier run packed or left out.  They are the source's first. */
 uint64_t recset_kept(const struct recset *s);
 /*

@@ -49,7 +49,7 @@ open_in(struct recwalk *w)
 }
 
 int
-recwalk_open(struct recwalk **out, const char *path, uint32_t peek)
+recwalk_open(const char *path, uint32_t peek, struct recwalk **out)
 {
 	struct recwalk *w = calloc(1, sizeof(*w));
 	int e;

@@ -30,7 +30,7 @@ struct recwalk;
  * of long records in a file is not read, sum is 0, and damage inside them is not found.  Returns 0, ERR_SYS or
  * ERR_NOMEM.
  */
-int	 recwalk_open(struct recwalk **w, const char *path, uint32_t peek);
+int	 recwalk_open(const char *path, uint32_t peek, struct recwalk **w);
 void	 recwalk_close(struct recwalk *w);	/* NULL is fine */
 /* The next record: returns 1, 0 at the end, ERR_ITEM (skipped bytes that are not a record), ERR_SYS or ERR_NOMEM. */
 int	 recwalk_next(struct recwalk *w, struct recwalk_rec *r);

@@ -31,7 +31,7 @@ sum_put(struct buf *text, const struct sum_line *l)
 }
 
 int
-sum_open(struct sum_reader **out, const char *path)
+sum_open(const char *path, struct sum_reader **out)
 {
 	struct sum_reader *r = calloc(1, sizeof(*r));
 

@@ -24,7 +24,7 @@ int	 sum_put(struct buf *text, const struct sum_line *l);
 struct sum_reader;
 
 /* Returns 0, ERR_SYS or ERR_NOMEM. */
-int	 sum_open(struct sum_reader **r, const char *path);
+int	 sum_open(const char *path, struct sum_reader **r);
 void	 sum_close(struct sum_reader *r);	/* NULL is fine */
 /* The next line: returns 1, 0 at the end, ERR_FORMAT (names the line), ERR_SYS or ERR_NOMEM. */
 int	 sum_next(struct sum_reader *r, struct sum_line *l);

@@ -20,7 +20,7 @@ note_archive_error(struct tarfile *t)
 }
 
 int
-tarfile_open(struct tarfile **out, int fd)
+tarfile_open(int fd, struct tarfile **out)
 {
 	struct tarfile *t = calloc(1, sizeof(*t));
 	int e;

@@ -7,7 +7,7 @@
 struct tarfile;
 
 /* Writes to fd, which the caller closes.  Each function returns 0, ERR_SYS or ERR_NOMEM. */
-int	 tarfile_open(struct tarfile **t, int fd);
+int	 tarfile_open(int fd, struct tarfile **t);
 int	 tarfile_put(struct tarfile *t, const char *name, const void *p, size_t n);
 /* Writes the end of the stream.  Frees t, also on errors. */
 int	 tarfile_end(struct tarfile *t);

@@ -78,7 +78,7 @@ needs_child(struct arc *a)
 	size_t got = 0;
 
 	/* After an error, p holds the bytes before it. */
-	if (arc_local_open(&h, &opt) == 0 && arc_local_next(h, &name) > 0)
+	if (arc_local_open(&opt, &h) == 0 && arc_local_next(h, &name) > 0)
 		arc_local_read(h, p, sizeof(p), &got);
 	arc_local_close(h);
 	a->next = 0;
@@ -111,10 +111,10 @@ open_reader(struct arc *a, enum arc_kind kind)
 
 	memcpy(head, a->block, n);
 	if (kind == ARC_PACKED || !needs_child(a))
-		return arc_local_open(&a->local, &opt);
+		return arc_local_open(&opt, &a->local);
 	if (a->fd < 0)
 		ERR_TRY(copy_to_file(a));
-	return arc_child_open(&a->child, a->fd, head, n, kind);
+	return arc_child_open(a->fd, head, n, kind, &a->child);
 }
 
 static int
@@ -141,7 +141,7 @@ finish_open(struct arc **a, int e)
 }
 
 int
-arc_open(struct arc **out, const char *path, enum arc_kind kind)
+arc_open(const char *path, enum arc_kind kind, struct arc **out)
 {
 	int e = new_arc(out);
 
@@ -155,7 +155,7 @@ arc_open(struct arc **out, const char *path, enum arc_kind kind)
 }
 
 int
-arc_open_in(struct arc **out, struct arc_in in, enum arc_kind kind)
+arc_open_in(struct arc_in in, enum arc_kind kind, struct arc **out)
 {
 	int e = new_arc(out);
 

@@ -44,8 +44,8 @@ struct arc;
  * Open the file at path, or read through a function, which must live as long.  The error line does not name the
  * archive.  Each returns 0, ERR_SYS, ERR_FORMAT, ERR_LIMIT (too long to copy) or ERR_NOMEM.
  */
-int	 arc_open(struct arc **a, const char *path, enum arc_kind kind);
-int	 arc_open_in(struct arc **a, struct arc_in in, enum arc_kind kind);
+int	 arc_open(const char *path, enum arc_kind kind, struct arc **a);
+int	 arc_open_in(struct arc_in in, enum arc_kind kind, struct arc **a);
 void	 arc_close(struct arc *a);	/* NULL is fine */
 /* Whether the current member is the compressed or plain file itself, which has no name of its own. */
 bool	 arc_is_packed(const struct arc *a);

@@ -83,7 +83,7 @@ run_child(int sock, const struct arc_local_opt *opt)
 	confine_process(sock, opt->fd, ARC_CHILD_MEMORY);
 	confine_cpu(ARC_CHILD_CPU);
 	r->sock = sock;
-	e = arc_local_open(&r->local, opt);
+	e = arc_local_open(opt, &r->local);
 	if (send_answer(r, e, 0) == 0 && e == 0)
 		while (handle_request(r) == 0)
 			;
@@ -145,7 +145,7 @@ send_request(struct arc_child *a, uint32_t n, void *p, uint32_t most, size_t *go
 }
 
 int
-arc_child_open(struct arc_child **out, int fd, const uint8_t *head, size_t n, enum arc_kind kind)
+arc_child_open(int fd, const uint8_t *head, size_t n, enum arc_kind kind, struct arc_child **out)
 {
 	struct arc_local_opt opt = { .fd = fd, .head = head, .n = n, .kind = kind, .all = true };
 	struct arc_child *a = malloc(sizeof(*a));

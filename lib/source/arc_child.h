@@ -25,7 +25,7 @@
 struct arc_child;
 
 /* fd is a file whose first n bytes are head.  It must stay open, and nobody else may read it. */
-int	 arc_child_open(struct arc_child **a, int fd, const uint8_t *head, size_t n, enum arc_kind kind);
+int	 arc_child_open(int fd, const uint8_t *head, size_t n, enum arc_kind kind, struct arc_child **a);
 void	 arc_child_close(struct arc_child *a);	/* NULL is fine; ends the process */
 bool	 arc_child_is_packed(const struct arc_child *a);
 int	 arc_child_next(struct arc_child *a, const char **name);

@@ -218,12 +218,12 @@ open_unpacker(struct arc_local *h, const struct arc_local_opt *opt)
 	int e;
 
 	if (unpack_knows(opt->head, opt->n)) {
-		if ((e = unpack_open(&h->unpack, h->in, opt->head, opt->n)) == 0)
+		if ((e = unpack_open(h->in, opt->head, opt->n, &h->unpack)) == 0)
 			h->from = (struct arc_in){ read_with_unpack, h->unpack };
 		return e;
 	}
 	packed.kind = ARC_PACKED;
-	ERR_TRY(arc_local_open(&h->filter, &packed));
+	ERR_TRY(arc_local_open(&packed, &h->filter));
 	ERR_TRY(arc_local_next(h->filter, &name));
 	h->from = (struct arc_in){ read_unpacked, h->filter };
 	return 0;
@@ -259,7 +259,7 @@ open_archive(struct arc_local *h, const struct arc_local_opt *opt)
 }
 
 int
-arc_local_open(struct arc_local **out, const struct arc_local_opt *opt)
+arc_local_open(const struct arc_local_opt *opt, struct arc_local **out)
 {
 	struct arc_local *h = malloc(sizeof(*h));
 	int e;

@@ -19,7 +19,7 @@ struct arc_local_opt {
 	bool		 all;		/* all formats; else only those whose readers are safe in this process */
 };
 
-int	 arc_local_open(struct arc_local **h, const struct arc_local_opt *opt);
+int	 arc_local_open(const struct arc_local_opt *opt, struct arc_local **h);
 void	 arc_local_close(struct arc_local *h);	/* NULL is fine */
 bool	 arc_local_is_packed(const struct arc_local *h);
 int	 arc_local_next(struct arc_local *h, const char **name);

@@ -71,7 +71,7 @@ add_path(struct files *f, const char *path)
 }
 
 int
-files_open(struct files **out, const char *const *paths, size_t n, unsigned how)
+files_open(const char *const *paths, size_t n, unsigned how, struct files **out)
 {
 	struct files *f = calloc(1, sizeof(*f));
 	int e = 0;
@@ -98,7 +98,7 @@ files_open(struct files **out, const char *const *paths, size_t n, unsigned how)
 int
 files_clone(const struct files *f, struct files **clone)
 {
-	return files_open(clone, (const char *const *)f->paths, f->n, f->how);
+	return files_open((const char *const *)f->paths, f->n, f->how, clone);
 }
 
 void
@@ -159,7 +159,7 @@ next_in_paths(struct files *f)
 		if (f->place == NULL) {
 			if (f->next == f->n)
 				return 0;
-			ERR_TRY(place_open(&f->place, f->paths[f->next], f->bases[f->next], f->how));
+			ERR_TRY(place_open(f->paths[f->next], f->bases[f->next], f->how, &f->place));
 			f->next++;
 		}
 		if ((e = place_next(f->place, &f->name)) != 0)

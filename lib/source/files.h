@@ -23,7 +23,7 @@ enum { FILES_ENTER = PLACE_ENTER, FILES_ANY_ORDER = PLACE_ANY_ORDER };
 struct files;
 
 /* how: FILES_ flags.  Returns 0, ERR_SYS, ERR_FORMAT, ERR_LIMIT or ERR_NOMEM; the line names the path. */
-int	 files_open(struct files **f, const char *const *paths, size_t n, unsigned how);
+int	 files_open(const char *const *paths, size_t n, unsigned how, struct files **f);
 /* Opens another cursor over the same paths, at their start; not for a stream.  Returns the same. */
 int	 files_clone(const struct files *f, struct files **clone);
 void	 files_close(struct files *f);	/* NULL is fine */

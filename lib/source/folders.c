@@ -30,7 +30,7 @@ static const char *const val_names[] = { "val", "valid", "validation" };
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
 int
-folders_new(struct folders **out, struct names *classes, enum source_split split, const char *place)
+folders_new(struct names *classes, enum source_split split, const char *place, struct folders **out)
 {
 	struct folders *f = calloc(1, sizeof(*f));
 

@@ -25,7 +25,7 @@
 struct folders;
 
 /* classes must live as long; if not empty, they are given.  place is for messages.  Returns 0 or ERR_NOMEM. */
-int	 folders_new(struct folders **f, struct names *classes, enum source_split split, const char *place);
+int	 folders_new(struct names *classes, enum source_split split, const char *place, struct folders **f);
 void	 folders_free(struct folders *f);	/* NULL is fine */
 
 /* Collects an image's name.  Returns 0, ERR_LIMIT or ERR_NOMEM. */

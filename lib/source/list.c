@@ -20,7 +20,7 @@ struct list {
 };
 
 int
-list_open(struct list **out, const char *path, uint32_t width)
+list_open(const char *path, uint32_t width, struct list **out)
 {
 	struct list *l = malloc(sizeof(*l));
 	bool in = strcmp(path, "-") == 0;

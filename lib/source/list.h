@@ -32,7 +32,7 @@ int	 list_parse(char *line, uint32_t width, struct list_entry *entry);
 struct list;
 
 /* "-" is standard input; width as above.  Returns 0, ERR_SYS or ERR_NOMEM. */
-int	 list_open(struct list **l, const char *path, uint32_t width);
+int	 list_open(const char *path, uint32_t width, struct list **l);
 void	 list_close(struct list *l);	/* NULL is fine */
 /*
  * The next entry, lent until the next call.  Returns 1, 0 at the end, ERR_ITEM if the line is invalid (the list

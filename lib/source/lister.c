@@ -61,7 +61,7 @@ find_images(struct lister *l)
 	struct walk *w;
 	int e;
 
-	ERR_TRY(err_wrap(walk_open(&w, l->opt->root, false), "%s", l->opt->root));
+	ERR_TRY(err_wrap(walk_open(l->opt->root, false, &w), "%s", l->opt->root));
 	while ((e = walk_next(w, &path)) > 0 || e == ERR_ITEM) {
 		if (e > 0 && !is_listed(l->opt, path + root))
 			continue;

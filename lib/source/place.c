@@ -70,8 +70,8 @@ static int
 open_nested(struct place *p, struct arc **a, enum arc_kind kind)
 {
 	if (p->deep == 0)
-		return arc_open(a, p->at, kind);
-	return arc_open_in(a, (struct arc_in){ read_member, p->level[p->deep - 1].arc }, kind);
+		return arc_open(p->at, kind, a);
+	return arc_open_in((struct arc_in){ read_member, p->level[p->deep - 1].arc }, kind, a);
 }
 
 /* Opens a path that is an archive or a single file. */
@@ -88,9 +88,9 @@ open_single(struct place *p, bool stream)
 	else if (stream && (p->in = open(p->path, O_RDONLY | O_CLOEXEC)) < 0)
 		return err_sys("open");
 	if (p->in >= 0)
-		e = arc_open_in(&l->arc, (struct arc_in){ read_stream, &p->in }, kind);
+		e = arc_open_in((struct arc_in){ read_stream, &p->in }, kind, &l->arc);
 	else
-		e = arc_open(&l->arc, p->path, kind);
+		e = arc_open(p->path, kind, &l->arc);
 	if (e == 0)
 		p->deep = 1;
 	return e < 0 ? e : set_text(&l->prefix, p->base, "", 0);
@@ -104,12 +104,12 @@ open_place(struct place *p)
 	if (strcmp(p->path, "-") != 0 && stat(p->path, &st) < 0)
 		return err_sys("open");
 	if (S_ISDIR(st.st_mode))
-		return walk_open(&p->walk, p->path, (p->how & PLACE_ANY_ORDER) == 0);
+		return walk_open(p->path, (p->how & PLACE_ANY_ORDER) == 0, &p->walk);
 	return open_single(p, !S_ISREG(st.st_mode));
 }
 
 int
-place_open(struct place **out, const char *path, const char *base, unsigned how)
+place_open(const char *path, const char *base, unsigned how, struct place **out)
 {
 	struct place *p = calloc(1, sizeof(*p));
 	int e;

@@ -18,7 +18,7 @@ struct place;
  * "-" is standard input.  Names start with base, except that of a single file.  path and base must live as long.
  * Returns 0, ERR_SYS, ERR_FORMAT, ERR_LIMIT or ERR_NOMEM; the line names the path.
  */
-int	 place_open(struct place **p, const char *path, const char *base, unsigned how);
+int	 place_open(const char *path, const char *base, unsigned how, struct place **p);
 void	 place_close(struct place *p);	/* NULL is fine */
 /* Archives in the directory that were skipped so far. */
 size_t	 place_skipped_archives(const struct place *p);

@@ -153,14 +153,14 @@ is_list_source(const struct source_opt *opt)
 static int
 open_files(struct source *s, const struct source_opt *opt)
 {
-	int e = opt->n_paths > 0 ? files_open(&s->files, opt->paths, opt->n_paths, 0)
-	    : files_open(&s->files, &opt->path, 1, 0);
+	int e = opt->n_paths > 0 ? files_open(opt->paths, opt->n_paths, 0, &s->files)
+	    : files_open(&opt->path, 1, 0, &s->files);
 
 	return e < 0 ? e : find_kind(s);
 }
 
 int
-source_open(struct source **out, const struct source_opt *given)
+source_open(const struct source_opt *given, struct source **out)
 {
 	struct source_opt with_defaults = *given, *opt = &with_defaults;
 	struct source *s = calloc(1, sizeof(*s));

@@ -72,7 +72,7 @@ struct source;
  * Returns 0, ERR_SYS, ERR_FORMAT, ERR_SHORT, ERR_LIMIT, ERR_ARG (nothing of that split, or a split is needed) or
  * ERR_NOMEM.
  */
-int	 source_open(struct source **s, const struct source_opt *opt);
+int	 source_open(const struct source_opt *opt, struct source **s);
 void	 source_close(struct source *s);	/* NULL is fine */
 /*
  * The next image, lent until the next call.  Returns 1, 0 at the end, or ERR_ITEM or ERR_BYTES (name is that of the bad

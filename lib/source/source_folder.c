@@ -66,7 +66,7 @@ folder_open(void **out, const struct source_opt *opt, struct files *files, struc
 	s->files = files;
 	s->split = opt->split != SOURCE_ALL;
 	s->bytes = opt->bytes;
-	e = folders_new(&s->folders, classes, opt->split, files_path(files));
+	e = folders_new(classes, opt->split, files_path(files), &s->folders);
 	/* A stream can be read only once, and given classes need no collection. */
 	if (e == 0 && !files_is_stream(files) && !given)
 		e = collect_names(s);

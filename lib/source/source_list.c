@@ -38,7 +38,7 @@ list_state_open(void **out, const struct source_opt *opt, struct files *files, s
 		e = err_fail(ERR_ARG, "%s: a list has no splits", opt->path);
 	} else if ((s->path = strdup(opt->path)) == NULL) {
 		e = err_nomem();
-	} else if ((e = list_open(&s->list, opt->path, opt->label_width)) < 0) {
+	} else if ((e = list_open(opt->path, opt->label_width, &s->list)) < 0) {
 		err_within("%s", opt->path);
 	}
 	if (e < 0) {

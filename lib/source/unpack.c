@@ -167,7 +167,7 @@ unpack_knows(const uint8_t *head, size_t n)
 }
 
 int
-unpack_open(struct unpack **out, struct arc_in in, const uint8_t *head, size_t n)
+unpack_open(struct arc_in in, const uint8_t *head, size_t n, struct unpack **out)
 {
 	struct unpack *u = calloc(1, sizeof(*u));
 	int e;

@@ -15,7 +15,7 @@ struct unpack;
 /* Whether the first n bytes are of a compression that this module knows. */
 bool	 unpack_knows(const uint8_t *head, size_t n);
 /* in must live as long.  Returns 0 or ERR_NOMEM. */
-int	 unpack_open(struct unpack **u, struct arc_in in, const uint8_t *head, size_t n);
+int	 unpack_open(struct arc_in in, const uint8_t *head, size_t n, struct unpack **u);
 void	 unpack_close(struct unpack *u);	/* NULL is fine */
 /*
  * Reads up to n bytes; *got is less only at the end or after an error, and counts the bytes before it.  Returns 0;

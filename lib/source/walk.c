@@ -109,7 +109,7 @@ enter_directory(struct walk *w, unsigned links)
 }
 
 int
-walk_open(struct walk **out, const char *path, bool sorted)
+walk_open(const char *path, bool sorted, struct walk **out)
 {
 	struct walk *w = calloc(1, sizeof(*w));
 	int e;

@@ -17,7 +17,7 @@
 struct walk;
 
 /* Returns 0, ERR_SYS (the line does not name the path) or ERR_NOMEM. */
-int	 walk_open(struct walk **w, const char *path, bool sorted);
+int	 walk_open(const char *path, bool sorted, struct walk **w);
 void	 walk_close(struct walk *w);	/* NULL is fine */
 /*
  * The next file.  Returns 1, with its path, which starts with the walk's and a slash, lent until the next call; 0 at

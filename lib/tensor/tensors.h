@@ -118,7 +118,7 @@ struct tensors_out;
  * are set.  Only safetensors keep metadata.  Returns 0, ERR_SYS, ERR_LIMIT (also more than 2 GB of ONNX), ERR_FORMAT
  * (a name twice, or text that is not UTF-8) or ERR_NOMEM.
  */
-int	 tensors_create(struct tensors_out **o, const char *path, struct tensors *table);
+int	 tensors_create(const char *path, struct tensors *table, struct tensors_out **o);
 int	 tensors_write(struct tensors_out *o, const void *p, size_t n);
 int	 tensors_commit(struct tensors_out *o);	/* frees o, also on errors */
 void	 tensors_abandon(struct tensors_out *o);	/* NULL is fine */

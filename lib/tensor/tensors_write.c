@@ -85,7 +85,7 @@ write_header(struct tensors_out *o, struct tensors *t)
 }
 
 int
-tensors_create(struct tensors_out **out, const char *path, struct tensors *t)
+tensors_create(const char *path, struct tensors *t, struct tensors_out **out)
 {
 	struct tensors_out *o = calloc(1, sizeof(*o));
 	int e = 0;

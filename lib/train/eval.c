@@ -64,7 +64,7 @@ alloc_eval(struct eval *j)
 	j->none = calloc(n * j->graph->classes, sizeof(*j->none));
 	if (j->y == NULL || j->p == NULL || j->none == NULL)
 		return err_nomem();
-	return tta_open(&j->views, &j->o->views, j->engine, j->plan, j->graph, j->o->data.batch);
+	return tta_open(&j->o->views, j->engine, j->plan, j->graph, j->o->data.batch, &j->views);
 }
 
 static int

@@ -248,7 +248,7 @@ train_open(struct train *t)
 		    t->o->data.path);
 	en = t->engine;
 	if ((t->o->device_cache && (e = fill_device_cache(t)) < 0) || (t->val != NULL &&
-	    (e = tta_open(&t->tta, &t->o->views, en, t->plan, t->graph, t->o->data.batch)) < 0))
+	    (e = tta_open(&t->o->views, en, t->plan, t->graph, t->o->data.batch, &t->tta)) < 0))
 		return e;
 	if (t->o->ps.nservers > 0 && (t->traffic = calloc(t->o->ps.nservers, sizeof(*t->traffic))) == NULL)
 		return err_nomem();

@@ -19,8 +19,8 @@ struct tta {
 };
 
 int
-tta_open(struct tta **to, const struct tta_opt *o, const struct engine *engine, struct engine_plan *plan,
-    const struct graph *graph, uint32_t batch)
+tta_open(const struct tta_opt *o, const struct engine *engine, struct engine_plan *plan, const struct graph *graph,
+    uint32_t batch, struct tta **to)
 {
 	const struct graph_node *x = &graph->node[0];
 	size_t n = batch;

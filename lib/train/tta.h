@@ -26,8 +26,8 @@ struct tta;
  * Makes one for a plan of batches of up to `batch`; engine, plan and graph are lent.  Returns 0, ERR_ARG (the shift
  * exceeds the sample) or ERR_NOMEM.
  */
-int	 tta_open(struct tta **v, const struct tta_opt *opt, const struct engine *engine, struct engine_plan *plan,
-	    const struct graph *graph, uint32_t batch);
+int	 tta_open(const struct tta_opt *opt, const struct engine *engine, struct engine_plan *plan,
+	    const struct graph *graph, uint32_t batch, struct tta **v);
 void	 tta_close(struct tta *v);	/* NULL does nothing */
 /* As evaluate() of the engine, for samples of pixels without mixtures; loss, correct and top5 are those of the mean. */
 int	 tta_evaluate(struct tta *v, const struct samples *s, struct engine_result *r, float *prob);

@@ -20,7 +20,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 	if (fd < 0 || io_write(fd, p, n) < 0)
 		abort();
 	for (int back = 0; back < 2; back++)
-		if (alias_load(&a, path, back) == 0) {
+		if (alias_load(path, back, &a) == 0) {
 			for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 				if (alias_apply(a, names[i], &out) < 0)
 					abort();

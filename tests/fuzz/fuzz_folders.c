@@ -29,7 +29,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t size)
 	}
 	if ((how & 8) != 0)
 		e = names_insert(&classes, "a", 1) < 0 || names_insert(&classes, "b", 1) < 0 ? -1 : 0;
-	if (e < 0 || folders_new(&f, &classes, (how & 3) % 3, "x") < 0)
+	if (e < 0 || folders_new(&classes, (how & 3) % 3, "x", &f) < 0)
 		abort();
 	for (size_t i = 0; (how & 4) != 0 && e == 0 && i < lines.n; i++)
 		e = folders_add(f, lines.p[i]);

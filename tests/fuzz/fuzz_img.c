@@ -58,7 +58,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t size)
 	struct img_head head;
 	struct img out;
 
-	if (img_codec_new(&k, PIXELS) < 0)
+	if (img_codec_new(PIXELS, &k) < 0)
 		abort();
 	if (img_check(k, p, size) == 0 && img_head(k, p, size, &head) < 0)
 		abort();

@@ -18,7 +18,7 @@ go_through(const char *path, size_t size, struct buf *text)
 	uint64_t command;
 	size_t n = 0;
 
-	if (journal_open(&j, path, &command) < 0)
+	if (journal_open(path, &command, &j) < 0)
 		return 0;
 	if (journal_put_head(text, command) < 0)
 		abort();

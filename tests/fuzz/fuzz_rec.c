@@ -33,7 +33,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t size)
 	const uint8_t *data;
 	size_t n, records = 0;
 
-	if (fd < 0 || io_write(fd, p, size) < 0 || lseek(fd, 0, SEEK_SET) < 0 || rec_open(&r, fd, -1, MAX) < 0)
+	if (fd < 0 || io_write(fd, p, size) < 0 || lseek(fd, 0, SEEK_SET) < 0 || rec_open(fd, -1, MAX, &r) < 0)
 		abort();
 	scanned = idx_scan(&x, fd, size);
 	while ((e = rec_next(r, &data, &n)) > 0) {

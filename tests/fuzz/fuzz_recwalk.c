@@ -11,7 +11,7 @@ walk(const char *path, const uint8_t *p, size_t size, uint32_t peek)
 	uint64_t at = 0;
 	int e;
 
-	if (recwalk_open(&w, path, peek) < 0)
+	if (recwalk_open(path, peek, &w) < 0)
 		abort();
 	while ((e = recwalk_next(w, &r)) > 0 || e == ERR_ITEM) {
 		if (r.at != at || r.bytes == 0 || r.bytes > size - at)

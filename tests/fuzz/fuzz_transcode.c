@@ -33,7 +33,7 @@ judge(struct transcode *k, const struct transcode_opt *o, const uint8_t *p, size
 	struct img pic;
 	size_t m;
 
-	if (img_codec_new(&codec, PIXELS) < 0)
+	if (img_codec_new(PIXELS, &codec) < 0)
 		abort();
 	if (img_head(codec, p, n, &head) < 0 || img_decode(codec, p, n, 0, &pic) < 0)
 		abort();
@@ -70,7 +70,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t size)
 	if (size < HEAD)
 		return 0;
 	o = options(p);
-	if (transcode_new(&k, &o) < 0)
+	if (transcode_new(&o, &k) < 0)
 		return 0;
 	if (transcode_encoded(k, p + HEAD, size - HEAD, &out, &n) == 0)
 		judge(k, &o, out, n, out == p + HEAD);

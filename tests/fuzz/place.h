@@ -70,7 +70,7 @@ place_source(const struct source_opt *opt)
 	struct source *s;
 	int e;
 
-	if (source_open(&s, opt) < 0)
+	if (source_open(opt, &s) < 0)
 		return;
 	while ((e = source_next(s, &it)) > 0 || e == ERR_ITEM) {
 		if (e < 0)

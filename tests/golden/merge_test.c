@@ -48,7 +48,7 @@ write_file(int f)
 		must(tensors_add(&t, w[k], &(struct tensor){ .type = (enum tensors_type)k, .ndim = 2, .dim = { 3, COUNT / 3 } }));
 	for (int k = 0; k < 4; k++)
 		must(tensors_add(&t, stat[k], &(struct tensor){ .ndim = 1, .dim = { CHANNELS } }));
-	must(tensors_create(&out, path[f], &t));
+	must(tensors_create(path[f], &t, &out));
 	for (size_t i = 0; i < COUNT; i++)
 		x[i] = number(i, 37, 29 * (size_t)f, 101, 64);
 	for (int k = TENSORS_F32; k <= TENSORS_BF16; k++) {

@@ -11,7 +11,7 @@ static int
 load(const char *text, bool back, struct alias **a)
 {
 	pics_write(path, text, strlen(text));
-	return alias_load(a, path, back);
+	return alias_load(path, back, a);
 }
 
 static const char *
@@ -47,8 +47,8 @@ plain(void)
 	for (size_t i = 0; i < sizeof(no) / sizeof(*no); i++)
 		ok(load(no[i], false, &a) == ERR_FORMAT && strstr(err_line(), "line 1") != NULL && a == NULL, "no table: %s", err_line());
 	pics_write(path, "a\0b c\n", 6);
-	is(alias_load(&a, path, false), ERR_FORMAT, "a zero byte: %s", err_line());
-	is(alias_load(&a, "none-such", false), ERR_SYS, "no table of the name: %s", err_line());
+	is(alias_load(path, false, &a), ERR_FORMAT, "a zero byte: %s", err_line());
+	is(alias_load("none-such", false, &a), ERR_SYS, "no table of the name: %s", err_line());
 }
 
 /* Every array of the net has a name of its own there, PyTorch's and Gluon's of their form, and comes back. */
@@ -62,7 +62,7 @@ net(const char *table, const char *name, const char *layers, const char *key, co
 	int same = 1, named = 1, found = 0;
 	char was[128];
 
-	if (alias_load(&to, table, true) < 0 || alias_load(&from, table, false) < 0 ||
+	if (alias_load(table, true, &to) < 0 || alias_load(table, false, &from) < 0 ||
 	    script_run(name, 0, 0, 0, 0, layers != NULL ? opt : opt + 1, (layers != NULL) + (key != NULL), &g) < 0) {
 		ok(0, "%s: %s", table, err_line());
 		return;

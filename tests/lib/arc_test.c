@@ -214,32 +214,32 @@ test_faults(void)
 	uint8_t p[8];
 	size_t got;
 
-	is(arc_open_in(&a, (struct arc_in){ no_bytes, NULL }, ARC_EITHER), 0,
+	is(arc_open_in((struct arc_in){ no_bytes, NULL }, ARC_EITHER, &a), 0,
 	    "an empty file opens");
 	is(arc_next(a, &name), 0, "an empty file has no members");
 	is(arc_read(a, p, 8, &got), 0, "arc_next at the end returns 0");
 	is(got, 0, "an empty function input opens");
 	arc_close(a);
-	is(arc_open_in(&a, (struct arc_in){ fails, NULL }, ARC_EITHER), ERR_SYS,
+	is(arc_open_in((struct arc_in){ fails, NULL }, ARC_EITHER, &a), ERR_SYS,
 	    "a failing function fails the open");
 	is_str(err_line(), "the line is cut", "the error is the function's");
 	ok(a == NULL, "arc_close accepts NULL");
 	pics_write(pics_path("x"), "just some bytes", 15);
-	is(arc_open(&a, pics_path("x"), ARC_ARCHIVE), ERR_FORMAT,
+	is(arc_open(pics_path("x"), ARC_ARCHIVE, &a), ERR_FORMAT,
 	    "ARC_ARCHIVE refuses a file that is not an archive");
-	is(arc_open(&a, pics_path("x"), ARC_PACKED), 0, "ARC_EITHER accepts it");
+	is(arc_open(pics_path("x"), ARC_PACKED, &a), 0, "ARC_EITHER accepts it");
 	is(arc_next(a, &name), 1, "it is its own member");
 	ok(arc_is_packed(a), "arc_is_packed says so");
 	is(arc_read(a, p, 8, &got), 0, "its bytes are read");
 	ok(got == 8 && memcmp(p, "just som", 8) == 0, "they are read one byte at a time");
 	arc_close(a);
 	sh("gzip -c x | gzip >y");
-	is(arc_open(&a, pics_path("y"), ARC_EITHER), 0, "a file compressed twice opens");
+	is(arc_open(pics_path("y"), ARC_EITHER, &a), 0, "a file compressed twice opens");
 	ok(arc_next(a, &name) == 1 && arc_read(a, p, 8, &got) == 0 && p[0] == 0x1f && p[1] == 0x8b,
 	    "only one compression is undone");
 	arc_close(a);
 	sh("printf '#mtree\\n/etc/passwd type=file contents=/etc/passwd\\n' >m.mtree");
-	is(arc_open(&a, pics_path("m.mtree"), ARC_ARCHIVE), ERR_FORMAT,
+	is(arc_open(pics_path("m.mtree"), ARC_ARCHIVE, &a), ERR_FORMAT,
 	    "an mtree list is not accepted as an archive");
 }
 
@@ -288,7 +288,7 @@ test_crash(void)
 
 	told_pack("c.iso", "iso9660", NULL, names);
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
-		is(arc_open(&a, pics_path("c.iso"), ARC_EITHER), 0, "an ISO image opens");
+		is(arc_open(pics_path("c.iso"), ARC_EITHER, &a), 0, "an ISO image opens");
 		is(arc_next(a, &name), 1, "an ISO image has a member");
 		kill_child(ends[i].sig);
 		is(i % 2 > 0 ? arc_next(a, &name) : arc_read(a, p, 8, &got), ERR_FORMAT,
@@ -297,7 +297,7 @@ test_crash(void)
 		is(arc_next(a, &name), ERR_FORMAT, "arc_next after that fails");
 		arc_close(a);
 	}
-	is(arc_open(&a, pics_path("c.iso"), ARC_EITHER), 0, "the next child opens an archive");
+	is(arc_open(pics_path("c.iso"), ARC_EITHER, &a), 0, "the next child opens an archive");
 	kill_child(SIGTERM);
 	is(arc_next(a, &name), 1, "the child survives signals for this process");
 	arc_close(a);
@@ -320,7 +320,7 @@ test_limits(void)
 	told_pack("l.iso", "iso9660", NULL, names);
 	cpu = (struct rlimit){ 50000, 50000 };
 	setrlimit(RLIMIT_CPU, &cpu);
-	is(arc_open(&a, pics_path("l.iso"), ARC_EITHER), 0,
+	is(arc_open(pics_path("l.iso"), ARC_EITHER, &a), 0,
 	    "an ISO image is read under a processor limit");
 	pid = child();
 	is(prlimit(pid, RLIMIT_CPU, NULL, &cpu), 0, "the child has a processor limit");
@@ -344,7 +344,7 @@ test_long(void)
 		p[i] = (uint8_t)(i * i >> 7);
 	pics_write(pics_path("long"), p, sizeof(p));
 	told_pack("long.7z", "7zip", NULL, (const char *const[]){ "long", NULL });
-	is(arc_open(&a, pics_path("long.7z"), ARC_ARCHIVE), 0, "a 7z archive opens");
+	is(arc_open(pics_path("long.7z"), ARC_ARCHIVE, &a), 0, "a 7z archive opens");
 	is(arc_next(a, &name), 1, "it has one member");
 	is_str(name, "long", "the member has its name");
 	is(arc_read(a, q, 100000, &got), 0, "the member is read");

@@ -84,8 +84,8 @@ file(const char *path)
 	char name[ENGINE_CHOICE], key[ENGINE_KEY];
 	uint32_t ignored;
 
-	is(autotune_cache_open(&a, path, &ignored), 0, "a missing file opens");
-	is(autotune_cache_open(&b, path, &ignored), 0, "a second process opens it too");
+	is(autotune_cache_open(path, &ignored, &a), 0, "a missing file opens");
+	is(autotune_cache_open(path, &ignored, &b), 0, "a second process opens it too");
 	ok(!autotune_cache_find(a, KEY, name) && access(path, F_OK) != 0, "an empty cache finds nothing and makes no file");
 	autotune_cache_keep(a, KEY, "57 2=1");
 	autotune_cache_keep(b, HEAD "data n1\tany", "3");
@@ -100,7 +100,7 @@ file(const char *path)
 	is(autotune_cache_close(a), 0, "autotune_cache_close reports no error");
 	autotune_cache_close(b);
 	write_file(path, "junk\n" KEY "\t1\n#\n\n" KEY "\t2\n" HEAD "data n1\tany\n");
-	is(autotune_cache_open(&a, path, &ignored), 0, "a file with bad lines opens");
+	is(autotune_cache_open(path, &ignored, &a), 0, "a file with bad lines opens");
 	is(ignored, 2, "two lines are ignored");
 	ok(autotune_cache_find(a, KEY, name) && strcmp(name, "1") == 0, "the first line of a key counts");
 	write_file(path, "");
@@ -124,7 +124,7 @@ full(const char *path)
 	for (uint32_t i = 0; i < AUTOTUNE_CACHE_MOST; i++)
 		fprintf(f, HEAD "data n%u\tany\t4\n", i);
 	fclose(f);
-	is(autotune_cache_open(&c, path, &ignored), 0, "a full file opens");
+	is(autotune_cache_open(path, &ignored, &c), 0, "a full file opens");
 	autotune_cache_keep(c, KEY, "5");
 	ok(autotune_cache_find(c, KEY, name) &&
 	       !autotune_cache_find(c, HEAD "data n0\tany", name) &&
@@ -133,7 +133,7 @@ full(const char *path)
 	is(count(path, HEAD), AUTOTUNE_CACHE_MOST, "the file has no more than the limit");
 	autotune_cache_close(c);
 	is(truncate(path, (off_t)AUTOTUNE_CACHE_BYTES + 1), 0, "the file grows above the limit");
-	is(autotune_cache_open(&c, path, &ignored), ERR_LIMIT, "autotune_cache_open refuses it");
+	is(autotune_cache_open(path, &ignored, &c), ERR_LIMIT, "autotune_cache_open refuses it");
 	unlink(path);
 }
 
@@ -148,7 +148,7 @@ crowd(const char *path)
 	for (uint32_t k = 0; k < 3; k++) {
 		if (fork() > 0)
 			continue;
-		if (autotune_cache_open(&c, path, &ignored) < 0)
+		if (autotune_cache_open(path, &ignored, &c) < 0)
 			_exit(1);
 		for (uint32_t i = 0; i < 5; i++) {
 			snprintf(key, sizeof(key), HEAD "data n%u\tany", 10 * k + i);
@@ -172,12 +172,12 @@ refused(const char *folder)
 	uint32_t ignored;
 
 	snprintf(path, sizeof(path), "%s/none/file", folder);
-	is(autotune_cache_open(&c, path, &ignored), 0, "a file in a missing folder opens");
+	is(autotune_cache_open(path, &ignored, &c), 0, "a file in a missing folder opens");
 	autotune_cache_keep(c, KEY, "5");
 	ok(autotune_cache_find(c, KEY, name) && strcmp(name, "5") == 0, "the choice is kept for this run");
 	is(autotune_cache_close(c), ERR_SYS, "autotune_cache_close returns the error");
 	ok(strstr(err_line(), "none/file") != NULL, "the error names the file: %s", err_line());
-	is(autotune_cache_open(&c, folder, &ignored), ERR_SYS, "autotune_cache_open refuses a folder");
+	is(autotune_cache_open(folder, &ignored, &c), ERR_SYS, "autotune_cache_open refuses a folder");
 }
 
 int

@@ -54,7 +54,7 @@ test_wants(void)
 	struct batch_opt o = { .recs = &c.recs, .batch = 40, .shuffle = true, .threads = 2,
 		.aug = { .c = 3, .h = 8, .w = 8, .seed = 9 } };
 
-	if (recs_open(&c.file, batches_rec) < 0)
+	if (recs_open(batches_rec, &c.file) < 0)
 		return;
 	for (int mixes = 0; mixes < 2; mixes++) {
 		struct batch_reader *r;

@@ -46,7 +46,7 @@ test_size(uint64_t n, const char *what)
 	uint64_t *a = calloc(n, sizeof(*a)), *b = calloc(n, sizeof(*b)), differ = 0, some[7];
 	struct batch_order *o;
 
-	is(batch_order_new(&o, n, true, 0), 0, "%s: an order is made", what);
+	is(batch_order_new(n, true, 0, &o), 0, "%s: an order is made", what);
 	batch_order_start(o, 5, 1);
 	ok(once(o, n, a), "%s: the order has each record once", what);
 	if (n > 1000)
@@ -72,7 +72,7 @@ test_window(void)
 	uint64_t ahead = 0, late = 0;
 	double wait = 0;
 
-	is(batch_order_new(&o, N, true, W), 0, "a window: an order is made");
+	is(batch_order_new(N, true, W, &o), 0, "a window: an order is made");
 	batch_order_start(o, 1, 0);
 	ok(once(o, N, record), "a window: the order has each record once");
 	for (uint64_t i = 0; i < N; i++) {
@@ -100,7 +100,7 @@ test_huge(void)
 	struct batch_order *o;
 	int inside = 1;
 
-	is(batch_order_new(&o, N, true, 0), 0, "a hundred million: an order is made");
+	is(batch_order_new(N, true, 0, &o), 0, "a hundred million: an order is made");
 	batch_order_start(o, 1, 7);
 	batch_order_take(o, N - SOME, SOME, record);
 	for (uint32_t i = 0; i < SOME; i++) {
@@ -119,7 +119,7 @@ main(void)
 	struct batch_order *o;
 	uint64_t record[10], i;
 
-	batch_order_new(&o, 10, false, 0);
+	batch_order_new(10, false, 0, &o);
 	batch_order_start(o, 1, 1);
 	batch_order_take(o, 2, 8, record);
 	for (i = 0; i < 8 && record[i] == i + 2;)

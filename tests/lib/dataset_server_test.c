@@ -107,7 +107,7 @@ stop(struct holder *h)
 static int
 open_at(const char *at, struct recs **r)
 {
-	return dataset_client_open(r, &(struct dataset_client_opt){ .addr = at, .key = key, .timeout_s = 20, .memory = 400000 });
+	return dataset_client_open(&(struct dataset_client_opt){ .addr = at, .key = key, .timeout_s = 20, .memory = 400000 }, r);
 }
 
 struct reader {
@@ -233,14 +233,14 @@ test_strangers(void)
 
 	start(&h, "127.0.0.1:0", 0);
 	o.addr = h.where;
-	is(dataset_client_open(&r, &o), ERR_AUTH, "a reader with another key is refused");
+	is(dataset_client_open(&o, &r), ERR_AUTH, "a reader with another key is refused");
 	ok(strstr(err_line(), h.where) != NULL, "the error names the address: %s", err_line());
 	crowd(&h);
 	stop(&h);
 	is(h.sums.strangers, 1 + CROWD, "the server counts strangers");
 	is(h.made.reads, RECID_LOOKS + 1, "no record is read for strangers");
 	o = (struct dataset_client_opt){ .addr = "nowhere", .key = key };
-	is(dataset_client_open(&r, &o), ERR_FORMAT, "a malformed address is refused");
+	is(dataset_client_open(&o, &r), ERR_FORMAT, "a malformed address is refused");
 }
 
 /* A client by hand: sends messages and returns the answer. */
@@ -450,7 +450,7 @@ test_dies(void)
 	pthread_t t;
 
 	start(&h, "127.0.0.1:0", 0);
-	is(dataset_client_open(&r, &o), 0, "a reader connects");
+	is(dataset_client_open(&o, &r), 0, "a reader connects");
 	for (uint64_t i = 0; i < COUNT; i++) {
 		if (i == 100) {
 			stop(&h);
@@ -464,7 +464,7 @@ test_dies(void)
 	r->close(r);
 
 	w.salt = 9;
-	is(dataset_client_open(&r, &o), 0, "another reader connects");
+	is(dataset_client_open(&o, &r), 0, "another reader connects");
 	stop(&h);
 	pthread_create(&t, NULL, come_back, &w);
 	ok(!read_right(r, 1, &room, 0) && strstr(err_line(), "other records") != NULL,
@@ -474,7 +474,7 @@ test_dies(void)
 	r->close(r);
 
 	o.timeout_s = 0.5;
-	is(dataset_client_open(&r, &o), 0, "a reader with little patience connects");
+	is(dataset_client_open(&o, &r), 0, "a reader with little patience connects");
 	stop(&h);
 	r->want(r, 5);
 	is(r->read(r, 6, &room, &(const uint8_t *){ NULL }, &(size_t){ 0 }), ERR_PEER,

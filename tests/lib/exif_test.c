@@ -96,7 +96,7 @@ test_places(void)
 	struct img_codec *k;
 	uint8_t word[4];
 
-	img_codec_new(&k, IMG_PIXELS);
+	img_codec_new(IMG_PIXELS, &k);
 	photo_jpeg(&im, TJSAMP_420, 90, 0, &b);
 	is(turn_of(k, &b), 1, "a JPEG without EXIF has orientation 1");
 	photo_orient(&b, 5, 1);
@@ -160,7 +160,7 @@ test_texts(void)
 	unsigned odd = 0;
 	char *text;
 
-	img_codec_new(&k, IMG_PIXELS);
+	img_codec_new(IMG_PIXELS, &k);
 	photo_png(&im, 2, 8, 0, &plain);
 	for (int packed = 0; packed < 2; packed++)
 		for (size_t line = 1; line < 40; line += 35) {

@@ -97,7 +97,7 @@ test_bounds(void)
 
 	for (int i = 0; i < FOLDERS_DEEPEST; i++)
 		strcat(name, "a/");
-	folders_new(&f, &classes, SOURCE_ALL, "x");
+	folders_new(&classes, SOURCE_ALL, "x", &f);
 	is(folders_add(f, strcat(name, "1.png")), 0, "folders_add accepts the deepest path");
 	strcpy(strrchr(name, '/'), "/b/1.png");
 	is(folders_add(f, name), ERR_LIMIT, "folders_add refuses a deeper path");

@@ -272,7 +272,7 @@ main(void)
 		{ "runs of 4 bits", 40, 4, 2, false, { 0 } },
 	};
 
-	img_codec_new(&k, IMG_PIXELS);
+	img_codec_new(IMG_PIXELS, &k);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		test_kind(&kinds[i]);
 	test_small();

@@ -300,7 +300,7 @@ test_webp(void)
 int
 main(void)
 {
-	img_codec_new(&k, IMG_PIXELS);
+	img_codec_new(IMG_PIXELS, &k);
 	fill();
 	test_gif("GIF", false, false);
 	test_gif("interlaced GIF", true, false);

@@ -15,7 +15,7 @@ main(void)
 	uint8_t colours[CODED_H * CODED_W * 3];
 	struct buf b = { 0 };
 
-	img_codec_new(&codec, IMG_PIXELS);
+	img_codec_new(IMG_PIXELS, &codec);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		img_convert_channels(coded_png(kinds[i].c), kinds[i].c, CODED_H * CODED_W, 3, colours);
 		if (!coded_make(kinds[i].command, kinds[i].file, &b)) {

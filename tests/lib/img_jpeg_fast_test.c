@@ -287,7 +287,7 @@ main(void)
 
 	fast = img_jpeg_fast_new(&f) == 0 && f != NULL;
 	img_jpeg_fast_free(f);
-	img_codec_new(&codec, IMG_PIXELS);
+	img_codec_new(IMG_PIXELS, &codec);
 	test_same("4:4:4", TJSAMP_444);
 	test_same("4:2:2", TJSAMP_422);
 	test_same("4:2:0", TJSAMP_420);

@@ -29,7 +29,7 @@ main(void)
 	};
 	struct buf b = { 0 };
 
-	img_codec_new(&codec, IMG_PIXELS);
+	img_codec_new(IMG_PIXELS, &codec);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		const uint8_t *p = coded_png(kinds[i].c);
 		struct img_head head;

@@ -108,7 +108,7 @@ main(void)
 {
 	static const uint32_t mosts[] = { 1, 15, 255, 1023, 65535 };
 
-	img_codec_new(&k, IMG_PIXELS);
+	img_codec_new(IMG_PIXELS, &k);
 	test_kind('1', 1);
 	test_kind('4', 1);
 	for (size_t i = 0; i < sizeof(mosts) / sizeof(*mosts); i++)

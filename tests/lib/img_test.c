@@ -342,7 +342,7 @@ test_lies(void)
 	pics_fill(p, 1, 16, 16, 1);
 	img_encode_png(&im, &png);
 	img_encode_jpeg(k, &im, 90, false, &jpeg);
-	is(img_codec_new(&small, 255), 0, "img_codec_new makes a codec for 255 pixels");
+	is(img_codec_new(255, &small), 0, "img_codec_new makes a codec for 255 pixels");
 	is(img_decode(small, png.p, png.n, 1, &out), ERR_PIXELS,
 	    "that codec refuses a PNG of 256 pixels");
 	is(img_decode(small, jpeg.p, jpeg.n, 1, &out), ERR_PIXELS,
@@ -426,7 +426,7 @@ test_scans(void)
 int
 main(void)
 {
-	img_codec_new(&k, IMG_PIXELS);
+	img_codec_new(IMG_PIXELS, &k);
 	test_png(1, 28, 28);
 	test_png(3, 32, 32);
 	test_png(3, 1, 57);

@@ -71,7 +71,7 @@ decode(uint64_t *hash)
 	struct img_codec *k;
 	struct buf jpeg = { 0 };
 
-	img_codec_new(&k, IMG_PIXELS);
+	img_codec_new(IMG_PIXELS, &k);
 	for (int quality = 60; quality <= 100; quality += 20) {
 		jpeg.n = 0;
 		photo_jpeg(&photo, TJSAMP_420, quality, 0, &jpeg);

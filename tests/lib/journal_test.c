@@ -36,7 +36,7 @@ read_back(const void *p, size_t n, uint64_t *end)
 
 	pics_write(path, p, n);
 	*end = 0;
-	if (journal_open(&j, path, &command) < 0)
+	if (journal_open(path, &command, &j) < 0)
 		return -1;
 	*end = journal_at(j);
 	for (; command == 0x0123456789abcdef && i < 4 && journal_next(j, &it) > 0; i++) {
@@ -117,14 +117,14 @@ test_sums(void)
 	sum_put(&text, &l);
 	buf_put_fmt(&text, "12\t345\t0000000000ABCDEF\n");
 	pics_write(path, text.p, text.n);
-	is(sum_open(&r, path), 0, "a .sum file is opened");
+	is(sum_open(path, &r), 0, "a .sum file is opened");
 	memset(&l, 0, sizeof(l));
 	ok(sum_next(r, &l) == 1 && l.at == 12 && l.bytes == 345 && l.sum == 0xabcdef, "a written line is read back");
 	is(sum_next(r, &l), ERR_FORMAT, "upper-case digits are refused");
 	is_str(err_line(), "line 2: not an offset, a number of bytes and a checksum", "the message names the line");
 	sum_close(r);
 	buf_free(&text);
-	is(sum_open(&r, "/nonexistent/x"), ERR_SYS, "a missing file");
+	is(sum_open("/nonexistent/x", &r), ERR_SYS, "a missing file");
 }
 
 int

@@ -74,7 +74,7 @@ test_file(void)
 		buf_put_fmt(&b, "1\t");
 	buf_put_fmt(&b, "c.jpg\n4\t2\td.jpg");
 	pics_write(path, b.p, b.n);
-	is(list_open(&l, path, 0), 0, "list_open opens a list");
+	is(list_open(path, 0, &l), 0, "list_open opens a list");
 	is(list_next(l, &entry), 1, "list_next returns the first entry");
 	is(list_next(l, &entry), ERR_ITEM, "list_next refuses a line that is too long");
 	is(list_line(l), 3, "list_line counts empty lines");
@@ -83,7 +83,7 @@ test_file(void)
 	ok(entry->id == 4 && strcmp(entry->path, "d.jpg") == 0, "the next entry is right");
 	is(list_next(l, &entry), 0, "list_next returns 0 at the end");
 	list_close(l);
-	is(list_open(&l, pics_path("absent.lst"), 0), ERR_SYS, "list_open fails on a missing file");
+	is(list_open(pics_path("absent.lst"), 0, &l), ERR_SYS, "list_open fails on a missing file");
 	buf_free(&b);
 }
 

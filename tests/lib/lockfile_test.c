@@ -51,7 +51,7 @@ process(int told, int go)
 	pid_t me = getpid();
 	struct lockfile *o;
 	char c;
-	int e = lockfile_acquire(&o, path, 0, NULL, NULL);
+	int e = lockfile_acquire(path, 0, NULL, NULL, &o);
 
 	if (e == 0) {
 		note("m");
@@ -167,13 +167,13 @@ test_fails(void)
 	struct lockfile *o;
 
 	unlink(path);
-	is(lockfile_acquire(&o, path, 0, NULL, NULL), 0, "lockfile_acquire gives the lock of a missing file");
+	is(lockfile_acquire(path, 0, NULL, NULL, &o), 0, "lockfile_acquire gives the lock of a missing file");
 	lockfile_release(o);
-	is(lockfile_acquire(&o, path, 0, NULL, NULL), 0, "after a release without the file, the next caller gets the lock");
+	is(lockfile_acquire(path, 0, NULL, NULL, &o), 0, "after a release without the file, the next caller gets the lock");
 	pics_write(path, "made", 4);
 	lockfile_release(o);
-	is(lockfile_acquire(&o, path, 0, NULL, NULL), 1, "lockfile_acquire returns 1 if the file exists");
-	is(lockfile_acquire(&o, pics_path("no/such/place"), 0, NULL, NULL), ERR_SYS, "lockfile_acquire fails in a missing folder");
+	is(lockfile_acquire(path, 0, NULL, NULL, &o), 1, "lockfile_acquire returns 1 if the file exists");
+	is(lockfile_acquire(pics_path("no/such/place"), 0, NULL, NULL, &o), ERR_SYS, "lockfile_acquire fails in a missing folder");
 	ok(strstr(err_line(), "no/such/place") != NULL, "the error names the folder: %s", err_line());
 }
 
@@ -187,10 +187,10 @@ test_elsewhere(void)
 	unlink(path);
 	snprintf(name, sizeof(name), "%s.lock", path);
 	pics_write(name, "elsewhere 17\n", 13);
-	is(lockfile_acquire(&o, path, 0, record_holder, whom), 1, "lockfile_acquire waits for a lock of another host");
+	is(lockfile_acquire(path, 0, record_holder, whom, &o), 1, "lockfile_acquire waits for a lock of another host");
 	is_str(whom, "process 17 on elsewhere", "the callback names the process that holds the lock");
 	unlink(path);
-	is(lockfile_acquire(&o, path, 0.3, NULL, NULL), 0, "a lock that is silent for too long is stale");
+	is(lockfile_acquire(path, 0.3, NULL, NULL, &o), 0, "a lock that is silent for too long is stale");
 	ok(locked(".1"), "a stale lock is not removed while the next is held");
 	lockfile_release(o);
 	ok(!locked("") && !locked(".1"), "lockfile_release removes all locks");

@@ -31,7 +31,7 @@ test_make(void)
 					want[(c * 6 + y) * 5 + x] += p[((y + 1) * 9 + x + 2) * 3 + c] / 200.0;
 	}
 	close(fd);
-	recs_open(&recs, path);
+	recs_open(path, &recs);
 	is(mean_make(recs, &small, 1, NULL, one), 0, "one thread makes a mean");
 	for (int i = 0; i < 3 * 6 * 5; i++)
 		near_all &= fabs(one[i] - want[i]) < 1e-4;
@@ -148,7 +148,7 @@ test_get(void)
 	int made = 0, same = 1;
 	struct recs *recs;
 
-	recs_open(&recs, pics_path("mean.rec"));
+	recs_open(pics_path("mean.rec"), &recs);
 	for (int i = 0; i < 4; i++) {
 		m[i].recs = recs;
 		m[i].path = path;

@@ -23,7 +23,7 @@ write_file(const char *path, const struct tensor *x, size_t n, const void *data,
 	if (graph != NULL)
 		tensors_add_meta(&t, "graph", graph);
 	tensors_add_meta(&t, "epoch", "3");
-	if (tensors_create(&o, path, &t) < 0 || tensors_write(o, data, bytes) < 0 || tensors_commit(o) < 0)
+	if (tensors_create(path, &t, &o) < 0 || tensors_write(o, data, bytes) < 0 || tensors_commit(o) < 0)
 		printf("Bail out! %s\n", err_line());
 	tensors_close(&t);
 }
@@ -147,7 +147,7 @@ strangers(void)
 	for (int i = 0; i < 4; i++)
 		tensors_add(&t, name[i], &x);
 	for (int f = 0; f < 2; f++)
-		ok(tensors_create(&out, file[f], &t) == 0 && tensors_write(out, v + 4 * f, 16) == 0 && tensors_commit(out) == 0, "a list");
+		ok(tensors_create(file[f], &t, &out) == 0 && tensors_write(out, v + 4 * f, 16) == 0 && tensors_commit(out) == 0, "a list");
 	tensors_close(&t);
 	is(merge_run(&o, file[3]), 0, "lists into a list: %s", err_line());
 	ok(has(file[3], "aux:v", NULL) && has(file[3], "0.weight", NULL), "their names stay as they are");

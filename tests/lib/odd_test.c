@@ -75,11 +75,11 @@ main(void)
 	int e;
 
 	snprintf(path, sizeof(path), "%s/odd-images.tar", data != NULL ? data : "../shared/data");
-	if (source_open(&s, &(struct source_opt){ .path = path }) < 0) {
+	if (source_open(&(struct source_opt){ .path = path }, &s) < 0) {
 		skip("images that decoders stumble on", "no odd-images.tar here");
 		return done();
 	}
-	if (img_codec_new(&codec, IMG_PIXELS) < 0 || transcode_new(&conv, &(struct transcode_opt){ 0 }) < 0 || resize_new(&r) < 0)
+	if (img_codec_new(IMG_PIXELS, &codec) < 0 || transcode_new(&(struct transcode_opt){ 0 }, &conv) < 0 || resize_new(&r) < 0)
 		return 1;
 	while ((e = source_next(s, &it)) == 1 || e == ERR_ITEM)
 		if (e == 1)

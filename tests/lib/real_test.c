@@ -31,7 +31,7 @@ pack(const char *from, enum source_split split, const char *to)
 	struct source *in;
 	int e;
 
-	if ((e = source_open(&in, &opt)) < 0 || (e = recset_create(&out, &(struct recset_opt){ .path = to })) < 0)
+	if ((e = source_open(&opt, &in)) < 0 || (e = recset_create(&(struct recset_opt){ .path = to }, &out)) < 0)
 		return e;
 	e = pack_run(in, &(struct pack_opt){ .threads = 2 }, &(struct pack_sink){ put, bad, out });
 	if (e == 0)

@@ -18,7 +18,7 @@ read_all(const void *p, size_t len, size_t max, struct buf *out, int *n)
 
 	pics_write(path, p, len);
 	fd = open(path, O_RDONLY);
-	rec_open(&r, fd, -1, max);
+	rec_open(fd, -1, max, &r);
 	for (*n = 0, out->n = 0; (e = rec_next(r, &data, &got)) > 0; ++*n)
 		buf_put(out, data, got);
 	rec_close(r);

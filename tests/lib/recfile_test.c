@@ -52,7 +52,7 @@ with_index(size_t n, int64_t off, const char *name)
 	for (size_t i = 0; i < n; i++)
 		idx_put(&text, i, at[i] + (i + 1 == n ? (uint64_t)off : 0));
 	pics_write(index_path, text.p, text.n);
-	is(recfile_open(&f, path), 0, "%s: opened", name);
+	is(recfile_open(path, &f), 0, "%s: opened", name);
 	ok(all_right(f), "%s: every record is read", name);
 	recs_close(f);
 	buf_free(&text);
@@ -81,7 +81,7 @@ test_large(void)
 	}
 	close(fd);
 	pics_write(index_path, text.p, text.n);
-	is(recfile_open(&f, path), 0, "a large index that omits a record: opened");
+	is(recfile_open(path, &f), 0, "a large index that omits a record: opened");
 	is(f->count, MANY - 1, "the file has as many records as the index");
 	for (uint64_t i = 0; i < HOLE - 1; i++)
 		right &= f->read(f, i, &room, &data, &n) == 0 && n == 8 && le_get64(data) == i;
@@ -103,7 +103,7 @@ main(void)
 	snprintf(path, sizeof(path), "%s", pics_path("a.rec"));
 	snprintf(index_path, sizeof(index_path), "%s", pics_path("a.idx"));
 	make();
-	is(recfile_open(&f, path), 0, "no index: opened");
+	is(recfile_open(path, &f), 0, "no index: opened");
 	ok(all_right(f), "no index: every record is read");
 	recs_close(f);
 	with_index(N, 0, "an index that fits");
@@ -112,7 +112,7 @@ main(void)
 	with_index(N, 1 << 30, "an index with an offset beyond the file");
 	with_index(0, 0, "an empty index");
 	pics_write(index_path, "gibberish", 9);
-	is(recfile_open(&f, path), 0, "an invalid index: opened");
+	is(recfile_open(path, &f), 0, "an invalid index: opened");
 	ok(all_right(f), "an invalid index: every record is read");
 	recs_close(f);
 
@@ -120,12 +120,12 @@ main(void)
 		if (i != 20)
 			idx_put(&text, i, at[i]);
 	pics_write(index_path, text.p, text.n);
-	is(recfile_open(&f, path), 0, "an index that omits a record: opened");
+	is(recfile_open(path, &f), 0, "an index that omits a record: opened");
 	ok(all_right(f), "an index that omits a record: every record is read");
 	recs_close(f);
 	test_large();
 	recs_close(NULL);
-	is(recfile_open(&f, pics_dir), ERR_SYS, "a directory");
+	is(recfile_open(pics_dir, &f), ERR_SYS, "a directory");
 	buf_free(&text);
 	pics_clean();
 	return done();

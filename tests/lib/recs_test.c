@@ -33,7 +33,7 @@ check(const char *path, const char *files, const char *what)
 	int right = 1;
 	size_t n;
 
-	is(recs_open(&r, path), 0, "%s: opened", what);
+	is(recs_open(path, &r), 0, "%s: opened", what);
 	if (r == NULL)
 		return;
 	for (; *files != 0; files++)
@@ -66,7 +66,7 @@ main(void)
 	snprintf(list, sizeof(list), "%s,%s,%s", path[3], path[0], pics_path("set/2*"));
 	check(list, "302", "names separated by commas");
 
-	recs_open(&r, pics_path("set"));
+	recs_open(pics_path("set"), &r);
 	r->name(r, 3, name, sizeof(name));
 	snprintf(want, sizeof(want), "%s: record at 0", path[2]);
 	is_str(name, want, "a record's name has its file");
@@ -75,12 +75,12 @@ main(void)
 	is_str(name, want, "a record's name has its offset");
 	recs_close(r);
 
-	is(recs_open(&r, pics_path("set/5*.rec")), ERR_ARG, "a pattern that matches nothing");
-	is(recs_open(&r, pics_path("set/5.rec")), ERR_SYS, "a missing file");
+	is(recs_open(pics_path("set/5*.rec"), &r), ERR_ARG, "a pattern that matches nothing");
+	is(recs_open(pics_path("set/5.rec"), &r), ERR_SYS, "a missing file");
 	snprintf(list, sizeof(list), "%s,,%s", path[3], path[0]);
-	is(recs_open(&r, list), ERR_ARG, "an empty name in a list");
+	is(recs_open(list, &r), ERR_ARG, "an empty name in a list");
 	pics_write(path[1], "no record", 9);
-	is(recs_open(&r, pics_path("set")), ERR_FORMAT, "a folder with a file of another format");
+	is(recs_open(pics_path("set"), &r), ERR_FORMAT, "a folder with a file of another format");
 	ok(r == NULL && strncmp(err_line(), path[1], strlen(path[1])) == 0, "the message names it");
 	recs_close(NULL);
 	pics_clean();

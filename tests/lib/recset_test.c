@@ -25,7 +25,7 @@ create(const char *to_rejects, uint64_t command, bool resume, int want)
 	const struct recset_opt opt = { .path = path, .rejects = to_rejects, .command = command, .resume = resume };
 	struct recset *s;
 
-	is(recset_create(&s, &opt), want, "create: %s", want < 0 ? err_line() : "as wanted");
+	is(recset_create(&opt, &s), want, "create: %s", want < 0 ? err_line() : "as wanted");
 	return s;
 }
 
@@ -82,7 +82,7 @@ count(void)
 	struct recs *r;
 	uint64_t n;
 
-	if (recs_open(&r, path) < 0)
+	if (recs_open(path, &r) < 0)
 		return UINT64_MAX;
 	n = r->count;
 	recs_close(r);
@@ -167,8 +167,8 @@ test_faults(void)
 	ok(strstr(err_line(), "another im2rec is writing it") != NULL, "a second writer is refused");
 	recset_abandon(s);
 	snprintf(name, sizeof(name), "%s/none/t.rec", dir);
-	is(recset_create(&s, &(struct recset_opt){ .path = name }), ERR_SYS, "a missing directory");
-	is(recset_create(&s, &(struct recset_opt){ .path = dir }), ERR_ARG, "a directory in place of a file");
+	is(recset_create(&(struct recset_opt){ .path = name }, &s), ERR_SYS, "a missing directory");
+	is(recset_create(&(struct recset_opt){ .path = dir }, &s), ERR_ARG, "a directory in place of a file");
 	recset_abandon(NULL);
 }
 

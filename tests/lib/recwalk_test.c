@@ -53,7 +53,7 @@ walk(const uint8_t *p, size_t n, uint32_t peek)
 	uint64_t end = 0;
 
 	pics_write(path, p, n);
-	if ((s.e = recwalk_open(&w, path, peek)) < 0)
+	if ((s.e = recwalk_open(path, peek, &w)) < 0)
 		return s;
 	while ((s.e = recwalk_next(w, &r)) > 0 || s.e == ERR_ITEM) {
 		s.in_order &= r.at == end && r.bytes > 0;
@@ -83,7 +83,7 @@ test_sound(void)
 
 	is(s.records, N, "every record is returned");
 	ok(s.e == 0 && s.damage == 0 && s.in_order, "in order and without gaps");
-	recwalk_open(&w, path, 0);
+	recwalk_open(path, 0, &w);
 	for (; recwalk_next(w, &r) > 0; i++) {
 		sums &= r.at == begins[i] && r.bytes == begins[i + 1] - begins[i] && r.sum == sum_of(stream + r.at, r.bytes);
 		whole &= r.n == (i == BIG ? LONG : 9 + i * 13) && r.whole == r.n && r.data[8] == (uint8_t)(8 * 7 + i) &&
@@ -105,7 +105,7 @@ test_peek(void)
 	uint32_t i = 0;
 
 	walk(stream, size, 0);
-	recwalk_open(&w, path, 16);
+	recwalk_open(path, 16, &w);
 	for (; recwalk_next(w, &r) > 0; i++) {
 		if (i != BIG)
 			continue;
@@ -197,9 +197,9 @@ test_faults(void)
 {
 	struct recwalk *w;
 
-	is(recwalk_open(&w, "/nonexistent/x", 0), ERR_SYS, "a missing file");
+	is(recwalk_open("/nonexistent/x", 0, &w), ERR_SYS, "a missing file");
 	ok(w == NULL && strstr(err_line(), "/nonexistent/x: open: No such file") != NULL, "the message names it");
-	is(recwalk_open(&w, "/tmp", 0), ERR_SYS, "a directory");
+	is(recwalk_open("/tmp", 0, &w), ERR_SYS, "a directory");
 	recwalk_close(NULL);
 }
 

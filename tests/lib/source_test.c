@@ -176,7 +176,7 @@ test_cifar(void)
 	ok(strncmp(all_of("c/test_batch.bin.gz", NULL, SOURCE_ALL), "0 0 test_batch.bin, image 0\n0,1,", 32) == 0,
 	    "a compressed CIFAR file is read");
 	snprintf(path, sizeof(path), "%s/c/data_batch_1.bin", pics_dir);
-	source_open(&s, &opt);
+	source_open(&opt, &s);
 	source_next(s, &it);
 	source_next(s, &it);
 	is(it.n, 3072, "a CIFAR item has pixels");
@@ -256,7 +256,7 @@ test_mnist(void)
 	is_str(all_of("m.tgz", NULL, SOURCE_TEST), "0 2 m/t10k-images-idx3-ubyte, image 0\n0,1,2,",
 	    "MNIST files in an archive are read");
 	snprintf(path, sizeof(path), "%s/m", pics_dir);
-	source_open(&s, &opt);
+	source_open(&opt, &s);
 	source_next(s, &it);
 	source_next(s, &it);
 	ok(it.c == 1 && it.h == 2 && it.w == 3 && it.n == 6 && memcmp(it.data, "ghijkl", 6) == 0,
@@ -346,7 +346,7 @@ test_read(void)
 	struct source *s;
 
 	pics_write(opt.path, "", 0);
-	if (source_open(&s, &opt) < 0)
+	if (source_open(&opt, &s) < 0)
 		abort();
 	path = pics_path("read.me");
 	pics_write(path, "first", 5);

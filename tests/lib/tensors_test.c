@@ -28,7 +28,7 @@ static int
 write_table(struct tensors *t, const void *data, size_t n)
 {
 	struct tensors_out *o;
-	int e = tensors_create(&o, path, t);
+	int e = tensors_create(path, t, &o);
 
 	for (size_t i = 0; e == 0 && i < n; i += 5)	/* in pieces that fit no tensor */
 		e = tensors_write(o, (const uint8_t *)data + i, n - i < 5 ? n - i : 5);
@@ -201,7 +201,7 @@ written(void)
 		struct tensors_out *o;
 
 		s.kind = (enum tensors_kind)kind;
-		is(tensors_create(&o, path, &s), ERR_FORMAT,
+		is(tensors_create(path, &s, &o), ERR_FORMAT,
 		    "tensors_create refuses a name twice: %s", err_line());
 	}
 	tensors_close(&t);

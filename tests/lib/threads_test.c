@@ -31,7 +31,7 @@ test_order(unsigned threads)
 	uint32_t parts[SLOTS], to_come;
 	unsigned submitted = 0, collected = 0, right = 0;
 
-	is(threads_new(&c, threads, SLOTS, work, &threads), 0, "threads_new starts %u threads", threads);
+	is(threads_new(threads, SLOTS, work, &threads, &c), 0, "threads_new starts %u threads", threads);
 	while (collected < 300) {
 		uint32_t slot;
 
@@ -65,7 +65,7 @@ test_cancel(void)
 	struct threads *c;
 	int i = 0;
 
-	threads_new(&c, threads, SLOTS, work, &threads);
+	threads_new(threads, SLOTS, work, &threads, &c);
 	for (; i < 200; i++) {
 		while (threads_next_slot(c, &slot))
 			threads_submit(c, 40);
@@ -112,7 +112,7 @@ test_run(void)
 	unsigned threads = 3, was = all, sum = 0;
 	struct threads *c;
 
-	threads_new(&c, threads, SLOTS, work, &threads);
+	threads_new(threads, SLOTS, work, &threads, &c);
 	to_come = 200;
 	for (unsigned i = 1; i <= to_come; i++)
 		sum += i % 64 + 1;
@@ -122,7 +122,7 @@ test_run(void)
 	is(threads_run(c, fill, drain), 0, "threads_run succeeds without work");
 	threads_free(c);
 
-	threads_new(&c, threads, SLOTS, work, &threads);
+	threads_new(threads, SLOTS, work, &threads, &c);
 	to_come = 200;
 	drained = 0;
 	stop_at = 7;

@@ -69,7 +69,7 @@ told(const struct source_opt *opt)
 	int e;
 
 	told_text.n = 0;
-	if ((e = source_open(&s, opt)) == 0) {
+	if ((e = source_open(opt, &s)) == 0) {
 		while ((e = source_next(s, &it)) > 0 || e == ERR_ITEM)
 			told_item(&it, e);
 	}

@@ -47,7 +47,7 @@ steps(const char *path)
 	struct trace *t;
 	uint64_t from, now;
 
-	is(trace_open(&t, path, 3, 2, 2), 0, "the second and the third step: %s", err_line());
+	is(trace_open(path, 3, 2, 2, &t), 0, "the second and the third step: %s", err_line());
 	is(count(path, "\"worker 3\""), 1, "whole before the first");
 	trace_step(t, 7);
 	is(trace_now(t), 0, "a run that begins with the eighth: its first step is not recorded");
@@ -86,7 +86,7 @@ threads(const char *path)
 	pthread_t thread[THREADS];
 	struct trace *t;
 
-	if (!ok(trace_open(&t, path, 0, 1, 100) == 0, "another: %s", err_line()))
+	if (!ok(trace_open(path, 0, 1, 100, &t) == 0, "another: %s", err_line()))
 		return;
 	trace_step(t, 0);
 	for (int i = 0; i < THREADS; i++)
@@ -114,8 +114,8 @@ main(void)
 	threads(path);
 	unlink(path);
 	rmdir(dir);
-	is(trace_open(&t, path, 0, 1, 1), ERR_SYS, "no folder: %s", err_line());
-	is(trace_open(&t, "/dev/full", 0, 1, 1), ERR_SYS, "no room: %s", err_line());
+	is(trace_open(path, 0, 1, 1, &t), ERR_SYS, "no folder: %s", err_line());
+	is(trace_open("/dev/full", 0, 1, 1, &t), ERR_SYS, "no room: %s", err_line());
 	ok(t == NULL, "and no trace");
 	trace_step(NULL, 0);
 	trace_span(NULL, TRACE_STEPS, trace_now(NULL), "none");

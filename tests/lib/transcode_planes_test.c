@@ -16,7 +16,7 @@ packed(const struct transcode_opt *opt, const struct buf *in, struct buf *out, u
 	size_t n;
 
 	out->n = 0;
-	if (transcode_new(&k, opt) < 0 || transcode_encoded(k, in->p, in->n, &p, &n) < 0 || buf_put(out, p, n) < 0 ||
+	if (transcode_new(opt, &k) < 0 || transcode_encoded(k, in->p, in->n, &p, &n) < 0 || buf_put(out, p, n) < 0 ||
 	    img_decode(codec, out->p, out->n, c, &pic) < 0)
 		printf("# %s\n", err_line());
 	transcode_free(k);
@@ -258,7 +258,7 @@ main(void)
 	struct transcode_opt cut = { .resize = 121, .crop = true, .inter = RESIZE_CUBIC };
 	struct transcode_opt tiny = { .resize = 40, .inter = RESIZE_CUBIC }, larger = { .resize = 301, .inter = RESIZE_CUBIC };
 
-	img_codec_new(&codec, IMG_PIXELS);
+	img_codec_new(IMG_PIXELS, &codec);
 	for (unsigned which = 0; which < 6; which++) {
 		test_hard(which, "cubic", RESIZE_CUBIC);
 		test_hard(which, "nearest", RESIZE_NEAREST);

@@ -21,7 +21,7 @@ convert(const struct transcode_opt *opt, const struct buf *in, struct buf *out)
 	int e;
 
 	out->n = 0;
-	if ((e = transcode_new(&k, opt)) < 0)
+	if ((e = transcode_new(opt, &k)) < 0)
 		return e;
 	if ((e = transcode_encoded(k, in->p, in->n, &p, &n)) == 0)
 		e = p == in->p ? 1 : buf_put(out, p, n);
@@ -265,16 +265,14 @@ test_raw(void)
 	struct transcode *k;
 	size_t n;
 
-	transcode_new(&k, &(struct transcode_opt){ 0 });
+	transcode_new(&(struct transcode_opt){ 0 }, &k);
 	is(transcode_raw(k, &im, &p, &n), 0, "raw pixels are transcoded");
 	buf_put(&b, p, n);
 	got = decoded(&b, 0);
 	ok(format_of(&b) == IMG_PNG && photo_psnr(&got, &im) > 99, "raw pixels become a PNG");
 	transcode_free(k);
-	transcode_new(&k, &(struct transcode_opt){.color = TRANSCODE_GREY,
-	                                          .resize = 20,
-	                                          .inter = RESIZE_AUTO,
-	                                          .encoding = TRANSCODE_JPEG});
+	transcode_new(&(struct transcode_opt){ .color = TRANSCODE_GREY, .resize = 20, .inter = RESIZE_AUTO,
+	    .encoding = TRANSCODE_JPEG }, &k);
 	is(transcode_raw(k, &im, &p, &n), 0, "raw pixels become what is asked for");
 	b.n = 0;
 	buf_put(&b, p, n);
@@ -362,7 +360,7 @@ memory_for(const struct buf *b, const struct transcode_opt *opt)
 		size_t n;
 
 		getrusage(RUSAGE_SELF, &before);
-		if (transcode_new(&k, opt) < 0 || transcode_encoded(k, b->p, b->n, &out, &n) < 0)
+		if (transcode_new(opt, &k) < 0 || transcode_encoded(k, b->p, b->n, &out, &n) < 0)
 			_exit(255);
 		getrusage(RUSAGE_SELF, &after);
 		_exit((int)((after.ru_maxrss - before.ru_maxrss) >> 10) & 255);
@@ -397,7 +395,7 @@ test_large_one(const char *name, const struct buf *b, enum transcode_encoding to
 	size_t n;
 
 	test_memory(name, b, &opt);
-	transcode_new(&k, &opt);
+	transcode_new(&opt, &k);
 	resize_new(&r);
 	is(transcode_encoded(k, b->p, b->n, &data, &n), 0, "%s is resized", name);
 	if (img_decode(codec, b->p, b->n, 0, &all) < 0 ||
@@ -441,7 +439,7 @@ test_large(void)
 int
 main(void)
 {
-	img_codec_new(&codec, IMG_PIXELS);
+	img_codec_new(IMG_PIXELS, &codec);
 	test_kept();
 	test_turns(32, 48, TJSAMP_420, 45);
 	test_turns(40, 24, TJSAMP_444, 45);

@@ -15,7 +15,7 @@ walked(bool sorted)
 	int e;
 
 	text[0] = 0;
-	if (walk_open(&w, pics_dir, sorted) < 0)
+	if (walk_open(pics_dir, sorted, &w) < 0)
 		return "closed";
 	while ((e = walk_next(w, &path)) > 0 || e == ERR_ITEM) {
 		strcat(text, e > 0 ? path + root : "! ");
@@ -41,11 +41,11 @@ main(void)
 	    "b/to-a/A\nb/x/1\nb-c\n! c: No such file or directory\n",
 	    "a sorted walk follows the order of names");
 	is(strlen(walked(false)), strlen(walked(true)), "an unsorted walk finds the same files");
-	is(walk_open(&w, pics_path("none"), true), ERR_SYS,
+	is(walk_open(pics_path("none"), true, &w), ERR_SYS,
 	    "walk_open fails on a missing directory");
 	is_str(err_line(), "open: No such file or directory", "the error states the cause");
 	ok(w == NULL, "walk_close accepts NULL");
-	is(walk_open(&w, pics_path("b-c"), true), ERR_SYS, "walk_open fails on a file");
+	is(walk_open(pics_path("b-c"), true, &w), ERR_SYS, "walk_open fails on a file");
 	walk_close(NULL);
 	pics_clean();
 	return done();

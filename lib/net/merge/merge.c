@@ -138,7 +138,7 @@ merge_write(struct merge *m, const char *path)
 	int e = merge_tell(m);
 
 	if (e == 0)
-		e = tensors_create(&out, path, &m->out);
+		e = tensors_create(path, &m->out, &out);
 	for (size_t k = 0; e == 0 && k < m->out.n; k++) {
 		const struct tensor *x = &m->out.t[k];
 

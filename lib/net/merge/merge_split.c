@@ -59,7 +59,7 @@ write_part(struct work *w, size_t first, size_t end, bool metas, const char *pat
 		e = tensors_add_meta(&part, in->meta[i].key, in->meta[i].value);
 	for (size_t i = first; e == 0 && i < end; i++)
 		e = tensors_add(&part, in->t[i].name, &in->t[i]);
-	if (e == 0 && (e = tensors_create(&out, path, &part)) == 0) {
+	if (e == 0 && (e = tensors_create(path, &part, &out)) == 0) {
 		for (size_t i = first; e == 0 && i < end; i++)
 			e = copy_split_tensor(w, &in->t[i], out);
 		if (e == 0)

@@ -47,7 +47,7 @@ onnx_write(const struct graph *g, bool logits, onnx_read *read, void *arg, const
 		e = add_onnx_tensor(&t, &g->w[i]);
 	for (uint32_t i = 0; e == 0 && i < g->naux; i++)
 		e = add_onnx_tensor(&t, &g->aux[i]);
-	if (e == 0 && (e = tensors_create(&out, path, &t)) == 0) {
+	if (e == 0 && (e = tensors_create(path, &t, &out)) == 0) {
 		for (uint32_t i = 0; e == 0 && i < g->nw; i++)
 			e = write_onnx_array(g, &g->w[i], read, arg, piece, out);
 		for (uint32_t i = 0; e == 0 && i < g->naux; i++)

@@ -102,7 +102,7 @@ put_trace_head(struct trace *t)
 }
 
 int
-trace_open(struct trace **to, const char *path, uint32_t rank, uint64_t first, uint64_t n)
+trace_open(const char *path, uint32_t rank, uint64_t first, uint64_t n, struct trace **to)
 {
 	struct trace *t = calloc(1, sizeof(*t));
 	int e;

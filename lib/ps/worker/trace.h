@@ -30,7 +30,7 @@ enum trace_row {
 struct trace;
 
 /* Records n steps of this run, from step `first`, which counts from 1, to a file.  Returns 0, ERR_SYS or ERR_NOMEM. */
-int	 trace_open(struct trace **t, const char *path, uint32_t rank, uint64_t first, uint64_t n);
+int	 trace_open(const char *path, uint32_t rank, uint64_t first, uint64_t n, struct trace **t);
 /* Returns 0, or ERR_SYS or ERR_NOMEM if the file is not complete; the line names it.  NULL does nothing. */
 int	 trace_close(struct trace *t);
 

@@ -8,6 +8,7 @@
 #        words.pl columns MAX FILE...      lines of more than MAX columns, tabs being 8 wide
 #        words.pl folders MAX FILE...      folders that hold more than MAX of the files
 #        words.pl modules MAX FILE...      folders that hold more than MAX modules: a file, or a source with its header
+#        words.pl outs FILE...            functions of several parameters that begin with an out-parameter: a struct **
 #        words.pl claims FILE...           names of tests that are no claims: those with dots for a subject, or "is told"
 #        words.pl sentences MAX FILE...    sentences of more than MAX words: pages in mdoc, Markdown, comments in C
 use strict;
@@ -113,6 +114,18 @@ sub find_modules {
 	$count{s/\/[^\/]*$//r}++ for keys %stems;
 	for my $folder (sort keys %count) {
 		print "$folder: $count{$folder} modules\n" if $count{$folder} > $what;
+	}
+}
+
+# A function of one parameter may begin with it, as may one that goes on with dots.
+sub find_outs {
+	for my $file (@files) {
+		my $text = join("\n", lines_of($file));
+		$text =~ s{/\*.*?\*/}{$& =~ tr/\n//cdr}ges;
+		while ($text =~ /(\w+)\)?\(\s*(?:const\s+)?struct\s+\w+\s*\*\*\s*\w*,([^;{]*)/g) {
+			my ($name, $rest, $n) = ($1, $2, 1 + substr($text, 0, $-[0]) =~ tr/\n//);
+			print "$file:$n: an out-parameter comes first: $name\n" if $rest !~ /\.\.\.\s*\)/;
+		}
 	}
 }
 
@@ -266,6 +279,6 @@ sub find_sentences {
 }
 
 my %modes = (private => \&find_private, comments => \&find_comments, statics => \&find_statics, single => \&find_single,
-	columns => \&find_columns, folders => \&find_folders, modules => \&find_modules, claims => \&find_claims,
-	sentences => \&find_sentences);
+	columns => \&find_columns, folders => \&find_folders, modules => \&find_modules, outs => \&find_outs,
+	claims => \&find_claims, sentences => \&find_sentences);
 ($modes{$mode} // die "words: no such mode: $mode\n")->();

@@ -86,6 +86,7 @@ adapt() {
 	sed -e 's/--interface eth1/--interface lo/' \
 		-e '/^python3 .*torchvision/s/.*/torchvision/' \
 		-e '/^printf/s/node\([1-9]\)/127.0.0.\1/g' \
+		-e "s/127\.0\.0\.1:9300/127.$(($$ / 256 % 256)).$(($$ % 256)).7:9300/g" \
 		-e 's/^echo | openssl s_client -connect $server$/! &/'	# the page says that this connection is refused
 }
 

@@ -17,7 +17,7 @@ static const char help[] =
     "  -o, --output FILE        write the lines to this file; - is standard output\n"
     "  -p, --period SECONDS     time between lines, at least 0.1 (1)\n"
     "  -q, --quiet              print no summary\n"
-    "      --count packets|calls  count a command so (packets as root, else calls)\n"
+    "      --count packets|calls  how to count a command's traffic (root: packets)\n"
     "      --filter             copy a training log and add the traffic of each epoch\n"
     "      --json               lines of JSON\n"
     "      --mark REGEX         with --filter: add the traffic after these lines, too\n"

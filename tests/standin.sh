@@ -50,7 +50,7 @@ wait)	# until SIGTERM, then orderly
 	sleep 1000 & echo $! >>"$STAND/pids"
 	echo "worker $rank waits"
 	wait; wait ;;
-deaf)	# not even then
+ignores)	# SIGTERM, too
 	trap '' TERM
 	sleep 1000 & echo $! >>"$STAND/pids"
 	echo "worker $rank waits"

@@ -249,7 +249,7 @@ im2rec_to_tar(const struct im2rec *o)
 	int e;
 
 	if (!to_file && isatty(STDOUT_FILENO))
-		front_wrong("an archive does not go to a terminal; use -o FILE.tar or > FILE.tar");
+		front_wrong("refusing to write an archive to a terminal; use -o FILE.tar or > FILE.tar");
 	im2rec_watch_start(&watch, o->quiet);
 	if (to_file && (e = io_create(&f, o->out)) < 0)
 		front_die(o->out, e);

@@ -46,7 +46,7 @@ static const char help_pictures[] =
     "  --center-crop          then crop the square in the centre\n"
     "  --crop-rounding down|even  of an odd margin: MXNet's (default), torchvision's\n"
     "  --color color|grey|stored  convert; also 1 and 0 (default: stored)\n"
-    "  --encoding jpg|png     encode changed images so (default: the original format)\n"
+    "  --encoding jpg|png     format of changed images (default: the original)\n"
     "  --quality N            quality of JPEG, 1 to 100 (default: 95)\n"
     "  --inter-method nearest|bilinear|cubic|area|lanczos|auto\n"
     "                         also 0 to 4 and 9 (default: cubic)\n"

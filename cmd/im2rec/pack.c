@@ -172,7 +172,7 @@ im2rec_pack(const struct im2rec *o)
 	int e;
 
 	if (strcmp(to.path, "-") == 0 && isatty(STDOUT_FILENO))
-		front_wrong("records do not go to a terminal; use -o FILE.rec or > FILE.rec");
+		front_wrong("refusing to write records to a terminal; use -o FILE.rec or > FILE.rec");
 	if (strcmp(to.path, "-") == 0 && o->resume)
 		front_wrong("--resume needs -o FILE.rec");
 	if ((e = source_open(&o->in, &r.in)) < 0 || (e = hash_command(o, &to.command)) < 0)

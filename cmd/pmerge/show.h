@@ -1,4 +1,8 @@
-/* show - prints the contents of tensor files, for people and pipes.  Each function returns an exit status. */
+/*
+ * show - prints the contents of tensor files, for people and pipes.  Each function returns an exit status.
+ *
+ * cmd/pmerge is main (options, merging by net/merge/merge.h), show and export_onnx.
+ */
 #ifndef CMD_PMERGE_SHOW_H
 #define CMD_PMERGE_SHOW_H
 

@@ -59,7 +59,7 @@ refuse_class(const char *records, const char *unknown, const struct names *all)
 		e = buf_put_fmt(&list, "%s%.40s", i > 0 ? ", " : "", all->p[i]);
 	if (e < 0 || buf_put_fmt(&list, "%s", all->n > LISTED ? ", ..." : "") < 0 || buf_terminate(&list) < 0)
 		front_die(NULL, ERR_NOMEM);
-	front_wrong("%s: its class %.64s is none of the weights' classes, which are %s", records, unknown,
+	front_wrong("%s: class '%.64s' is unknown to the weights, which have %s", records, unknown,
 	    (char *)list.p);
 }
 

@@ -31,12 +31,12 @@ static const char help[] =
     "  --eval FILE.safetensors  print loss and accuracy; --confusion  of each class\n"
     "  --predict FILE.safetensors  print each image's class, or --top N (1)\n"
     "  --flip  --shift N  average over views  --final-views  at the end  --no-average\n"
-    "  --statistics FILE.safetensors  compute those of batch norm anew\n"
+    "  --statistics FILE.safetensors  recompute the statistics of batch norm\n"
     "Machine and job:\n"
     "  --engine cpu|ref|cuda  --devices cpu:0,cpu:1,...  --threads N  --autotune\n"
     "  --dtype f32|tf32|bf16|f16  --deterministic  --print  the net, and its memory\n"
     "  --servers HOST:PORT,...  --worker I/W  --key-file FILE or --plain\n"
-    "  --async  --slack N (0)  --codec bf16|2bit|topk|powersgd  --state FILE\n"
+    "  --async  --slack N (0)  --codec f32|bf16|fp16|2bit|topk|powersgd  --state FILE\n"
     "  --frequent N (50)  ...: --help-log  -h, --help  --version\n";
 
 static bool

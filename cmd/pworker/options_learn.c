@@ -107,7 +107,7 @@ static void
 parse_rate_scale(struct pworker *p, const char *option, char *text)
 {
 	if (strcmp(text, "none") != 0 && strcmp(text, "sqrt") != 0 && strcmp(text, "linear") != 0)
-		front_wrong("%s: '%.64s' is none of none, sqrt and linear", option, text);
+		front_wrong("%s: '%.64s': choose none, sqrt or linear", option, text);
 	p->train.lr_scale = *text == 'l' ? 1 : *text == 's' ? 0.5 : 0;
 }
 

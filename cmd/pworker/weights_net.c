@@ -118,7 +118,7 @@ pworker_take_net(struct pworker *p)
 		return;
 	/* A name of the file is no reason to run a script elsewhere. */
 	if (!is_included_net(text))
-		front_wrong("%s: its net '%.64s' is none that is included; name it with --net", path, text);
+		front_wrong("%s: net '%.64s' is not included; name its script with --net", path, text);
 	p->net = text;
 	p->weights_net = true;
 	if (options != NULL)

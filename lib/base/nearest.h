@@ -6,9 +6,9 @@
  *	if (n.best != NULL) ...			"batch"
  *
  * A name counts if few letters differ: added, left out, replaced, or two neighbours exchanged.  At most a third
- * of the word's letters may differ, or one of a short word.  If no name is so near, one counts that begins with the
- * word and a hyphen, or with which and a hyphen the word begins: std-rgb for std, lr for lr-step.  The first of equally
- * near names wins.  Names are not copied.  Threads: no state.
+ * of the word's letters may differ, or one of a short word.  If no name is so near, a name counts that begins
+ * with the word and a hyphen, or that stands at the start of the word before a hyphen: std-rgb for std, lr for
+ * lr-step.  The first of equally near names wins.  Names are not copied.  Threads: no state.
  */
 #ifndef BASE_NEAREST_H
 #define BASE_NEAREST_H

@@ -61,7 +61,7 @@ engine_find(const char *name)
 		if (name != NULL ? strcmp(engine_list[i]->name, name) == 0 : engine_opens(engine_list[i]))
 			return engine_list[i];
 	if (name != NULL)
-		err_note(0, "engine %s: there is none of this name; there are: %s", name, list_engines(&b));
+		err_note(0, "engine %s: no such engine; choose from %s", name, list_engines(&b));
 	else
 		err_within("no engine opens");
 	buf_free(&b);

@@ -6,8 +6,8 @@
  * Further filters stay unchanged.
  *
  * Sources: Page, "How to train your ResNet 8: bag of tricks", 2019; negatives and eps = 5e-4: Jordan, "94% on CIFAR-10
- * in
- * 3.29 seconds on a single GPU", 2024; eigenvectors by Jacobi rotations: Golub, Van Loan, "Matrix computations", 8.5.
+ * in 3.29 seconds on a single GPU", 2024; eigenvectors by Jacobi rotations: Golub, Van Loan, "Matrix computations",
+ * 8.5.
  */
 #ifndef NET_WHITEN_H
 #define NET_WHITEN_H

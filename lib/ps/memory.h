@@ -1,5 +1,5 @@
 /*
- * memory - the memory of a process, which may outlive it.
+ * memory - storage that outlives a process: a file or memfd.
  *
  * A memory is private, or a file, or a memfd that another process keeps.  A process that dies leaves in a file or memfd
  * what it had stored, in the order of its stores.  A file has one user at a time, by flock(2).

@@ -200,7 +200,7 @@ int
 chan_inherit(struct chan *c, struct chan *old, uint64_t received, uint64_t credited)
 {
 	if (!old->keeps || credited > received || !is_frame_end(old, credited) || !is_frame_end(old, received))
-		return err_fail(ERR_FORMAT, "RESUME names a byte of the log that ends no frame");
+		return err_fail(ERR_FORMAT, "RESUME: the offset is not the end of a frame");
 	if (!chan_is_shut(c))
 		ERR_TRY(queue_mark(c));
 	spool_free(c->log);

@@ -102,7 +102,8 @@ end_child(struct arc_child *a)
 		;
 	a->pid = -1;
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
-		return err_fail(ERR_FORMAT, "libarchive took more than %u seconds for a part of it", ARC_CHILD_CPU);
+		return err_fail(ERR_FORMAT, "libarchive used over %u s of processor time for one request",
+		    ARC_CHILD_CPU);
 	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
 		return err_fail(ERR_FORMAT, "libarchive crashed on it: %s", strsignal(WTERMSIG(status)));
 	if (WIFEXITED(status))

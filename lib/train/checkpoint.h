@@ -54,8 +54,8 @@ void	 checkpoint_room(struct checkpoint *k, float **w, float **aux, float **stat
 int	 checkpoint_put(struct checkpoint *k, enum checkpoint_kind kind, uint64_t epoch, uint64_t at, bool average,
     const struct tensors_meta *meta, uint32_t n);
 /*
- * Returns 1 if a checkpoint other than a cut was completed since the last call, with its epoch, step and path; 0 if
- * none was; or, once, the error of the last one or a cut: ERR_SYS, ERR_NOMEM or ERR_LIMIT, whose line names the file.
+ * Returns 1, with epoch, step and path, if a checkpoint other than a cut was completed since the last call; 0 if none
+ * was.  Returns the error of the last checkpoint or cut once: ERR_SYS, ERR_NOMEM or ERR_LIMIT; the line names the file.
  * wait: waits until all is written.
  */
 int	 checkpoint_done(struct checkpoint *k, bool wait, uint64_t *epoch, uint64_t *at, char path[CHECKPOINT_PATH]);

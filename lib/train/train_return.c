@@ -40,7 +40,7 @@ train_join(struct train *t)
 		return 0;
 	}
 	if (!kept_find(t->kept, t->step, &p))
-		return err_fail(ERR_ARG, "the servers are at step %" PRIu64 ", at which this worker was not:"
+		return err_fail(ERR_ARG, "the servers are at step %" PRIu64 ", which this worker never reached:"
 		    " its state is another run's; remove it", t->step);
 	t->epoch = (struct train_sums){ p.loss, p.correct, p.top5, p.samples };
 	t->best = p.best;

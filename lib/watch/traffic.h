@@ -1,6 +1,10 @@
 /*
  * traffic - bytes and packets received and sent: counters, sums, log rows and summaries.
  *
+ * lib/watch measures traffic and load.  Read it in this order: traffic; nic (counters of interfaces) and meter (those
+ * of a command: meter_packets, meter_calls), which fill its counters; mark (adds them to a training log).  load and
+ * gpuload measure processors and GPUs.
+ *
  *	# tally 0.1 tool=netstat-logging host=a interface=eth0 ...		a comment
  *	time_s	clock	host	interface	event	seconds	rx_bytes ...		the column names
  *	1.000	2026-11-21T19:10:00.123Z	a	eth0	period	1.000	1024 ...	rows

@@ -21,8 +21,8 @@
  * powersgd (Vogels et al., PowerSGD, NeurIPS 2019) sends a matrix M [rows, cols] as P [rows, R] and Q [R, cols], f32,
  * where the columns of P are orthonormal and Q is transposed P times M.  P is found in two turns of the power iteration
  * that begins with the same signs each time (Halko et al., SIAM Review 53, 2011), in place of the factors of the step
- * before: so nothing but the residual has to outlive a process, and servers can add what each worker has sent.  What is
- * no matrix, or would not be smaller, is f32.  If a factor is not finite, all numbers are sent as NaN.
+ * before.  So nothing but the residual has to outlive a process, and servers can add what each worker has sent.  An
+ * array that is no matrix, or would not be smaller, is f32.  If a factor is not finite, all numbers are sent as NaN.
  *
  * All numbers are little-endian.
  *
@@ -36,8 +36,8 @@
  * x - q is exact in bf16 and fp16, unless x is beyond the largest number of the format.
  *
  * 2bit, topk and powersgd are too coarse for weights, but not for how they change (Tang et al., DoubleSqueeze, ICML
- * 2019): if codec_updates(), a sender of weights encodes by how much they differ from the receiver's copy, and both add
- * what that decodes to.  So what is left of an update is in the next one.
+ * 2019).  If codec_updates(), a sender of weights encodes the difference from the receiver's copy, and both add the
+ * decoded difference.  So the rest of an update is part of the next one.
  *
  * Ownership: nothing is kept.  Threads: no state.
  */

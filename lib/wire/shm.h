@@ -8,8 +8,8 @@
  *
  * A process may also lend the other a memory of its own (wire/loan.h), of which messages then give only the place.
  *
- * Who finds its ring empty or full stores in the memory which count it waits for.  The other sends a byte on a socket
- * once the count is there.  Nobody waits in a loop.
+ * An end that finds its ring empty or full stores in the memory the count that it waits for.  The other end sends a
+ * byte on a socket once the count is reached.  Neither waits in a loop.
  *
  * wire/conn_shm.c agrees on the memory over an open connection:
  *

@@ -70,7 +70,7 @@ is "$all" $(($(for t in dlaunch im2rec netstat-logging plog pmerge pserver pwork
 	{ if ($4 != "-") n += split($4, w, "|"); else if ($3 ~ /^[a-z0-9].*[|]/) n += split($3, w, "|") } END { print n }'))) \
 	"all options with words were tried"
 pworker --net mlp --data empty.tsv --shape 1x28x28 --engine none-such >out 2>&1
-is "$(sed -n 's/.*there are: //p' out | tr -d ' ' | tr , '\n' | sort | comm -23 - <(words pworker --engine '' | sort))" "" \
+is "$(sed -n 's/.*choose from //p' out | tr -d ' ' | tr , '\n' | sort | comm -23 - <(words pworker --engine '' | sort))" "" \
 	"the words of --engine include the engines of this build"
 is "$(words pworker --engine '' | sort | paste -sd,)" cpu,cuda,ref "the words of --engine are the engines of any build"
 for w in $(words dlaunch --rsh ''); do

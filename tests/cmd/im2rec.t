@@ -43,7 +43,7 @@ like seen '0 images, 0\.0 MB' "im2rec shows progress on a terminal"
 pty 'im2rec -q -o p.rec images'
 is "$(cat seen)" "" "im2rec -q shows no progress on a terminal"
 pty 'im2rec images'
-like seen 'records do not go to a terminal' "im2rec refuses to write records to a terminal"
+like seen 'refusing to write records to a terminal' "im2rec refuses to write records to a terminal"
 
 # --- lists
 printf '10\t1\tdog/black/3.png\n4\t0\tcat/1.png\n' >a.lst

@@ -26,7 +26,7 @@ is "$(score)" "16	1.000000" "classes of records are matched by name"
 status 0 "--eval scores folders of two of the classes" pworker --eval "$w" some
 is "$(score)" "16	1.000000" "folders are matched by name"
 status 2 "--eval refuses records with another class" pworker --eval "$w" --data more.rec
-is "$(cat err)" "pworker: more.rec: its class emu is none of the weights' classes, which are ant, bee, cow, dog" \
+is "$(cat err)" "pworker: more.rec: class 'emu' is unknown to the weights, which have ant, bee, cow, dog" \
 	"the error names the class and those of the weights"
 status 1 "--eval leaves out images of another folder" pworker --eval "$w" more
 like err "its folder emu is not one of the given classes" "and names the folder"
@@ -97,7 +97,7 @@ like err '^pworker: --top: ' "after -- all words are operands"
 status 0 "--val with two of the classes" pworker --net mlp --classes 4 --data all.rec --val some.rec --batch 8 --epochs 12
 is "$(awk -F'\t' '$5 == "validation" { v = $10 } END { print v }' out)" 1.000000 "is matched by name"
 status 2 "--val refuses another class" pworker --net mlp --classes 4 --data all.rec --val more.rec
-like err "^pworker: more\.rec: its class emu is none of" "and names it"
+like err "^pworker: more\.rec: class 'emu' is unknown to" "and names it"
 status 0 "--resume goes on with two of the classes" pworker --net mlp --classes 4 --data some.rec --batch 8 --resume "$w" \
 	--epochs 13 --save r
 ok "whose labels stand for the same classes" awk -F'\t' '$5 == "epoch" && $10 < 1 { bad = 1 } END { exit bad }' out

@@ -32,7 +32,7 @@ for ((i = 0; i < ${TIMES:-1}; i++)); do
 	is "$(living | wc -l)" 6 "the job has six processes"
 	kill -9 "$pid"
 	ok "kill -9 of dlaunch leaves nothing" none_left
-	start 2 -- deaf && kill -9 "$pid"
+	start 2 -- ignores && kill -9 "$pid"
 	ok "kill -9 of dlaunch leaves nothing that ignores SIGTERM" none_left
 
 	start 2 -- wait && kill -9 "$agent"
@@ -144,16 +144,16 @@ line_of "$T/out" waits 1 && kill -TERM "$pid"
 ok "SIGTERM ends a shell that starts another process group" ends 143
 ok "SIGTERM reaches a process group of the command" grep -q orderly "$T/out"
 
-start 2 --grace 1 -- deaf && kill -TERM "$pid"
+start 2 --grace 1 -- ignores && kill -TERM "$pid"
 ok "workers that do not end are killed after the grace" ends 143
 ok "workers killed after the grace leave nothing" none_left
-start 2 --grace 1000 -- deaf && kill -INT "$pid" && line_of "$T/err" 'signal again' 1 && kill -INT "$pid"
+start 2 --grace 1000 -- ignores && kill -INT "$pid" && line_of "$T/err" 'signal again' 1 && kill -INT "$pid"
 ok "a second signal kills workers at once" ends 130
 ok "a second signal leaves nothing" none_left
-start 1 --grace 1000 -- deaf && kill -TSTP "$pid" && kill -INT "$pid" && line_of "$T/err" 'signal again' 1 && kill -INT "$pid"
+start 1 --grace 1000 -- ignores && kill -TSTP "$pid" && kill -INT "$pid" && line_of "$T/err" 'signal again' 1 && kill -INT "$pid"
 ok "SIGTSTP does not stop dlaunch" ends 130
 
-start 2 --grace 1 -- deaf && kill -9 "$(head -n 1 "$STAND/pids")"
+start 2 --grace 1 -- ignores && kill -9 "$(head -n 1 "$STAND/pids")"
 ok "a killed server ends the job with its status" ends 137
 ok "a killed server leaves nothing" none_left
 

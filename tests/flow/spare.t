@@ -91,7 +91,7 @@ lose one
 rm -f "$T/agent.one"
 ok "other: a job without a spare host goes on on the others" ends 0
 like "$T/err" '^dlaunch: host one: is left out from now on$' "other: the lost host is left out"
-ok "other: it is not called again" test ! -e "$T/agent.one"
+ok "other: the agent of the lost host is not started again" test ! -e "$T/agent.one"
 goes_on other
 
 # A host that is silent, as after a cut cable.

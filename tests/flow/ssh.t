@@ -89,7 +89,7 @@ for ((i = 0; i < ${TIMES:-1}; i++)); do
 	ok "a job over ssh starts" start -- "$T/bin/pworker" --do wait
 	kill -9 "$pid"
 	ok "kill -9 of dlaunch leaves nothing" none_left
-	ok "a job over ssh starts" start -- "$T/bin/pworker" --do deaf
+	ok "a job over ssh starts" start -- "$T/bin/pworker" --do ignores
 	kill -9 "$pid"
 	ok "kill -9 of dlaunch leaves nothing that ignores SIGTERM" none_left
 	ok "a job over ssh starts" start -- "$T/bin/pworker" --do wait
@@ -145,7 +145,7 @@ is "$(ns dlaunch -H "$T/hosts" --rsh "$rsh" -n 2 -s 0 --interface eth0 -- sh -c 
 	"10.93.0.2 10.93.0.3" "--interface selects the address of a host"
 # A cable is pulled: a host's, or the launcher's, so that all hosts are lost.
 for ((i = 0; i < ${TIMES:-1}; i++)); do
-	for case in "a deaf" "switch wait" "switch deaf"; do
+	for case in "a ignores" "switch wait" "switch ignores"; do
 		link=${case% *} what=${case#* }
 		ok "a job over hosts in two namespaces starts" start ns -- --silence 1 --grace 1 "$T/bin/pworker" --do "$what"
 		netns_link "$link" down

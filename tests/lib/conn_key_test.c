@@ -67,8 +67,8 @@ test_descriptors(void)
 		printf("Bail out! pipe\n"), exit(1);
 	io_write(fd[1], digits, 64);
 	snprintf(name, sizeof(name), "/dev/fd/%d", fd[0]);
-	ok(conn_key_read(name, key) == 0 && counted(key), "a pipe, though its other end stays open");
-	ok(fcntl(fd[0], F_GETFD) == -1 && errno == EBADF, "is closed, so that no child inherits it");
+	ok(conn_key_read(name, key) == 0 && counted(key), "a key is read from a pipe whose other end stays open");
+	ok(fcntl(fd[0], F_GETFD) == -1 && errno == EBADF, "the pipe is closed, so that no child inherits it");
 	close(fd[1]);
 	is(conn_key_read(name, key), ERR_SYS, "a descriptor that is not open");
 	is(conn_key_read("/dev/fd/x", key), ERR_FORMAT, "or is no number");

@@ -111,7 +111,7 @@ test_messages(const uint8_t *k)
 	for (size_t i = 0; i < NSIZES; i++)
 		send_one(e.b, i, sizes[i]);
 	ok(ends_run(&e, taken), "messages of every size cross both ways at once");
-	is(bad, 0, "whole, in order, their payloads aligned");
+	is(bad, 0, "each message is whole, in order and aligned");
 	is(conn_queued(e.a) + conn_queued(e.b), 0, "and nothing is left");
 	is(conn_events(e.a), POLLIN, "an idle end waits for input alone");
 	ok(conn_age_s(e.a) > 0 && conn_age_s(e.a) < 60, "its age is counted from the call");

@@ -17,7 +17,7 @@ together(void)
 	struct peer_traffic t;
 	uint64_t epoch = 7, sum[PEER_TRAFFIC_WAYS] = { 0, 0 };
 
-	is(epoch_traffic_init(&l, 2), 0, "a ledger");
+	is(epoch_traffic_init(&l, 2), 0, "the traffic of two workers is counted");
 	epoch_traffic_join(&l, 0);
 	epoch_traffic_join(&l, 1);
 	peer_traffic_count(&l.page[0].now, PEER_TRAFFIC_IN, &(struct msg){ .type = MSG_HELLO, .len = 100 }, false, CODEC_F32);

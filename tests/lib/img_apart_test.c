@@ -1,4 +1,4 @@
-/* img_apart_test - a decoder that crashes, prints or answers nonsense costs its image alone. */
+/* img_apart_test - a decoder that crashes, prints or returns an invalid answer costs its image alone. */
 #include "base/err.h"
 #include "image/loaded/img_apart.h"
 #include "tap.h"

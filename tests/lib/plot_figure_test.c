@@ -102,8 +102,8 @@ colours(void)
 	ok(f.line[0].name[0] == 0 && strcmp(f.line[3].name, "2") == 0, "a run is named once, at its validation");
 	plot_figure_free(&f);
 	plot_figure_make(ACCURACY, &rows, NULL, 3, &f);
-	is(f.lines, 4, "many runs have one measure");
-	is_str(f.ylabel, "validation accuracy", "that measure is validation");
+	is(f.lines, 4, "a figure of many runs has one line for each");
+	is_str(f.ylabel, "validation accuracy", "the lines show the validation");
 	plot_figure_free(&f);
 }
 

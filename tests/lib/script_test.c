@@ -60,9 +60,9 @@ defaults(void)
 	    "return softmax{fc{flatten(x), 2}}", &g), 0, "a script sets defaults of training");
 	if (g == NULL)
 		return;
-	is_str(g->defaults.init, "normal:0.01", "its rule for initial weights");
+	is_str(g->defaults.init, "normal:0.01", "the script sets the rule for first weights");
 	ok(g->defaults.rate == 0.5 && g->defaults.mean[0] == 1 && g->defaults.mean[2] == 3 && g->defaults.std[1] == 4,
-	    "its rate, mean and deviation");
+	    "the script sets the rate, the mean and the deviation");
 	graph_free(g);
 	is(run("x = data(3, 8, 8) return softmax{fc{flatten(x), 2}}", &g), 0, "a script without defaults");
 	ok(g->defaults.init[0] == 0 && g->defaults.rate == 0 && g->defaults.std[0] == 0, "leaves zeros");

@@ -208,7 +208,7 @@ test_wrong(void)
 	WRONG(m.step = UINT64_MAX, "a step far ahead");
 	WRONG(m.samples = 0, "no samples and a payload");
 	WRONG(m.flags = MSG_EMPTY, "samples and none");
-	WRONG(m.rate = NAN, "a rate that is none");
+	WRONG(m.rate = NAN, "a rate that is NaN");
 	WRONG(m.type = MSG_WEIGHTS, "a server's message");
 	WRONG(m.type = MSG_INIT, "first weights of another rank");
 	WRONG((m.type = MSG_SUM, m.len = 12), "a sum of one number and a half");

@@ -58,9 +58,9 @@ round_trip(void)
 	ok(f.w == NULL && f.nmeta == 0, "is empty again");
 	for (int i = 0; i < 24; i++)
 		two[i] = (float)i;
-	is(weights_save(path, g, w, aux, two, OPT_ADAM, NULL, NULL, meta, 2), 0, "saved with two numbers a weight");
+	is(weights_save(path, g, w, aux, two, OPT_ADAM, NULL, NULL, meta, 2), 0, "weights are saved with two numbers each");
 	ok(weights_load(path, NULL, &f) == 0 && f.rule == OPT_ADAM && memcmp(f.state, two, sizeof(two)) == 0 && f.nmeta == 2,
-	    "and loaded: %s", err_line());
+	    "and they are loaded: %s", err_line());
 	weights_free(&f);
 	is(tensors_open(&t, path), 0, "in the file");
 	ok((x = tensors_find(&t, "f_bias:exp_avg_sq")) != NULL && tensors_read(&t, x, 0, 2, pair) == 0 && pair[0] == 13 &&

@@ -107,7 +107,7 @@ check_answer(struct answer *answer, uint32_t pixels)
 	if (answer->code != 0 || (head->format != IMG_HEIF && head->format != IMG_JXL) ||
 	    (head->c != 1 && head->c != 3) || head->h == 0 || head->w == 0 || (uint64_t)head->h * head->w > pixels ||
 	    head->orientation != 1 || head->by_rows || head->sub_h != 0)
-		return err_fail(ERR_FORMAT, "damaged, so that its decoder answers nonsense");
+		return err_fail(ERR_FORMAT, "damaged: the decoder returned an invalid answer");
 	return 0;
 }
 

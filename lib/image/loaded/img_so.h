@@ -1,5 +1,8 @@
 /*
  * img_so - loads decoders that the build does not need.  For img_heif and img_jxl.
+ *
+ * lib/image/loaded decodes formats whose libraries are loaded when an image needs them: img_so loads a library,
+ * img_heif and img_jxl call it, and img_apart does so in a separate process, so that a crash costs one image.
  */
 #ifndef IMAGE_LOADED_IMG_SO_H
 #define IMAGE_LOADED_IMG_SO_H

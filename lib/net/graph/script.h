@@ -2,9 +2,8 @@
  * script - runs a net's Lua script and returns its graph.
  *
  * The script runs once, in a sandbox.  net(5) describes its globals: the layer functions, `input` (c, h, w, classes)
- * and
- * `opt` (the options as text).  It returns the loss node.  require(name) runs name.lua of the same folder, once, in the
- * same sandbox.  Source: lua.org/manual/5.4.
+ * and `opt` (the options as text).  It returns the loss node.  require(name) runs name.lua of the same folder, once, in
+ * the same sandbox.  Source: lua.org/manual/5.4.
  */
 #ifndef NET_GRAPH_SCRIPT_H
 #define NET_GRAPH_SCRIPT_H

@@ -1,6 +1,9 @@
 /*
  * opt - optimizer update rules over any range of weights.
  *
+ * lib/net/optim turns gradients into weights.  Read it in this order: opt; muon (its rule for matrices); norm (of
+ * gradients and weights); sched (the learning rate over time); average (of weights).
+ *
  * The caller passes the sum of the gradients of n samples and decides the order of that sum; opt divides by n.  Updates
  * are elementwise and in a fixed order: equal input gives equal bits on every machine, however a range is split.
  * Threads: disjoint ranges at the same time.
@@ -13,9 +16,8 @@
  * 	adamw		w = w - lr wd w;  m = b1 m + (1 - b1) d;  v = b2 v + (1 - b2) d^2;
  * 			w = w - lr / (1 - b1^t) m / (sqrt(v) / sqrt(1 - b2^t) + eps)
  * 	rmsprop		d = d + wd w;  v = b2 v + (1 - b2) d^2;  m = momentum m + d / (sqrt(v) + eps);  w = w - lr m
- * 	lars		sgd with lr trust |w| / (|d| + wd |w| + eps), |.| being the norm of a whole array before
- * clipping;
- * 			lr alone for arrays of one dimension and if a norm is 0
+ * 	lars		sgd with lr trust |w| / (|d| + wd |w| + eps), |.| being the norm of a whole array
+ * 			before clipping; lr alone for arrays of one dimension and if a norm is 0
  * 	muon		matrices: net/optim/muon.h; all else: nesterov with b2 as momentum
  *
  * b1 is momentum.  l1 adds l1 sign(w), the gradient of l1 |w| in a loss, to d after wd w; clipping does not include it.

@@ -6,8 +6,8 @@
  * 	warmup:5:FROM	first: linear from FROM (default 0) to the rate over the first 5 epochs
  * 	0.1		the rate
  * 	x0.1@80		then any number of factors: multiply at the start of epoch 80
- * 	cosine:END@30	then at most one curve, from the end of the warm-up to END (default 0) at epoch 30; constant
- * after that
+ * 	cosine:END@30	then at most one curve, from the end of the warm-up to END (default 0) at epoch 30;
+ * 			constant after that
  * 	linear:END@30
  * 	poly:P:END@30
  * 	exp:F		multiply by F after each epoch

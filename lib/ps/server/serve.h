@@ -1,6 +1,9 @@
 /*
  * serve - the event loop of a server: connections around its state machine.  pserver(1) runs it.
  *
+ * lib/ps/server is a server.  Read it in this order: server_state (the state machine); shard, slice and slice_pool (the
+ * weights it holds, and the sums of gradients); serve, with claim (two processes of one rank) and epoch_traffic.
+ *
  * A worker connects, proves that it holds the job's key and sends a hello.  Until then it is a
  * stranger.  A server has room for SERVE_STRANGERS strangers and for one more for each worker of the job, since all
  * workers may connect at once.  A stranger is closed after SERVE_HELLO_S seconds, or if it is the oldest when there is

@@ -1,6 +1,10 @@
 /*
  * launch - the launcher: runs a job on many hosts, with one output and one exit status.
  *
+ * lib/run/launcher runs on the host of the user.  Read it in this order: launch; roster (the processes of a job);
+ * remote and rsh (a host, and the shell that reaches it); hosts and nodelist (which hosts); sync (copies a folder to
+ * them); job_record (the saved state of a detached job).
+ *
  * It starts an agent (run/agent/agent.h) on every host through the remote shell, and tells it by the
  * messages of run/ctl.h what to run.  The servers start first.  When all of them listen, the workers
  * start.  The output of the processes is written line by line; the name of its process stands

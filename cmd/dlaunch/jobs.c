@@ -6,6 +6,7 @@
 #include "base/clk.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/nearest.h"
 #include "run/launcher/job_record.h"
 
 #include <errno.h>
@@ -354,12 +355,25 @@ remove_jobs(char *const *names)
 	return worst;
 }
 
+static const char *const tools[] = { "dlaunch", "im2rec", "netstat-logging", "plog", "pmerge", "pserver", "pworker" };
+
+/* The verb or tool that a word is most like, or NULL. */
+static const char *
+nearest_verb(const char *word)
+{
+	static const char *const verbs[] = { "attach", "list", "logs", "rm", "status", "stop", "wait" };
+	struct nearest n = { .word = word };
+
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		nearest_try(&n, verbs[i]);
+	for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
+		nearest_try(&n, tools[i]);
+	return n.best != NULL && n.differ > 0 ? n.best : NULL;	/* a verb may stand in a wrong place */
+}
+
 static bool
 is_tool(const char *word)
 {
-	static const char *const tools[] = { "dlaunch", "im2rec", "netstat-logging", "plog", "pmerge", "pserver",
-	    "pworker" };
-
 	for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
 		if (strcmp(io_base_name(word), tools[i]) == 0)
 			return true;
@@ -372,6 +386,7 @@ dlaunch_verb(int argc, char *argv[], int *code)
 	const char *verb = argc > 1 ? argv[1] : "", *job = argc == 3 ? argv[2] : NULL;
 	bool attach = strcmp(verb, "attach") == 0, logs = strcmp(verb, "logs") == 0;
 	bool stop = strcmp(verb, "stop") == 0, wait = strcmp(verb, "wait") == 0;
+	const char *near;
 	char **word = argv + 1;
 
 	while (*word != NULL && **word == '@')	/* recipes */
@@ -388,6 +403,8 @@ dlaunch_verb(int argc, char *argv[], int *code)
 		*code = print_jobs(argv + 2);
 	else if (strcmp(verb, "rm") == 0)
 		*code = remove_jobs(argv + 2);
+	else if (*word != NULL && **word != '-' && !is_tool(*word) && (near = nearest_verb(*word)) != NULL)
+		front_wrong("'%.64s' is no verb and no tool of tally; did you mean %s?", *word, near);
 	else if (*word != NULL && **word != '-' && !is_tool(*word))
 		front_wrong("'%.64s' is neither a verb (attach, list, logs, rm, status, stop, wait) nor a tool of "
 		    "tally; put -- before another command", *word);

@@ -32,6 +32,8 @@ pworker_open_records(const char *path, const uint8_t *key)
 	struct recs *r;
 	int e;
 
+	if (strcmp(path, "-") == 0 && isatty(STDIN_FILENO))
+		front_wrong("standard input is a terminal; pipe records into it, or name a file of them");
 	if (recs_stream_is(path))
 		return NULL;
 	if (!dataset_client_is_addr(path))

@@ -103,16 +103,20 @@ catch_signals(void)
 }
 
 /*
- * Before training starts there is nothing to save, and a signal ends the process as usual.  A run whose log nobody can
- * read ends as after a signal.
+ * Before training starts there is nothing to save, and a signal ends the process as usual.  A pipe may leave a single
+ * worker waiting for its first step, too.  A run whose log nobody can read ends as after a signal.
  */
 static void
 on_event(void *arg, const struct train_event *ev)
 {
+	static bool caught;
 	const struct pworker_log *l = arg;
+	bool waits = l->train->data.recs == NULL && l->train->ps.nservers == 0;
 
-	if (ev->kind == TRAIN_START)
+	if (!caught && ev->kind == (waits ? TRAIN_STEP : TRAIN_START)) {
 		catch_signals();
+		caught = true;
+	}
 	pworker_log_event(arg, ev);
 	if ((l->lost || l->found) && stop == 0)
 		stop = NO_SIGNAL;

@@ -3,9 +3,12 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/datadir.h"
+#include "base/nearest.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define BLANKS " \t\r"
 
@@ -60,6 +63,32 @@ parse_alias_text(struct alias *a, bool back)
 	return 0;
 }
 
+/* The error if there is no table of this name. */
+static int
+fail_unknown_table(const char *name, int e)
+{
+	struct nearest near = { .word = name };
+	char path[PATH_MAX], best[NEAREST_MOST + 1];
+	struct dirent *d;
+	DIR *dir;
+
+	if (datadir_find("names", path) < 0 || (dir = opendir(path)) == NULL)
+		return e;
+	while ((d = readdir(dir)) != NULL) {
+		const char *before = near.best;
+
+		nearest_try(&near, d->d_name);
+		if (near.best != before) {	/* the entry does not last */
+			memcpy(best, d->d_name, strlen(d->d_name) + 1);	/* of at most NEAREST_MOST bytes */
+			near.best = best;
+		}
+	}
+	closedir(dir);
+	if (near.best != NULL)
+		return err_fail(e, "there is no table '%.64s'; did you mean %s?", name, near.best);
+	return err_fail(e, "'%.64s' is none of the tables in %s", name, path);
+}
+
 int
 alias_load(const char *name, bool back, struct alias **alias)
 {
@@ -75,8 +104,7 @@ alias_load(const char *name, bool back, struct alias **alias)
 		snprintf(rel, sizeof(rel), "names/%s", name);
 		if ((e = datadir_find(rel, path)) < 0) {
 			alias_free(a);
-			return datadir_find("names", path) < 0 ? e :
-			    err_fail(e, "'%.64s' is none of the tables in %s", name, path);
+			return fail_unknown_table(name, e);
 		}
 	}
 	if ((e = io_slurp(path, ALIAS_BYTES, &a->text)) < 0 || (e = buf_terminate(&a->text)) < 0 ||

@@ -338,6 +338,8 @@ status 2 "a command line without a command is refused" dlaunch -n 2
 status 2 "a command without an option in front is refused" dlaunch unlink "$T/precious"
 is "$(cat "$T/err")" "dlaunch: 'unlink' is neither a verb (attach, list, logs, rm, status, stop, wait) nor a tool of tally; \
 put -- before another command" "the error lists the verbs"
+status 2 "a verb with letters exchanged is refused" dlaunch stpo
+is "$(cat "$T/err")" "dlaunch: 'stpo' is no verb and no tool of tally; did you mean stop?" "the error has the nearest verb"
 status 2 "rm refuses a path" dlaunch rm "$T/precious"
 is "$(cat "$T/err")" "dlaunch: '$T/precious' is not a job name; use letters, digits and . _ - (not first)" \
 	"the error says what a job's name is"

@@ -68,4 +68,15 @@ cp out log.tsv
 ok "its rate is not that of all samples" awk -F'\t' -v steps=$steps '$5 == "step" { step = $11 }
 	$5 == "epoch" { found = $11 < step * steps / 4 } END { exit !found }' log.tsv
 
+# A signal while a pipe is empty.
+mkfifo empty first
+pworker --net mlp --shape 1x28x28 --data - --batch 16 0<>empty >first 2>err &
+p=$!
+while read -r line && [[ $line != *start* ]]; do :; done <first
+kill -TERM $p
+wait $p
+is "$?" 143 "a signal ends a worker that waits for its first records"
+$pty sh -c 'pworker --net mlp --shape 1x28x28 --data - 2>err; echo $? >status' >/dev/null
+is "$(cat status) $(cat err)" "2 pworker: standard input is a terminal; pipe records into it, or name a file of them" \
+	"records are not read from a terminal"
 done_testing

@@ -49,6 +49,8 @@ plain(void)
 	pics_write(path, "a\0b c\n", 6);
 	is(alias_load(path, false, &a), ERR_FORMAT, "a zero byte: %s", err_line());
 	is(alias_load("none-such", false, &a), ERR_SYS, "no table of the name: %s", err_line());
+	is(alias_load("torch-resnet50", false, &a), ERR_SYS, "nor of this one");
+	is_str(err_line(), "there is no table 'torch-resnet50'; did you mean torch-resnet?", "whose error has the nearest");
 }
 
 /* Every array of the net has a name of its own there, PyTorch's and Gluon's of their form, and comes back. */

@@ -48,9 +48,9 @@ are_known(const struct names *some, const struct names *all, const char **unknow
 	return true;
 }
 
-/* Refuses records with a class that the weights lack. */
+/* Refuses records with a class that all classes lack.  whose: who has those. */
 static void
-refuse_class(const char *records, const char *unknown, const struct names *all)
+refuse_class(const char *records, const char *unknown, const struct names *all, const char *whose)
 {
 	struct buf list = { 0 };
 	int e = 0;
@@ -59,13 +59,13 @@ refuse_class(const char *records, const char *unknown, const struct names *all)
 		e = buf_put_fmt(&list, "%s%.40s", i > 0 ? ", " : "", all->p[i]);
 	if (e < 0 || buf_put_fmt(&list, "%s", all->n > LISTED ? ", ..." : "") < 0 || buf_terminate(&list) < 0)
 		front_die(NULL, ERR_NOMEM);
-	front_wrong("%s: class '%.64s' is unknown to the weights, which have %s", records, unknown,
+	front_wrong("%s: class '%.64s' is unknown to %s, which have %s", records, unknown, whose,
 	    (char *)list.p);
 }
 
 /* The class [names->n] that each label stands for; NULL if labels are the classes, or either has no names. */
 static uint32_t *
-map_labels(const char *records, const struct names *names, const struct names *all)
+map_labels(const char *records, const struct names *names, const struct names *all, const char *whose)
 {
 	const char *unknown;
 	uint32_t *of;
@@ -73,7 +73,7 @@ map_labels(const char *records, const struct names *names, const struct names *a
 	if (names->n == 0 || all->n == 0 || classes_equal(names, all))
 		return NULL;
 	if (!are_known(names, all, &unknown))
-		refuse_class(records, unknown, all);
+		refuse_class(records, unknown, all, whose);
 	if ((of = calloc(names->n, sizeof(*of))) == NULL)
 		front_die(NULL, err_nomem());
 	for (size_t i = 0; i < names->n; i++)
@@ -81,7 +81,7 @@ map_labels(const char *records, const struct names *names, const struct names *a
 	return of;
 }
 
-/* Whether the names are the numbers of the classes, as those of MNIST, and say nothing. */
+/* Whether the names are the numbers of the classes, as those of MNIST; also without names. */
 static bool
 are_numbers(const struct names *names)
 {
@@ -106,7 +106,10 @@ has_control(const struct names *names)
 	return false;
 }
 
-/* Keeps names as lines, if they are distinct and can be stored and printed: metadata is UTF-8. */
+/*
+ * Keeps names as lines, if they are distinct and can be stored and printed: metadata is UTF-8.  Numbers are kept too, so
+ * that records with other names are known to be of other classes.
+ */
 static void
 keep_names(struct pworker_classes *k, const struct names *names)
 {
@@ -118,7 +121,7 @@ keep_names(struct pworker_classes *k, const struct names *names)
 	if (e < 0 || (e = buf_terminate(&text)) < 0)
 		front_die(NULL, e);
 	names_free(&k->names);
-	if (!are_numbers(names) && !has_control(names) && tensors_is_utf8((char *)text.p) &&
+	if (names->n > 0 && !has_control(names) && tensors_is_utf8((char *)text.p) &&
 	    names_parse(&k->names, (char *)text.p) == 0 && k->names.n == names->n) {
 		k->text = (char *)text.p;
 		return;
@@ -133,7 +136,7 @@ pworker_open_classes(struct pworker *p, const char *weights, const struct graph 
 	struct train_opt *t = &p->train;
 	struct pworker_classes *k = &p->class;
 	struct names file = { 0 }, data = { 0 }, val = { 0 };
-	const char *unknown;
+	const char *unknown, *whose;
 	bool starts = p->mode == PWORKER_TRAIN && t->resume == NULL;
 
 	read_weights_classes(weights, &file);
@@ -145,20 +148,27 @@ pworker_open_classes(struct pworker *p, const char *weights, const struct graph 
 	/* Several labels or values have as many names as outputs. */
 	if (graph_targets(g) > 0 && data.n != g->classes)
 		names_free(&data);
+	whose = file.n > 0 ? "the weights" : "the training records";
 	keep_names(k, file.n > 0 || data.n > g->classes ? &file : &data);
 	if (p->mode == PWORKER_EVAL && t->data.path != NULL && t->data.label_at == 0 && graph_targets(g) == 0 &&
-	    data.n == 0 && k->names.n > 0)
+	    data.n == 0 && !are_numbers(&k->names))
 		front_say("%s: has no names of classes, so label 0 counts as %s; pack them with names, or copy their "
 		    ".labels file", t->data.path, k->names.p[0]);
 	if (p->mode == PWORKER_PREDICT)
 		k->foreign = data.n > 0 && k->names.n > 0 && !are_known(&data, &k->names, &unknown);
 	if (p->mode != PWORKER_STATISTICS && !k->foreign && graph_targets(g) == 0) {
-		t->data.class_of = k->of = map_labels(t->data.path, &data, &k->names);
+		t->data.class_of = k->of = map_labels(t->data.path, &data, &k->names, whose);
 		t->data.labels = k->of != NULL ? (uint32_t)data.n : 0;
-		t->val_class_of = k->val_of = map_labels(t->val, &val, &k->names);
+		t->val_class_of = k->val_of = map_labels(t->val, &val, &k->names, whose);
 		t->val_labels = k->val_of != NULL ? (uint32_t)val.n : 0;
 	}
+	if (p->mode == PWORKER_EVAL && t->data.path != NULL && file.n == 0 && graph_targets(g) == 0 && data.n > 0 &&
+	    data.n < g->classes && !are_numbers(&data))
+		front_say("%s: %s has no names of its %u classes, so its class 0 counts as %s", t->data.path, weights,
+		    g->classes, data.p[0]);
 	t->class_names = k->text;
+	if (are_numbers(&k->names))
+		names_free(&k->names);	/* tables have the numbers themselves */
 	names_free(&file);
 	names_free(&data);
 	names_free(&val);

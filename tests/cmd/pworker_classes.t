@@ -97,7 +97,7 @@ like err '^pworker: --top: ' "after -- all words are operands"
 status 0 "--val with two of the classes" pworker --net mlp --classes 4 --data all.rec --val some.rec --batch 8 --epochs 12
 is "$(awk -F'\t' '$5 == "validation" { v = $10 } END { print v }' out)" 1.000000 "is matched by name"
 status 2 "--val refuses another class" pworker --net mlp --classes 4 --data all.rec --val more.rec
-like err "^pworker: more\.rec: class 'emu' is unknown to" "and names it"
+like err "^pworker: more\.rec: class 'emu' is unknown to the training records, which have ant," "and names it"
 status 0 "--resume goes on with two of the classes" pworker --net mlp --classes 4 --data some.rec --batch 8 --resume "$w" \
 	--epochs 13 --save r
 ok "whose labels stand for the same classes" awk -F'\t' '$5 == "epoch" && $10 < 1 { bad = 1 } END { exit bad }' out
@@ -119,4 +119,23 @@ is "$(pworker --predict u-0001.safetensors --data plain.rec | cut -f 4 | uniq | 
 pworker --eval u-0001.safetensors --data plain.rec --confusion >out
 is "$(tail -n 5 out | cut -f 1 | tr '\n' ' ')" "label 0 1 2 3 " "and classes of the confusion matrix"
 is "$(tail -n 4 out | awk -F'\t' '{ for (i = 2; i <= NF; i++) n += $i } END { print n }')" 16 "which counts all samples"
+
+# Classes whose names are numbers, as those of MNIST.
+mkdir num && cp -r all/ant num/0 && cp -r all/bee num/1 && cp -r all/cow num/2 && cp -r all/dog num/3
+im2rec -q num -o num.rec || exit 1
+status 0 "records with numbers as names" pworker --net mlp --data num.rec --val num.rec --batch 8 --epochs 12 --save n
+n=n-0012.safetensors
+status 2 "--val refuses names where training has numbers" pworker --net mlp --data num.rec --val some.rec
+like err "^pworker: some\.rec: class 'cow' is unknown to the training records, which have 0, 1, 2, 3$" "and names one"
+status 2 "so does --eval" pworker --eval $n --data some.rec
+like err "^pworker: some\.rec: class 'cow' is unknown to the weights, which have 0, 1, 2, 3$" "and names one"
+status 1 "and with a folder" pworker --eval $n some
+rm -r num/0 num/1
+status 0 "folders with numbers are matched" pworker --eval $n num
+is "$(score)" "16	1.000000" "by number"
+is "$(pworker --predict $n num/2/1.pgm | head -n 1)" "id	class	probability" "predictions have no names that are numbers"
+is "$(pworker --predict $n --data more.rec | head -n 1)" "id	class	probability" "nor labels of other classes"
+pworker --net mlp --classes 4 --data plain.rec --batch 8 --steps 1 --save o >out 2>err
+status 0 "weights without names" pworker --eval o-*.safetensors --data some.rec
+like err "^pworker: some\.rec: o-.* has no names of its 4 classes, so its class 0 counts as cow$" "count classes as numbers, with a line"
 done_testing

@@ -129,6 +129,12 @@ are_alike(const struct pworker_look *l)
 	return l->n > 0;
 }
 
+static uint32_t
+shorter_side(const struct pworker_look *l, uint32_t i)
+{
+	return l->h[i] < l->w[i] ? l->h[i] : l->w[i];
+}
+
 /* The shorter side of all images, or 0 if they differ or it is no value of --resize. */
 static uint32_t
 find_packed_side(const struct pworker_look *l)
@@ -136,11 +142,9 @@ find_packed_side(const struct pworker_look *l)
 	uint32_t side = 0;
 
 	for (uint32_t i = 0; i < l->n; i++) {
-		uint32_t one = l->h[i] < l->w[i] ? l->h[i] : l->w[i];
-
-		if (i > 0 && one != side)
+		if (i > 0 && shorter_side(l, i) != side)
 			return 0;
-		side = one;
+		side = shorter_side(l, i);
 	}
 	return side <= 65536 ? side : 0;
 }
@@ -213,19 +217,66 @@ has_colours(const struct recs *r)
 	return found;
 }
 
-/* Says what of the images is lost because no option asks for another shape than the net's. */
+/*
+ * Whether crops leave out more of all images than is usual: a random crop of half of a side and more is a means to get
+ * other samples in each epoch, and a crop at the centre usually keeps 7/8 (224 of 256, 28 of 32), rarely less than 3/4.
+ */
+static bool
+crops_much(const struct pworker *p, const struct graph_node *x, const struct pworker_look *l)
+{
+	uint64_t side = x->h > x->w ? x->h : x->w;
+
+	for (uint32_t i = 0; i < l->n; i++)
+		if (p->train.data.aug.rand_crop ? 2 * side >= shorter_side(l, i) :
+		    4 * side >= 3 * (uint64_t)shorter_side(l, i))
+			return false;
+	return l->n > 0;
+}
+
+/* Says what of the images is lost if no option asks for it. */
 static void
 report_losses(const struct pworker *p, const struct graph_node *x, const struct pworker_look *l)
 {
-	if (p->train.ps.rank > 0 || pworker_given(p, "shape") != PWORKER_ABSENT)
+	bool shaped = pworker_given(p, "shape") != PWORKER_ABSENT, random = p->train.data.aug.rand_crop;
+
+	if (p->train.ps.rank > 0)
 		return;
-	if (x->c == 1 && has_colours(p->train.data.recs))
+	if (!shaped && x->c == 1 && has_colours(p->train.data.recs))
 		front_say("%s: images have colours, and samples are gray; --shape 3x%ux%u keeps them",
 		    p->train.data.path, x->h, x->w);
-	if (p->train.data.aug.resize == 0 && !p->train.data.aug.rand_crop && !sizes_given(p) && are_alike(l) &&
-	    (l->h[0] > x->h || l->w[0] > x->w))
-		front_say("%s: of images of %ux%u the middle %ux%u is used; --resize %u, --rand-crop or --shape change "
-		    "that", p->train.data.path, l->h[0], l->w[0], x->h, x->w, x->h > x->w ? x->h : x->w);
+	if (p->train.data.aug.resize > 0 || sizes_given(p) || pworker_given(p, "rand-crop") == PWORKER_BY_RECIPE)
+		return;
+	if (crops_much(p, x, l) || (!shaped && !random && are_alike(l) && (l->h[0] > x->h || l->w[0] > x->w)))
+		front_say("%s: of images of %ux%u %s %ux%u is used; --resize %u%s or --shape change that",
+		    p->train.data.path, l->h[0], l->w[0], random ? "a random" : "the middle", x->h, x->w,
+		    x->h > x->w ? x->h : x->w, random ? "" : ", --rand-crop");
+}
+
+/* Whether all images are so much larger or smaller than a side that a net sees things of another size: by a quarter. */
+static bool
+differ_from(const struct pworker_look *l, uint32_t side)
+{
+	uint64_t larger = 0, smaller = 0;
+
+	for (uint32_t i = 0; i < l->n; i++) {
+		larger += 3 * (uint64_t)shorter_side(l, i) > 4 * (uint64_t)side;
+		smaller += 4 * (uint64_t)shorter_side(l, i) < 3 * (uint64_t)side;
+	}
+	return l->n > 0 && side > 0 && (larger == l->n || smaller == l->n);
+}
+
+void
+pworker_compare_sizes(const struct pworker *p)
+{
+	const struct aug *a = &p->train.data.aug;
+	struct pworker_look l;
+
+	if (p->train.data.recs == NULL || a->resize > 0)
+		return;
+	look_at_records(p->train.data.recs, &l);
+	if (differ_from(&l, a->packed))
+		front_say("%s: images are %ux%u, and %s was trained on images with a shorter side of %u; --resize %u "
+		    "makes them alike", p->train.data.path, l.h[0], l.w[0], p->weights, a->packed, a->packed);
 }
 
 static void
@@ -261,10 +312,9 @@ pworker_choose_size(struct pworker *p, const struct graph *g, const struct pwork
 
 /* Refuses images none of which is large enough. */
 static void
-check_sizes(const struct pworker *p, const struct graph *g, const struct pworker_look *l)
+check_sizes(const char *path, struct aug a, const struct graph *g, const struct pworker_look *l)
 {
 	const struct graph_node *x = &g->node[0];
-	struct aug a = p->train.data.aug;
 	struct aug_plan plan;
 
 	a.c = x->c;
@@ -274,8 +324,26 @@ check_sizes(const struct pworker *p, const struct graph *g, const struct pworker
 		if (aug_choose(&a, 0, 0, &(struct img){ NULL, x->c, l->h[i], l->w[i] }, &plan) == 0)
 			return;
 	if (l->n > 0)
-		front_wrong("%s: images of %ux%u are too small for samples of %ux%ux%u; use --resize %u",
-		    p->train.data.path, l->h[0], l->w[0], x->c, x->h, x->w, x->h > x->w ? x->h : x->w);
+		front_wrong("%s: images of %ux%u are too small for samples of %ux%ux%u; use --resize %u", path,
+		    l->h[0], l->w[0], x->c, x->h, x->w, x->h > x->w ? x->h : x->w);
+}
+
+/*
+ * Refuses images to validate on that are too small, and says if they are of another size than those to train on.
+ * Crops that are resized come from larger images than the centres that validate.
+ */
+static void
+check_val_sizes(const struct pworker *p, const struct graph *g)
+{
+	const struct aug *a = &p->train.data.aug;
+	struct pworker_look l;
+
+	look_at_records(p->train.val_recs, &l);
+	check_sizes(p->train.val, aug_plain(a), g, &l);
+	if (p->train.ps.rank == 0 && a->resize == 0 && !a->resized_crop && a->crop_size.hi <= 0 && a->scale_by.hi <= 0 &&
+	    a->side.hi <= 0 && differ_from(&l, a->packed))
+		front_say("%s: images are %ux%u, and those of %s have a shorter side of %u; --resize %u makes them "
+		    "alike", p->train.val, l.h[0], l.w[0], p->train.data.path, a->packed, a->packed);
 }
 
 /* Reads labels, and refuses those from `classes` on, which is the number of names if named. */
@@ -349,7 +417,8 @@ check_targets(const struct pworker *p, const struct graph *g, const struct pwork
 void
 pworker_check_data(const struct pworker *p, const struct graph *g, const struct pworker_look *l)
 {
-	check_sizes(p, g, l);
+	check_sizes(p->train.data.path, p->train.data.aug, g, l);
+	check_val_sizes(p, g);
 	if (graph_targets(g) > 0) {
 		check_targets(p, g, l);
 		return;

@@ -438,6 +438,7 @@ pworker_evaluate(struct pworker *p)
 		use_average(&f);
 	open_data(p, f.graph, &t->data, &pics);
 	mean = pworker_open_preprocess(p, p->weights, f.graph, NULL);
+	pworker_compare_sizes(p);
 	o.data = t->data;
 	o.data.aug.mean = mean;
 	o.data.aug.seed = t->seed;

@@ -8,10 +8,13 @@
 #include "dataset/dataset_client.h"
 #include "train/preprocess.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define SPAN	16	/* largest usual distance between black and white; with --std-rgb 58 it is 4.4 */
 
 static void
 report_wait(void *arg, const char *whom)
@@ -89,7 +92,7 @@ report_difference(const struct pworker *p, const char *option, const char *value
 
 /*
  * Takes each field from the file unless its option is given.  Images outside records get the size that the records
- * were packed with.
+ * were packed with; --resize to that size is no difference.
  */
 static void
 use_preprocessing(struct pworker *p, const char *weights, struct preprocess *file)
@@ -99,7 +102,7 @@ use_preprocessing(struct pworker *p, const char *weights, struct preprocess *fil
 	preprocess_from_aug(&p->train.data.aug, &mine);
 	if (p->mode != PWORKER_TRAIN)
 		mine.packed = file->packed;
-	if (p->train.data.stream != NULL && file->resize <= 0)
+	if (file->resize <= 0 && (p->train.data.stream != NULL || mine.resize == file->packed))
 		file->resize = file->packed;
 	for (const struct preprocess_field *f = preprocess_fields; f->name != NULL; f++) {
 		float *a = preprocess_get(&mine, f), *b = preprocess_get(file, f);
@@ -168,15 +171,30 @@ use_net_defaults(struct pworker *p, const struct graph *g)
 	memcpy(a->std_of, g->defaults.std, sizeof(a->std_of));
 }
 
-/* Warns of pixels that no option and no default scales.  Recipes know what they do. */
+/* Whether a recipe says how pixels are normalized: recipes know what they do. */
+static bool
+recipe_normalizes(const struct pworker *p)
+{
+	return gives_mean(p, PWORKER_BY_RECIPE) || pworker_given(p, "std-rgb") == PWORKER_BY_RECIPE ||
+	    pworker_given(p, "scale") == PWORKER_BY_RECIPE;
+}
+
+/*
+ * Warns of pixels that options and defaults leave too far apart.  The deviation of photographs is near a quarter of the
+ * span, and first weights and rates are meant for one near 1.
+ */
 static void
 warn_raw_pixels(const struct pworker *p, const struct graph *g)
 {
-	if (p->train.data.aug.std_of[0] == 0 && pworker_given(p, "std-rgb") == PWORKER_ABSENT &&
-	    pworker_given(p, "scale") == PWORKER_ABSENT && !gives_mean(p, PWORKER_BY_RECIPE) && !has_batch_norm(g) &&
-	    p->train.ps.rank == 0)
-		front_say("%s: pixels span 255%s, and the net has no batch norm to scale them; add --std-rgb 58 or "
-		    "--scale 0.00390625", p->net, gives_mean(p, PWORKER_GIVEN) ? " after the mean is subtracted" : "");
+	const struct aug *a = &p->train.data.aug;
+	float span = 0;
+
+	for (uint32_t c = 0; c < g->node[0].c && c < 3; c++)
+		span = fmaxf(span, 255 * (a->scale > 0 ? a->scale : 1) / (a->std_of[c] > 0 ? a->std_of[c] : 1));
+	if (span > SPAN && !recipe_normalizes(p) && !has_batch_norm(g) && p->train.ps.rank == 0)
+		front_say("%s: pixels span %.3g%s, and the net has no batch norm to scale them; add --std-rgb 58 or "
+		    "--scale 0.00390625", p->net, (double)span,
+		    gives_mean(p, PWORKER_GIVEN) ? " after the mean is subtracted" : "");
 }
 
 float *

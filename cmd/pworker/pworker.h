@@ -198,6 +198,8 @@ struct pworker_look {
 void	 pworker_choose_sample(struct pworker *p, struct pworker_look *l);
 /* Sets --resize without options for sizes, if the images are smaller or much larger than samples. */
 void	 pworker_choose_size(struct pworker *p, const struct graph *g, const struct pworker_look *l);
+/* Evaluation: says if images are of another size than those that the weights were trained on. */
+void	 pworker_compare_sizes(const struct pworker *p);
 /* Refuses records none of whose images gives a sample, and labels that are no classes of the net. */
 void	 pworker_check_data(const struct pworker *p, const struct graph *g, const struct pworker_look *l);
 

@@ -86,6 +86,31 @@ status 2 "images that are too small for --resize are refused" pworker --net lene
 is "$(cat err)" "pworker: big.rec: images of 80x80 are too small for samples of 1x28x28; use --resize 28" \
 	"the error names the option"
 
+status 0 "a crop at the centre of a small part of the images" pworker --net lenet --shape 3x50x50 --data big.rec --batch 10 --steps 1
+is "$(cat err)" "pworker: big.rec: of images of 80x80 the middle 50x50 is used; --resize 50, --rand-crop or --shape change that" \
+	"is said with --shape, too"
+status 0 "a random crop of less than half of the side" pworker --net lenet --data big.rec --batch 10 --steps 1 --rand-crop
+is "$(cat err)" "pworker: big.rec: of images of 80x80 a random 28x28 is used; --resize 28 or --shape change that" "is said"
+status 0 "a random crop of more" pworker --net lenet --shape 1x40x40 --data big.rec --batch 10 --steps 1 --rand-crop
+is "$(cat err)" "" "is usual"
+train="pworker --net lenet --shape 3x24x24 --data small.rec --batch 20"
+status 0 "images to validate on of another size" $train --steps 1 --val big.rec
+is "$(cat err)" "pworker: big.rec: images are 80x80, and those of small.rec have a shorter side of 32; --resize 32 makes them alike" \
+	"are reported"
+status 0 "of one size" $train --steps 1 --val big.rec --resize 32
+is "$(cat err)" "" "they are not"
+status 2 "images to validate on that are too small" pworker --net lenet --shape 3x64x64 --data big.rec --val small.rec
+is "$(tail -n 1 err)" "pworker: small.rec: images of 32x32 are too small for samples of 3x64x64; use --resize 64" "are refused"
+is "$(cat out)" "" "before the first step"
+status 0 "evaluation of images of another size" pworker --eval "$(echo w-*.safetensors)" --data big.rec
+is "$(cat err)" "" "says nothing if training resized"
+$train --steps 1 --save s >out 2>err
+status 0 "evaluation of larger images" pworker --eval s-*.safetensors --data big.rec
+is "$(cat err)" "pworker: big.rec: images are 80x80, and $(echo s-*.safetensors) was trained on images with a shorter side of 32; --resize 32 makes them alike" \
+	"says so"
+status 0 "as it proposes" pworker --eval s-*.safetensors --data big.rec --resize 32
+is "$(cat err)" "" "nothing is said"
+
 for i in 0 1 2 3 4 5 6 7 8 9; do
 	printf '%d\t%d\tbig/%d/1.pgm\n%d\t-1\tbig/%d/2.pgm\n' $i $i $i 1$i $i
 done >half.lst
@@ -118,6 +143,12 @@ echo 'return softmax{fc{relu{fc{flatten(data(3, 32, 32)), 8}}, 10}}' >own.lua
 status 0 "a net of your own" pworker --net ./own.lua --data small.rec --batch 20 --steps 1 --lr 1e-5
 is "$(cat err)" "pworker: ./own.lua: pixels span 255, and the net has no batch norm to scale them; add --std-rgb 58 or --scale 0.00390625" \
 	"pworker warns about raw pixels"
+for scale in "--scale 1" "--std-rgb 1" "--scale 0.9"; do
+	pworker --net mlp --data big.rec --batch 10 --steps 1 $scale >out 2>err
+	like err "^pworker: mlp: pixels span (255|230), and the net has no batch norm" "it warns about them with $scale"
+done
+pworker --net mlp --data small.rec --batch 10 --steps 1 --scale 0.01 >out 2>err
+is "$(grep -c span err)" 0 "and not with --scale 0.01"
 mkdir other && mkdir other/a other/b && cp big/0/1.pgm other/a && cp big/9/1.pgm other/b && im2rec -q other -o other.rec
 mv big.names big.labels
 status 1 "records with other classes are refused together" pworker --net lenet --data big.rec,other.rec --steps 1

@@ -340,44 +340,74 @@ check_val_sizes(const struct pworker *p, const struct graph *g)
 
 	look_at_records(p->train.val_recs, &l);
 	check_sizes(p->train.val, aug_plain(a), g, &l);
-	if (p->train.ps.rank == 0 && a->resize == 0 && !a->resized_crop && a->crop_size.hi <= 0 && a->scale_by.hi <= 0 &&
-	    a->side.hi <= 0 && differ_from(&l, a->packed))
+	if (p->train.ps.rank == 0 && a->resize == 0 && !a->resized_crop && a->crop_size.hi <= 0 &&
+	    a->scale_by.hi <= 0 && a->side.hi <= 0 && differ_from(&l, a->packed))
 		front_say("%s: images are %ux%u, and those of %s have a shorter side of %u; --resize %u makes them "
 		    "alike", p->train.val, l.h[0], l.w[0], p->train.data.path, a->packed, a->packed);
 }
 
-/* Reads labels, and refuses those from `classes` on, which is the number of names if named. */
-static void
-scan_labels(const struct pworker *p, const struct recs *r, uint32_t classes, bool named)
+/* What the labels of records are. */
+struct label_scan {
+	uint64_t n;		/* records read */
+	uint64_t beyond, parts;	/* with a label of `end` and more, and with one that is no whole number */
+	float most, part;	/* the largest label, and one that is no whole number */
+};
+
+/* Reads `labels` labels of up to most_n records.  The reader reports what cannot be read. */
+static struct label_scan
+scan_labels(const struct pworker *p, const struct recs *r, uint64_t most_n, uint32_t labels, float end)
 {
-	uint64_t most_n = named ? SCANNED_NAMED : SCANNED, n = r->count < most_n ? r->count : most_n, beyond = 0;
+	struct label_scan s = { .n = r->count < most_n ? r->count : most_n };
+	uint32_t at = p->train.data.label_at;
 	struct buf room = { 0 };
 	const uint8_t *data;
 	struct imrec rec;
-	float most = 0;
 	size_t size;
 
-	for (uint64_t i = 0; i < n; i++) {
-		float label;
+	for (uint64_t i = 0; i < s.n; i++) {
+		bool beyond = false, parts = false;
 
-		/* The reader reports what cannot be read. */
-		if (r->read(r, i * (r->count / n), &room, &data, &size) < 0 || imrec_decode(&rec, data, size) < 0 ||
-		    p->train.data.label_at >= rec.labels)
+		if (r->read(r, i * (r->count / s.n), &room, &data, &size) < 0 || imrec_decode(&rec, data, size) < 0)
 			continue;
-		label = imrec_label(&rec, p->train.data.label_at);
-		beyond += label >= (float)classes;
-		most = fmaxf(most, label);
+		for (uint32_t k = at; k < rec.labels && k - at < labels; k++) {
+			float label = imrec_label(&rec, k);
+
+			beyond |= label >= end;
+			s.most = fmaxf(s.most, label);
+			if (isfinite(label) && label != floorf(label)) {
+				parts = true;
+				s.part = label;
+			}
+		}
+		s.beyond += beyond;
+		s.parts += parts;
 	}
 	buf_free(&room);
-	if (beyond == 0 || most >= 1 << 24)
+	return s;
+}
+
+/*
+ * Refuses labels from `classes` on, which is the number of names if named, and records most of which have values in
+ * place of classes.  A few such labels are left out as they are read.
+ */
+static void
+check_classes(const struct pworker *p, const struct recs *r, uint32_t classes, bool named)
+{
+	struct label_scan s = scan_labels(p, r, named ? SCANNED_NAMED : SCANNED, 1, (float)classes);
+	const char *looked = s.n < r->count ? " looked at" : "";
+
+	if (2 * s.parts > s.n)
+		front_wrong("%s: %" PRIu64 " of %" PRIu64 " records%s have labels that are not whole numbers, such as "
+		    "%g; --loss squared learns values", r->path, s.parts, s.n, looked, (double)s.part);
+	if (s.beyond == 0 || s.most >= 1 << 24)
 		return;
 	if (named)
 		front_wrong("%s: %" PRIu64 " of %" PRIu64 " records%s have labels beyond the %u names of its classes, "
-		    "up to %g; add the missing names to its .labels file", r->path, beyond, n,
-		    n < r->count ? " looked at" : "", classes, (double)most);
+		    "up to %g; add the missing names to its .labels file", r->path, s.beyond, s.n, looked, classes,
+		    (double)s.most);
 	front_wrong("%s: %" PRIu64 " of %" PRIu64 " records%s have labels beyond the net's %u classes, up to "
-		    "%g; use --classes %g", r->path, beyond, n, n < r->count ? " looked at" : "", classes, (double)most,
-	    floor((double)most) + 1);
+		    "%g; use --classes %g", r->path, s.beyond, s.n, looked, classes, (double)s.most,
+	    floor((double)s.most) + 1);
 }
 
 /*
@@ -393,12 +423,12 @@ check_labels(const struct pworker *p, const struct recs *r, const uint32_t *clas
 		return;
 	front_must(NULL, r->classes(r, &names));
 	if (p->train.data.label_at > 0 || names.n == 0)
-		scan_labels(p, r, classes, false);
+		check_classes(p, r, classes, false);
 	else if (names.n > classes && class_of == NULL)
 		front_wrong("%s: has %zu classes, more than the net's %u; use --classes %zu", r->path, names.n, classes,
 		    names.n);
 	else if (class_of != NULL || names.n == classes)
-		scan_labels(p, r, (uint32_t)names.n, true);
+		check_classes(p, r, (uint32_t)names.n, true);
 	names_free(&names);
 }
 
@@ -414,6 +444,21 @@ check_targets(const struct pworker *p, const struct graph *g, const struct pwork
 		    at > 0 ? " from --label-at on" : "");
 }
 
+/* Refuses records most of which have classes in place of the labels, 0 to 1, that a sigmoid is compared with. */
+static void
+check_shares(const struct pworker *p, const struct recs *r, const struct graph *g)
+{
+	struct label_scan s;
+
+	if (r == NULL || r->classes == NULL || g->node[g->n - 1].loss != GRAPH_LOSS_SIGMOID)
+		return;
+	s = scan_labels(p, r, SCANNED_NAMED, graph_targets(g), nextafterf(1, 2));
+	if (2 * s.beyond > s.n)
+		front_wrong("%s: %" PRIu64 " of %" PRIu64 " records%s have labels above 1, up to %g, which --loss "
+		    "sigmoid does not learn; --loss softmax learns classes, squared values", r->path, s.beyond, s.n,
+		    s.n < r->count ? " looked at" : "", (double)s.most);
+}
+
 void
 pworker_check_data(const struct pworker *p, const struct graph *g, const struct pworker_look *l)
 {
@@ -421,6 +466,8 @@ pworker_check_data(const struct pworker *p, const struct graph *g, const struct 
 	check_val_sizes(p, g);
 	if (graph_targets(g) > 0) {
 		check_targets(p, g, l);
+		check_shares(p, p->train.data.recs, g);
+		check_shares(p, p->train.val_recs, g);
 		return;
 	}
 	check_labels(p, p->train.data.recs, p->train.data.class_of, g->classes);

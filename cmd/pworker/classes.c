@@ -107,8 +107,8 @@ has_control(const struct names *names)
 }
 
 /*
- * Keeps names as lines, if they are distinct and can be stored and printed: metadata is UTF-8.  Numbers are kept too, so
- * that records with other names are known to be of other classes.
+ * Keeps names as lines, if they are distinct and can be stored and printed: metadata is UTF-8.  Numbers are kept too:
+ * records with other names are of other classes.
  */
 static void
 keep_names(struct pworker_classes *k, const struct names *names)

@@ -60,7 +60,8 @@ pworker_propose(const char *option)
 {
 	const char *near = pworker_nearest(option);
 
-	if (near != NULL)
+	/* An option of pworker is known: it lacks --net. */
+	if (near != NULL && strcmp(near, option) != 0)
 		front_wrong("--%s: no such option; did you mean --%s?", option, near);
 }
 

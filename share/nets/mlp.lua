@@ -19,8 +19,10 @@ if opt.layers then
 	end
 end
 
-local x = flatten(data(1, 28, 28))
-parts.digits("msra", 0.02)
+local x = data(1, 28, 28)
+-- A step changes the sums of the first layer in proportion to the pixels, so that more than those of MNIST need a lower rate.
+parts.digits("msra", 0.02 * math.min(1, 784 / (x.c * x.h * x.w)))
+x = flatten(x)
 for i, width in ipairs(widths) do
 	x = fc{x, width, name = "fc" .. i}
 	x = opt.act and act{x, opt.act, alpha = opt.act == "elu" and 1 or 0} or relu(x)

@@ -99,6 +99,14 @@ refused 2 "--confusion: needs classes or labels; this net predicts values" pwork
 refused 2 "--top: needs probabilities; this net predicts values" pworker --predict v-0030.safetensors --data values.rec --top 2
 refused 1 "d-0003.safetensors: holds the weights of another net; use --start for what fits" \
 	$train --loss squared --data labels.rec --resume d-0003.safetensors --epochs 4
+perl -e 'for $i (0..19) { print "$i\t", $i / 20, "\t$i.pgm\n" }' >tenths.lst
+perl -e 'for $i (0..19) { print "$i\t", $i % 10, "\t$i.pgm\n" }' >classes.lst
+im2rec -q -o tenths.rec tenths.lst . && im2rec -q -o classes.rec classes.lst .
+refused 2 "tenths.rec: 19 of 20 records have labels that are not whole numbers, such as 0.95; --loss squared learns values" \
+	$train --data tenths.rec
+refused 2 "classes.rec: 16 of 20 records have labels above 1, up to 9, which --loss sigmoid does not learn; \
+--loss softmax learns classes, squared values" \
+	$train --loss sigmoid --data classes.rec
 status 1 "labels that are no shares are left out" $train --loss sigmoid --data values.rec --epochs 1
 like err "its label 0 is 2, not a number from 0 to 1, or -1" "and named"
 

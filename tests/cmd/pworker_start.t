@@ -69,6 +69,9 @@ status 0 "--lr and --init take precedence over the net" pworker --net mlp --data
 is "$(last 12)" 0.5 "the rate is that of --lr"
 pworker --net mlp --data small.rec --batch 20 --steps 1 >out 2>err
 like out '	0\.0199999996	' "the rate without --lr is the net's"
+pworker --net mlp --shape 3x64x64 --data big.rec --batch 10 --epochs 5 >out 2>err
+is "$(last 12)" 0.00127604161 "that of mlp falls with the number of pixels"
+ok "so that the loss stays low" awk -F'\t' '$5 == "step" && !($9 < 20) { bad = 1 } END { exit bad }' out
 pworker --net mlp --data small.rec --batch 20 --steps 1 --optimizer adam >out 2>err
 like out '	0\.00100000005	' "the rate of adam is its own"
 
@@ -106,7 +109,8 @@ status 0 "evaluation of images of another size" pworker --eval "$(echo w-*.safet
 is "$(cat err)" "" "says nothing if training resized"
 $train --steps 1 --save s >out 2>err
 status 0 "evaluation of larger images" pworker --eval s-*.safetensors --data big.rec
-is "$(cat err)" "pworker: big.rec: images are 80x80, and $(echo s-*.safetensors) was trained on images with a shorter side of 32; --resize 32 makes them alike" \
+is "$(cat err)" "pworker: big.rec: images are 80x80, and $(echo s-*.safetensors) was trained on images \
+with a shorter side of 32; --resize 32 makes them alike" \
 	"says so"
 status 0 "as it proposes" pworker --eval s-*.safetensors --data big.rec --resize 32
 is "$(cat err)" "" "nothing is said"

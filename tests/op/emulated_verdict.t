@@ -11,9 +11,9 @@ cat >"$T/bin/compute-sanitizer" <<'SH'
 case "$*" in
 --help) echo "--kernel-name filters"; exit ;;
 *racecheck*' --kernel-name kns='* | *synccheck*' --kernel-name kns='* | *memcheck*) ;;
-*) exit 1 ;;
+*) exit 86 ;;
 esac
-case "$*" in *'--report-api-errors no'*) ;; *) exit 1 ;; esac
+case "$*" in *'--report-api-errors no --error-exitcode 86 '*) ;; *) exit 86 ;; esac
 while [ "${1#--}" != "$1" ]; do shift 2; done
 exec "$@"
 SH
@@ -96,19 +96,28 @@ cut_verdict() {
 	env GPU_REHEARSE= TALLY_MODULES="$T/cut/tests/emu" PYTHON=false PATH="$T/cut:$PATH" CUT="$1" \
 		"$TOP/tests/gpu/verdict" "$T/cut" /nonexistent
 }
-status 0 "the verdict succeeds if the clock cuts the test match" cut_verdict match_test
+status 1 "the verdict is INCOMPLETE if the clock cuts the test match after one check" cut_verdict match_test
+like "$T/out" '^timed out after 200 s: match$' "the verdict says that match had no time"
+like "$T/out" '^INCOMPLETE in [0-9]+ s: the clock cut: match$' "one check of match is no test"
+printf '#!/bin/sh\nseq -f "ok %%g" 64\n' >"$T/cut/tests/op/match_test"
+status 0 "the verdict succeeds if the clock cuts the test match after its checks of f32 and bf16" cut_verdict match_test
 like "$T/out" '^cut after its time: match$' "the verdict says that match was cut"
-like "$T/out" '^ok   match: 1 checks$' "the verdict counts what match printed until then"
-status 1 "the verdict fails if the clock cuts another test" cut_verdict scores_test
-like "$T/out" '^FAIL scores: status 124' "the verdict names that test"
+like "$T/out" '^ok   match: 64 checks$' "the verdict counts what match printed until then"
+status 1 "the verdict is INCOMPLETE if the clock cuts another test" cut_verdict scores_test
+like "$T/out" '^timed out after 60 s: scores$' "the verdict says how long that test had"
+like "$T/out" '^INCOMPLETE in [0-9]+ s: the clock cut: scores$' "the verdict names that test"
+printf '#!/bin/sh\necho not ok 1\n' >"$T/cut/tests/op/scores_test"
+status 1 "the verdict fails if a test fails before the clock cuts it" cut_verdict scores_test
+like "$T/out" '^FAIL scores: status 124: not ok 1$' "the verdict says what failed"
+printf '#!/bin/sh\necho ok 1\n' >"$T/cut/tests/op/scores_test"
 printf '#!/bin/sh\necho "# gradients of several devices are added up on the host: no NCCL"\necho ok 1\n' >"$T/cut/tests/op/split_test"
 printf '#!/bin/sh\necho "ok 1${TEST_DEVICES:+ # SKIP no NCCL}"\n' >"$T/cut/tests/op/learn_test"
 status 0 "the verdict succeeds if the clock cuts the checker of memory, and without NCCL" cut_verdict memcheck
 like "$T/out" '^no time left: memcheck$' "the verdict says that the checker was cut"
 like "$T/out" '^left out: learn on two GPUs: no NCCL$' "the verdict says what was left out without NCCL"
 status 1 "the verdict does not succeed without time" env GPU_SECONDS=3 bash -c "T='$T'; $(declare -f cut_verdict); cut_verdict none"
-like "$T/out" '^INCOMPLETE in [0-9]+ s: no time was left for: seam, layer, .* fast bf16$' "the verdict is INCOMPLETE"
-is "$(sed -n 's/^INCOMPLETE.*: //p' "$T/out" | tr , '\n' | wc -l) $(grep -c '^no time left: ' "$T/out")" "20 21" \
+like "$T/out" '^INCOMPLETE in [0-9]+ s: the clock cut: seam, layer, .* fast bf16$' "the verdict is INCOMPLETE"
+is "$(sed -n 's/^INCOMPLETE.*: //p' "$T/out" | tr , '\n' | wc -l) $(grep -c '^no time left: ' "$T/out")" "20 23" \
 	"the verdict names all that it did not run"
 printf '#!/bin/sh\necho ok 1\necho "ok 2 # SKIP no bf16"\n' >"$T/cut/tests/op/scores_test"
 printf '#!/bin/sh\necho "ok 1 - ref: a"\necho "ok 2 - cuda # SKIP no GPU"\n' >"$T/cut/tests/op/drop_test"
@@ -123,8 +132,12 @@ printf '#!/bin/sh\necho "ok 1 - cuda: a"\n' >"$T/cut/tests/op/drop_test"
 status 0 "the verdict succeeds with one GPU" \
 	env WHY="no GPU: no device 1: there are 1" bash -c "T='$T'; $(declare -f cut_verdict); cut_verdict none"
 like "$T/out" '^left out: tests with two GPUs: pworker: no GPU: no device 1: there are 1$' "the verdict says that there is one GPU"
-printf '#!/bin/sh\nexit 1\n' >"$T/cut/compute-sanitizer"
+printf '#!/bin/sh\nexit 86\n' >"$T/cut/compute-sanitizer"
 status 1 "the verdict fails if the checker of memory finds an error" cut_verdict none
+like "$T/out" '^FAIL memcheck: status 86' "the verdict names the checker"
+printf '#!/bin/sh\necho "=== Error: no permission"\nexit 255\n' >"$T/cut/compute-sanitizer"
+status 0 "the verdict succeeds if the checker of memory does not run" cut_verdict none
+like "$T/out" '^left out: memcheck: the checker did not run: === Error: no permission$' "the verdict says why the checker did not run"
 
 # bench/gpu with tests that are stand-ins, as is timeout: it cuts match, and no other test or also another one.
 mkdir -p "$T/fake/tests/op"

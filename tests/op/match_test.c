@@ -7,7 +7,10 @@
  * In bf16 both engines round the values between layers.  A value near the middle of two bf16 (2^-8 apart) may be
  * rounded to either, and the difference may flip a relu or a maximum.  The bound is therefore on the median of the
  * seeds, with a loose bound on each.  Most of the error comes from derivatives that are computed from a rounded y.
- * GPUs round at other places than ref; for them all gradients together are compared with ref in f32.
+ * GPUs round at other places than ref; for them all gradients together are compared with ref in f32.  Rounding flips a
+ * part of the relus and maxima in proportion to the step of the type, and the error is its root.  By exact sums inception
+ * blocks have a median of 3.1e-2 and at worst 4.5e-2 in bf16, 1.7e-2 and 2.7e-2 in f16.  A device that rounds otherwise
+ * flips others.  The bounds on the median are therefore twice the worst; a line or a tap that is left out costs more.
  */
 #include "op/nets.h"
 
@@ -26,7 +29,8 @@ seeds(void)
 #define BOUND	3e-5
 #define BF16_BOUND	2e-2
 #define BF16_WORST	0.1
-#define GPU_BOUND	5e-2
+#define GPU_BF16	9e-2
+#define GPU_F16	5e-2
 
 struct step {
 	struct engine_result train, eval;
@@ -176,6 +180,8 @@ check_bf16(const struct engine *e, struct engine_dev *dev)
 static void
 check_gpu(const struct engine *e, struct engine_dev *dev, enum engine_precision precision)
 {
+	const double bound = precision == ENGINE_BF16 ? GPU_BF16 : GPU_F16;
+
 	for (uint64_t c = 0; c < NETS_CASES; c++) {
 		double off[SEEDS], loss = 0;
 
@@ -195,9 +201,9 @@ check_gpu(const struct engine *e, struct engine_dev *dev, enum engine_precision 
 			graph_free(g);
 		}
 		qsort(off, seeds(), sizeof(*off), by_value);
-		ok(off[(seeds() - 1) / 2] < GPU_BOUND && loss < 2 * GPU_BOUND, "%s in %s is near ref in f32: %s", e->name,
+		ok(off[seeds() / 2] < bound && loss < bound, "%s in %s is near ref in f32: %s", e->name,
 		    engine_precision_name(precision), nets_cases[c].name);
-		printf("# error of gradients: median %.1e, worst %.1e; of the loss %.1e\n", off[(seeds() - 1) / 2],
+		printf("# error of gradients: median %.1e, worst %.1e; of the loss %.1e\n", off[seeds() / 2],
 		    off[seeds() - 1], loss);
 	}
 }
@@ -217,7 +223,7 @@ check_overflow(const struct engine *e, struct engine_dev *dev)
 		v.w[j] *= 0.03f;
 	want = step(ref, ref_dev, ENGINE_F32, g, &v, BATCH);
 	got = step(e, dev, ENGINE_F16, g, &v, BATCH);
-	ok(nets_distance(got.g, want.g, g->P) < GPU_BOUND,
+	ok(nets_distance(got.g, want.g, g->P) < GPU_F16,
 	    "%s: gradients that overflow f16 when they are scaled: error %.1e", e->name,
 	    nets_distance(got.g, want.g, g->P));
 	step_free(&want);

@@ -40,11 +40,11 @@ tried() { # TOOL OPTION [WORD ...]: runs the command line with each word that is
 	for w in $(words "$tool" "$option" ''); do
 		all=$((all + 1))
 		"$tool" "$option" "$w" "$@" >out 2>&1 </dev/null
-		grep -qE "^$tool: .*$w.* is (neither|none|not)" out && bad="$bad $w"
+		grep -qE "^$tool: .*$w.*( is (neither|none|not)|.*: choose )" out && bad="$bad $w"
 	done
 	is "${bad:-}" "" "$tool $option: $(words "$tool" "$option" '' | paste -sd' ') are its words"
 	"$tool" "$option" none-such "$@" >out 2>&1 </dev/null
-	like out "^$tool: .*none-such.* is (neither|none|not)" "$tool $option: other words are refused"
+	like out "^$tool: .*none-such.*( is (neither|none|not)|.*: choose )" "$tool $option: other words are refused"
 }
 : >empty.tsv
 tried dlaunch --on-fail -P true

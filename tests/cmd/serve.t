@@ -32,6 +32,7 @@ hold() { # NAME ADDRESS FILE
 	read -r at <ready
 }
 
+rm 1.labels	# the names of classes are not served, so checkpoints would have them only from the file
 status 2 "im2rec --serve needs a key" im2rec --serve 1.rec
 status 2 "im2rec --serve needs records" im2rec --serve --key-file key
 status 1 "im2rec --serve fails if the records are missing" im2rec --serve --key-file key nowhere.rec

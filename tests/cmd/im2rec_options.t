@@ -111,6 +111,7 @@ is "$(cat c_*.lst | sort -n)" "$(sort -n all.lst)" "the lists of all chunks have
 status 2 "--make-list refuses a directory without files of --exts" \
 	im2rec --make-list -o none --exts .gif --recursive images
 status 2 "records under the name of an archive are refused" im2rec -o x.zip images
-is "$(cat err) $(ls x.zip* 2>/dev/null)" "im2rec: -o: x.zip would hold records and no archive; name it FILE.rec " "before anything is written"
+is "$(cat err) $(ls x.zip* 2>/dev/null)" "im2rec: -o: x.zip would hold records and no archive; name it FILE.rec " \
+	"before anything is written"
 status 2 "--make-list needs -o" im2rec --make-list images
 done_testing

@@ -35,7 +35,8 @@ base64 -d >images/a/1.png <<-'B64'
 	iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAAAAADRSSBWAAAAC0lEQVR4nGNwOAAAAUMBAQURd3wAAAAASUVORK5CYII=
 B64
 status 0 "im2rec takes options after operands" im2rec images -q -o x.rec --encoding png
-status 0 "plog takes options after operands" sh -c 'printf "# tally 0.1 tool=pworker host=a rank=0\n" >log.tsv; plog log.tsv --machines --format tsv'
+printf '# tally 0.1 tool=pworker host=a rank=0\n' >log.tsv
+status 0 "plog takes options after operands" plog log.tsv --machines --format tsv
 status 1 "pmerge takes options after operands" pmerge none.safetensors --list
 like err '^pmerge: none.safetensors: ' "pmerge reports the operand before the option"
 done_testing

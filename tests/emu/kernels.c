@@ -50,7 +50,15 @@ choose_grid(struct kernel_grid g, int type)
 	return g;
 }
 
-#define KERNEL_DEFINE_WIDE(name) \
+/* Blocks handle any number of channels. */
+static struct kernel_grid
+choose_blocks(struct kernel_grid g, int type)
+{
+	return (struct kernel_grid){ g.count, choose_grid(g, type).width };
+}
+
+/* A kernel over a grid, by loops with c, a pointer to its call, and its arguments a. */
+#define KERNEL_DEFINE_GRID(name, choose, LOOPS) \
 	struct name##_call { \
 		struct kernel_##name a; \
 		struct kernel_grid grid; \
@@ -66,59 +74,41 @@ choose_grid(struct kernel_grid g, int type)
 		emu_log(#name, o.bytes); \
 		if (c->grid.width > 1) \
 			emu_log("wide", 0); \
-		if (c->type == KERNEL_F32 && c->grid.width > 1) { \
-			_Pragma("omp parallel for schedule(static) if (c->grid.count > 512)") \
-			for (uint32_t i = 0; i < c->grid.count; i++) \
-				kernel_##name##_at(&a, i, KERNEL_F32, KERNEL_WIDTH); \
-		} else { \
-			_Pragma("omp parallel for schedule(static) if (c->grid.count > 512)") \
-			for (uint32_t i = 0; i < c->grid.count; i++) \
-				kernel_##name##_at(&a, i, c->type, c->grid.width); \
-		} \
+		LOOPS(name) \
 	} \
 	int \
 	kernel_run_##name(struct device *d, const struct kernel_##name *a, int type) \
 	{ \
-		const struct name##_call c = { *a, choose_grid(kernel_##name##_grid(a), type), type, cudart_device }; \
+		const struct name##_call c = { *a, choose(kernel_##name##_grid(a), type), type, cudart_device }; \
 		emu_launch(device_stream(d, DEVICE_MAIN), name##_run, &c, sizeof(c)); \
 		return 0; \
 	}
 
-/* Shared memory begins as NaN. */
-#define KERNEL_DEFINE_BLOCK(name) \
-	struct name##_call { \
-		struct kernel_##name a; \
-		struct kernel_grid grid; \
-		int	 type, device; \
-	}; \
-	static void \
-	name##_run(void *arg) \
-	{ \
-		const struct name##_call *c = arg; \
-		const struct kernel_##name a = c->a; \
-		struct operands o = { #name, c->device, 0 }; \
-		add_##name(&o, &a); \
-		emu_log(#name, o.bytes); \
-		if (c->grid.width > 1) \
-			emu_log("wide", 0); \
-		_Pragma("omp parallel for schedule(dynamic) if (c->grid.count > 2)") \
-		for (uint32_t b = 0; b < c->grid.count; b++) { \
-			struct kernel_shared shared; \
-			memset(&shared, 0xff, sizeof(shared)); \
-			if (c->grid.width > 1) \
-				kernel_##name##_block(&a, b, c->type, KERNEL_WIDTH, &shared); \
-			else \
-				kernel_##name##_block(&a, b, c->type, 1, &shared); \
-		} \
-	} \
-	int \
-	kernel_run_##name(struct device *d, const struct kernel_##name *a, int type) \
-	{ \
-		struct name##_call c = { *a, kernel_##name##_grid(a), type, cudart_device }; \
-		c.grid.width = choose_grid(c.grid, type).width; \
-		emu_launch(device_stream(d, DEVICE_MAIN), name##_run, &c, sizeof(c)); \
-		return 0; \
+#define KERNEL_WIDE_LOOPS(name) \
+	if (c->type == KERNEL_F32 && c->grid.width > 1) { \
+		_Pragma("omp parallel for schedule(static) if (c->grid.count > 512)") \
+		for (uint32_t i = 0; i < c->grid.count; i++) \
+			kernel_##name##_at(&a, i, KERNEL_F32, KERNEL_WIDTH); \
+	} else { \
+		_Pragma("omp parallel for schedule(static) if (c->grid.count > 512)") \
+		for (uint32_t i = 0; i < c->grid.count; i++) \
+			kernel_##name##_at(&a, i, c->type, c->grid.width); \
 	}
+
+/* Shared memory begins as NaN. */
+#define KERNEL_BLOCK_LOOPS(name) \
+	_Pragma("omp parallel for schedule(dynamic) if (c->grid.count > 2)") \
+	for (uint32_t b = 0; b < c->grid.count; b++) { \
+		struct kernel_shared shared; \
+		memset(&shared, 0xff, sizeof(shared)); \
+		if (c->grid.width > 1) \
+			kernel_##name##_block(&a, b, c->type, KERNEL_WIDTH, &shared); \
+		else \
+			kernel_##name##_block(&a, b, c->type, 1, &shared); \
+	}
+
+#define KERNEL_DEFINE_WIDE(name) KERNEL_DEFINE_GRID(name, choose_grid, KERNEL_WIDE_LOOPS)
+#define KERNEL_DEFINE_BLOCK(name) KERNEL_DEFINE_GRID(name, choose_blocks, KERNEL_BLOCK_LOOPS)
 
 KERNEL_LIST(KERNEL_DEFINE)
 KERNEL_WIDE_LIST(KERNEL_DEFINE_WIDE)

@@ -109,7 +109,7 @@ put_row(struct watch *w, const struct source *s, const char *event, double secon
 }
 
 static uint64_t
-period_ns(const struct watch *w)
+get_period_ns(const struct watch *w)
 {
 	return (uint64_t)(w->o->period_s * 1e9);
 }
@@ -117,7 +117,7 @@ period_ns(const struct watch *w)
 static uint64_t
 count_periods(const struct watch *w, uint64_t at_ns)
 {
-	return (at_ns - w->begun_ns) / period_ns(w);
+	return (at_ns - w->begun_ns) / get_period_ns(w);
 }
 
 /*
@@ -263,7 +263,7 @@ run_event_loop(struct watch *w)
 static void
 start_timers(struct watch *w)
 {
-	uint64_t period = period_ns(w), first = w->begun_ns + period;
+	uint64_t period = get_period_ns(w), first = w->begun_ns + period;
 	uint64_t last = w->begun_ns + (uint64_t)(w->o->duration_s * 1e9);
 	struct itimerspec tick = {
 		.it_interval = { (time_t)(period / 1000000000), (long)(period % 1000000000) },

@@ -359,7 +359,7 @@ static const char *const tools[] = { "dlaunch", "im2rec", "netstat-logging", "pl
 
 /* The verb or tool that a word is most like, or NULL. */
 static const char *
-nearest_verb(const char *word)
+find_nearest_verb(const char *word)
 {
 	static const char *const verbs[] = { "attach", "list", "logs", "rm", "status", "stop", "wait" };
 	struct nearest n = { .word = word };
@@ -403,7 +403,7 @@ dlaunch_verb(int argc, char *argv[], int *code)
 		*code = print_jobs(argv + 2);
 	else if (strcmp(verb, "rm") == 0)
 		*code = remove_jobs(argv + 2);
-	else if (*word != NULL && **word != '-' && !is_tool(*word) && (near = nearest_verb(*word)) != NULL)
+	else if (*word != NULL && **word != '-' && !is_tool(*word) && (near = find_nearest_verb(*word)) != NULL)
 		front_wrong("'%.64s' is no verb and no tool of tally; did you mean %s?", *word, near);
 	else if (*word != NULL && **word != '-' && !is_tool(*word))
 		front_wrong("'%.64s' is neither a verb (attach, list, logs, rm, status, stop, wait) nor a tool of "

@@ -134,7 +134,7 @@ read_hosts(const struct dlaunch *c, struct start *s)
  * after an outage may take as long again.  A detached job connects anew instead.
  */
 static double
-silence_limit_s(const struct dlaunch *c)
+choose_silence_s(const struct dlaunch *c)
 {
 	return c->detach ? c->silence_s : 2 * c->silence_s;
 }
@@ -144,7 +144,7 @@ read_rsh(const struct dlaunch *c, struct start *s)
 {
 	bool port;
 
-	if (rsh_words(c->rsh != NULL ? c->rsh : "ssh", silence_limit_s(c), &s->rsh, &port) < 0)
+	if (rsh_words(c->rsh != NULL ? c->rsh : "ssh", choose_silence_s(c), &s->rsh, &port) < 0)
 		front_wrong("--rsh: %s", err_line());
 	for (uint32_t i = 0; i < s->hosts.n && s->remote; i++)
 		if (s->hosts.host[i].port != 0 && !port)
@@ -303,7 +303,7 @@ run_attempt(const struct dlaunch *c, struct start *s, struct roster *roster, uin
 	status = launch_run(&(struct launch_opt){ .hosts = &s->hosts, .rsh = s->remote ? &s->rsh : NULL,
 	    .agent = s->agent, .id = id, .version = TALLY_VERSION, .tool = "dlaunch",
 	    .job = { .dmlc = c->dmlc, .input = c->input, .workers = c->workers, .servers = c->servers, .key = key,
-		.dir = s->dir, .iface = c->iface, .silence_ms = (uint32_t)(silence_limit_s(c) * 1e3),
+		.dir = s->dir, .iface = c->iface, .silence_ms = (uint32_t)(choose_silence_s(c) * 1e3),
 		.spool_kib = c->spool_mib << 10, .respawn = strcmp(c->server, "pserver") == 0 ? c->respawn : 0,
 		.argv = argv.v, .env = env.v, .server_argv = s->server.v,
 		.each = c->each.v != NULL ? c->each.v : none },

@@ -99,7 +99,7 @@ is_selected(const struct range *r, size_t n, uint64_t number)
 
 /* The largest selected number, or UINT64_MAX. */
 static uint64_t
-last_selected(const struct range *r, size_t n)
+find_last_selected(const struct range *r, size_t n)
 {
 	uint64_t last = 0;
 
@@ -126,7 +126,7 @@ im2rec_cat(const struct im2rec *o)
 {
 	struct range range[RANGES + 1];
 	size_t n = parse_ranges(o->which, range);
-	uint64_t last = last_selected(range, n), number = 0;
+	uint64_t last = find_last_selected(range, n), number = 0;
 	struct recwalk_rec r;
 	struct recwalk *w;
 	int e;
@@ -202,7 +202,7 @@ im2rec_can_pack_again(const struct imrec *rec)
 
 /* Adjacent files with the same key are one sample, so that of two records with one id the second has its number too. */
 static int
-tar_one(void *ctx, uint64_t number, const struct imrec *rec)
+write_tar_record(void *ctx, uint64_t number, const struct imrec *rec)
 {
 	struct taring *t = ctx;
 	const char *suffix = img_suffix(rec->image, rec->n);
@@ -224,14 +224,14 @@ tar_one(void *ctx, uint64_t number, const struct imrec *rec)
 }
 
 static int
-tar_all(const struct im2rec *o, struct im2rec_watch *watch, int fd)
+write_tar(const struct im2rec *o, struct im2rec_watch *watch, int fd)
 {
 	struct taring t = { 0 };
 	int e = tarfile_open(fd, &t.tar);
 
 	t.to = fd != STDOUT_FILENO ? o->out : "standard output";
 	for (size_t i = 0; e == 0 && i < o->paths; i++)
-		e = im2rec_each(o->path[i], watch, tar_one, &t);
+		e = im2rec_each(o->path[i], watch, write_tar_record, &t);
 	if (e < 0)
 		tarfile_drop(t.tar);
 	else
@@ -253,7 +253,7 @@ im2rec_to_tar(const struct im2rec *o)
 	im2rec_watch_start(&watch, o->quiet);
 	if (to_file && (e = io_create(&f, o->out)) < 0)
 		front_die(o->out, e);
-	e = tar_all(o, &watch, f.fd);
+	e = write_tar(o, &watch, f.fd);
 	if (to_file && e == 0)
 		e = io_commit(&f);
 	else if (to_file)

@@ -163,7 +163,7 @@ put_index_lines(const char *path, struct newtext *idx, struct newtext *sum, cons
 
 /* Lists only sound records, so that readers with this index skip damage. */
 static int
-index_one(const char *path, struct im2rec_watch *watch, struct newtext *idx, struct newtext *sum)
+index_file(const char *path, struct im2rec_watch *watch, struct newtext *idx, struct newtext *sum)
 {
 	struct recwalk *w = NULL;
 	struct recwalk_rec r;
@@ -203,7 +203,7 @@ im2rec_index(const struct im2rec *o)
 	im2rec_watch_start(&watch, o->quiet);
 	for (size_t i = 0; i < o->paths; i++) {
 		struct newtext idx = { 0 }, sum = { 0 };
-		int e = index_one(o->path[i], &watch, &idx, &sum);
+		int e = index_file(o->path[i], &watch, &idx, &sum);
 
 		newtext_free(&idx);
 		newtext_free(&sum);

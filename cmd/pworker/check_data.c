@@ -130,7 +130,7 @@ are_alike(const struct pworker_look *l)
 }
 
 static uint32_t
-shorter_side(const struct pworker_look *l, uint32_t i)
+get_shorter_side(const struct pworker_look *l, uint32_t i)
 {
 	return l->h[i] < l->w[i] ? l->h[i] : l->w[i];
 }
@@ -142,16 +142,16 @@ find_packed_side(const struct pworker_look *l)
 	uint32_t side = 0;
 
 	for (uint32_t i = 0; i < l->n; i++) {
-		if (i > 0 && shorter_side(l, i) != side)
+		if (i > 0 && get_shorter_side(l, i) != side)
 			return 0;
-		side = shorter_side(l, i);
+		side = get_shorter_side(l, i);
 	}
 	return side <= 65536 ? side : 0;
 }
 
 /* Whether an option decides on the size of images. */
 static bool
-sizes_given(const struct pworker *p)
+has_size_options(const struct pworker *p)
 {
 	const struct aug *a = &p->train.data.aug;
 
@@ -167,7 +167,7 @@ choose_shape(struct pworker *p, const struct pworker_look *l)
 	const struct graph_node *x;
 	uint32_t h = l->h[0], w = l->w[0];
 
-	if (p->c > 0 || sizes_given(p) || !are_alike(l) ||
+	if (p->c > 0 || has_size_options(p) || !are_alike(l) ||
 	    script_run(p->net, 0, 0, 0, p->classes, p->option, p->noption, &own) < 0)
 		return;
 	x = &own->node[0];
@@ -227,8 +227,8 @@ crops_much(const struct pworker *p, const struct graph_node *x, const struct pwo
 	uint64_t side = x->h > x->w ? x->h : x->w;
 
 	for (uint32_t i = 0; i < l->n; i++)
-		if (p->train.data.aug.rand_crop ? 2 * side >= shorter_side(l, i) :
-		    4 * side >= 3 * (uint64_t)shorter_side(l, i))
+		if (p->train.data.aug.rand_crop ? 2 * side >= get_shorter_side(l, i) :
+		    4 * side >= 3 * (uint64_t)get_shorter_side(l, i))
 			return false;
 	return l->n > 0;
 }
@@ -244,7 +244,7 @@ report_losses(const struct pworker *p, const struct graph_node *x, const struct 
 	if (!shaped && x->c == 1 && has_colours(p->train.data.recs))
 		front_say("%s: images have colours, and samples are gray; --shape 3x%ux%u keeps them",
 		    p->train.data.path, x->h, x->w);
-	if (p->train.data.aug.resize > 0 || sizes_given(p) || pworker_given(p, "rand-crop") == PWORKER_BY_RECIPE)
+	if (p->train.data.aug.resize > 0 || has_size_options(p) || pworker_given(p, "rand-crop") == PWORKER_BY_RECIPE)
 		return;
 	if (crops_much(p, x, l) || (!shaped && !random && are_alike(l) && (l->h[0] > x->h || l->w[0] > x->w)))
 		front_say("%s: of images of %ux%u %s %ux%u is used; --resize %u%s or --shape change that",
@@ -259,8 +259,8 @@ differ_from(const struct pworker_look *l, uint32_t side)
 	uint64_t larger = 0, smaller = 0;
 
 	for (uint32_t i = 0; i < l->n; i++) {
-		larger += 3 * (uint64_t)shorter_side(l, i) > 4 * (uint64_t)side;
-		smaller += 4 * (uint64_t)shorter_side(l, i) < 3 * (uint64_t)side;
+		larger += 3 * (uint64_t)get_shorter_side(l, i) > 4 * (uint64_t)side;
+		smaller += 4 * (uint64_t)get_shorter_side(l, i) < 3 * (uint64_t)side;
 	}
 	return l->n > 0 && side > 0 && (larger == l->n || smaller == l->n);
 }
@@ -288,7 +288,7 @@ choose_resize(struct pworker *p, const struct graph *g, const struct pworker_loo
 	bool large = l->n > 0 && !p->train.data.aug.rand_crop;
 	uint32_t decides = 0, small = 0;
 
-	if (sizes_given(p))
+	if (has_size_options(p))
 		return;
 	for (uint32_t i = 0; i < l->n; i++) {
 		if ((l->h[i] < x->h || l->w[i] < x->w) && small++ == 0)

@@ -11,7 +11,7 @@
 #define DIVERGED	4	/* times the lowest mean */
 
 static double
-mean_loss(const struct lr_find *f, size_t first, size_t n)
+average_losses(const struct lr_find *f, size_t first, size_t n)
 {
 	double sum = 0;
 
@@ -34,7 +34,7 @@ lr_find_add(struct lr_find *f, double rate, double loss)
 	p[f->n++][1] = loss;
 	if (f->n < LATEST)
 		return 1;
-	mean = mean_loss(f, f->n - LATEST, LATEST);
+	mean = average_losses(f, f->n - LATEST, LATEST);
 	if (f->n == LATEST || mean < f->lowest)
 		f->lowest = mean;
 	return mean <= DIVERGED * f->lowest;
@@ -44,7 +44,7 @@ lr_find_add(struct lr_find *f, double rate, double loss)
 static double
 measure_noise(const struct lr_find *f, size_t n)
 {
-	double mean = mean_loss(f, 0, n), sum = 0;
+	double mean = average_losses(f, 0, n), sum = 0;
 
 	for (size_t i = 0; i < n; i++)
 		sum += (f->point[i][1] - mean) * (f->point[i][1] - mean);
@@ -60,7 +60,7 @@ lr_find_rates(const struct lr_find *f, double *lowest, double *steepest)
 	if (f->n < 4 * wide)
 		return false;
 	for (size_t i = 0; i + wide <= f->n; i++) {
-		double loss = mean_loss(f, i, wide);
+		double loss = average_losses(f, i, wide);
 
 		if (loss < least) {
 			least = loss;
@@ -68,7 +68,7 @@ lr_find_rates(const struct lr_find *f, double *lowest, double *steepest)
 		}
 	}
 	for (size_t i = 0; i + wide <= best; i++) {
-		double change = mean_loss(f, i + wide, wide) - mean_loss(f, i, wide);
+		double change = average_losses(f, i + wide, wide) - average_losses(f, i, wide);
 
 		if (change < fall) {
 			fall = change;
@@ -77,7 +77,7 @@ lr_find_rates(const struct lr_find *f, double *lowest, double *steepest)
 	}
 	*lowest = f->point[best + side][0];
 	*steepest = f->point[steep + wide][0];
-	return mean_loss(f, 0, wide) - least > measure_noise(f, wide);
+	return average_losses(f, 0, wide) - least > measure_noise(f, wide);
 }
 
 void

@@ -50,13 +50,13 @@ print_line(const char *fmt, ...)
 
 /* The figure of a line, and its name in MXNet: the loss if outputs are values, which have no accuracy. */
 static double
-metric_of(const struct train_event *ev)
+get_metric(const struct train_event *ev)
 {
 	return ev->accuracy < 0 ? ev->loss : ev->accuracy;
 }
 
 static const char *
-metric_name(const struct train_event *ev)
+name_metric(const struct train_event *ev)
 {
 	return ev->accuracy < 0 ? "mse" : "accuracy";
 }
@@ -67,7 +67,7 @@ print_speed(struct pworker_log *l, const struct train_event *ev)
 {
 	l->seconds += ev->seconds;
 	l->samples += (double)ev->samples;
-	l->correct += ev->samples > 0 ? metric_of(ev) * (double)ev->samples : 0;
+	l->correct += ev->samples > 0 ? get_metric(ev) * (double)ev->samples : 0;
 	l->batches++;
 	l->trained++;
 	if (l->style == PWORKER_CONSOLE)
@@ -77,10 +77,10 @@ print_speed(struct pworker_log *l, const struct train_event *ev)
 	if (l->style == PWORKER_TENSORFLOW && ev->samples > 0)
 		print_line("After %" PRIu64 " training steps (%" PRIu64 " global steps), "
 		    "loss on training batch is %g, %s is %g. (%.3f sec/batch)", l->trained, ev->updates,
-		    ev->loss, metric_name(ev), metric_of(ev), l->seconds / (double)l->batches);
+		    ev->loss, name_metric(ev), get_metric(ev), l->seconds / (double)l->batches);
 	else if (l->samples > 0 && l->seconds > 0 && l->style == PWORKER_MXNET)
 		print_line("Epoch[%" PRIu64 "] Batch [%" PRIu64 "]\tSpeed: %.2f samples/sec\tTrain-%s=%f",
-		    ev->epoch, ev->batch + 1, l->samples / l->seconds, metric_name(ev), l->correct / l->samples);
+		    ev->epoch, ev->batch + 1, l->samples / l->seconds, name_metric(ev), l->correct / l->samples);
 	else if (l->samples > 0 && l->seconds > 0)
 		print_line("Iter[%" PRIu64 "] Batch [%" PRIu64 "]\tSpeed: %.2f samples/sec", ev->epoch, ev->batch + 1,
 		    l->samples / l->seconds);
@@ -101,11 +101,11 @@ print_epoch(struct pworker_log *l, const struct train_event *ev)
 		return;
 	if (l->style == PWORKER_TENSORFLOW && ev->kind == TRAIN_VALIDATION)
 		print_line("After %" PRIu64 " training steps, loss on validation is %g, %s is %g.",
-		    l->trained, ev->loss, metric_name(ev), metric_of(ev));
+		    l->trained, ev->loss, name_metric(ev), get_metric(ev));
 	if (l->style == PWORKER_TENSORFLOW)
 		return;
 	print_line("%s[%" PRIu64 "] %s-%s=%f", word, ev->epoch, ev->kind == TRAIN_EPOCH ? "Train" : "Validation",
-	    metric_name(ev), metric_of(ev));
+	    name_metric(ev), get_metric(ev));
 	if (ev->kind == TRAIN_EPOCH)
 		print_line("%s[%" PRIu64 "] Time cost=%.3f", word, ev->epoch, ev->seconds);
 }

@@ -233,7 +233,7 @@ check_epochs(const struct pworker *p)
 
 /* The rate without --lr, which the net's script may replace. */
 static double
-default_rate(enum opt_rule rule)
+choose_default_rate(enum opt_rule rule)
 {
 	switch (rule) {
 	case OPT_ADAM: case OPT_ADAMW: case OPT_RMSPROP:	return 0.001;
@@ -284,7 +284,7 @@ settle_learn_options(struct pworker *p)
 		settle_rate_search(p);
 	opt_usual(l->rule, h);
 	if (pworker_given(p, "lr") == PWORKER_ABSENT)
-		p->train.sched.base = default_rate(l->rule);
+		p->train.sched.base = choose_default_rate(l->rule);
 	set_if_given(&h->momentum, l->momentum);
 	set_if_given(&h->beta2, l->beta2);
 	set_if_given(&h->eps, l->eps);

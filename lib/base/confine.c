@@ -22,7 +22,7 @@ lower_limit(int what, rlim_t soft, rlim_t hard)
 
 /* Bytes of memory that this process has mapped, or 0. */
 static uint64_t
-mapped_bytes(void)
+count_mapped_bytes(void)
 {
 	FILE *f = fopen("/proc/self/statm", "re");
 	unsigned long pages;
@@ -38,7 +38,7 @@ confine_process(int a, int b, uint64_t memory)
 {
 	static const int from_outside[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	unsigned low = (unsigned)(a < b ? a : b), high = (unsigned)(a < b ? b : a);
-	uint64_t now = mapped_bytes();
+	uint64_t now = count_mapped_bytes();
 	sigset_t blocked;
 
 	sigemptyset(&blocked);

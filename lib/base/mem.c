@@ -49,7 +49,7 @@ subtract_bytes(uint64_t all, uint64_t part)
 
 /* The group's limit less its anonymous memory; the kernel drops cached files on demand. */
 static uint64_t
-one_group_left(const char *folder, bool v2)
+read_group_left(const char *folder, bool v2)
 {
 	uint64_t limit = v2 ? read_number_in(folder, "memory.max", "%" SCNu64) :	/* "max" does not match */
 	    read_number_in(folder, "memory.limit_in_bytes", "%" SCNu64);
@@ -60,7 +60,7 @@ one_group_left(const char *folder, bool v2)
 
 /* The least that a group and its ancestors leave.  line is one of /proc/self/cgroup: number:controllers:path. */
 static uint64_t
-line_groups_left(char *line, const char *root)
+find_least_group_left(char *line, const char *root)
 {
 	char *kind = strchr(line, ':'), *path = kind != NULL ? strchr(kind + 1, ':') : NULL, folder[PATH_MAX], *end;
 	uint64_t least = UINT64_MAX, left;
@@ -78,7 +78,7 @@ line_groups_left(char *line, const char *root)
 	if (snprintf(folder, sizeof(folder), "%s%s%s", root, v2 ? "" : "/memory", path) >= (int)sizeof(folder))
 		return UINT64_MAX;
 	for (;;) {
-		if ((left = one_group_left(folder, v2)) < least)
+		if ((left = read_group_left(folder, v2)) < least)
 			least = left;
 		if ((end = strrchr(folder + top, '/')) == NULL)
 			return least;
@@ -94,7 +94,7 @@ mem_cgroup_left(const char *groups, const char *root)
 	char line[PATH_MAX];
 
 	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
-		if ((left = line_groups_left(line, root)) < least)
+		if ((left = find_least_group_left(line, root)) < least)
 			least = left;
 	if (f != NULL)
 		fclose(f);
@@ -106,7 +106,7 @@ mem_cgroup_left(const char *groups, const char *root)
  * processor, and the memory that a library maps for kernels at first use without checking that it got it.
  */
 static uint64_t
-address_space_left(void)
+count_address_space_left(void)
 {
 	uint64_t pages = read_number("/proc/self/statm", "%" SCNu64), room;
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -138,7 +138,7 @@ find_available(const char **who)
 {
 	uint64_t kb = read_number("/proc/meminfo", "MemAvailable: %" SCNu64);
 	uint64_t least = kb < UINT64_MAX / 1024 ? kb * 1024 : UINT64_MAX;
-	uint64_t group = mem_cgroup_left("/proc/self/cgroup", GROUPS), limit = address_space_left();
+	uint64_t group = mem_cgroup_left("/proc/self/cgroup", GROUPS), limit = count_address_space_left();
 
 	*who = "this machine has";
 	if (group < least) {

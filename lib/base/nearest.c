@@ -4,7 +4,7 @@
 #include <string.h>
 
 static size_t
-min_of(size_t a, size_t b)
+take_smaller(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
@@ -22,9 +22,9 @@ measure_distance(const char *a, size_t n, const char *b, size_t m)
 				continue;
 			}
 			replaced = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-			d[i][j] = min_of(min_of(d[i - 1][j], d[i][j - 1]) + 1, replaced);
+			d[i][j] = take_smaller(take_smaller(d[i - 1][j], d[i][j - 1]) + 1, replaced);
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				d[i][j] = min_of(d[i][j], d[i - 2][j - 2] + 1);
+				d[i][j] = take_smaller(d[i][j], d[i - 2][j - 2] + 1);
 		}
 	return d[n][m];
 }

@@ -48,7 +48,7 @@ threads_count(void)
 }
 
 static struct slot *
-slot_of(struct threads *c, uint64_t count)
+get_slot(struct threads *c, uint64_t count)
 {
 	return &c->slot[count % c->slots];
 }
@@ -57,12 +57,12 @@ slot_of(struct threads *c, uint64_t count)
 static void
 advance_front(struct threads *c)
 {
-	while (c->front < c->submitted && slot_of(c, c->front)->begun == slot_of(c, c->front)->parts)
+	while (c->front < c->submitted && get_slot(c, c->front)->begun == get_slot(c, c->front)->parts)
 		c->front++;
 }
 
 static void *
-worker_main(void *arg)
+run_worker(void *arg)
 {
 	struct start start = *(struct start *)arg;
 	struct threads *c = start.c;
@@ -121,7 +121,7 @@ start_workers(struct threads *c, unsigned threads)
 		if (start == NULL)
 			return err_nomem();
 		*start = (struct start){ c, c->threads };
-		if ((e = threads_start(&c->thread[c->threads], worker_main, start)) < 0) {
+		if ((e = threads_start(&c->thread[c->threads], run_worker, start)) < 0) {
 			free(start);
 			return e;
 		}
@@ -188,7 +188,7 @@ threads_submit(struct threads *c, uint32_t parts)
 {
 	assert(c->submitted - c->collected < c->slots);
 	pthread_mutex_lock(&c->lock);
-	*slot_of(c, c->submitted) = (struct slot){ .parts = parts };
+	*get_slot(c, c->submitted) = (struct slot){ .parts = parts };
 	c->submitted++;
 	advance_front(c);
 	if (parts == 1)
@@ -206,7 +206,7 @@ threads_wait(struct threads *c, uint32_t *slot)
 	if (c->collected == c->submitted)
 		return false;
 	pthread_mutex_lock(&c->lock);
-	s = slot_of(c, c->collected);
+	s = get_slot(c, c->collected);
 	while (s->done < s->parts)
 		pthread_cond_wait(&c->ready, &c->lock);
 	pthread_mutex_unlock(&c->lock);
@@ -223,7 +223,7 @@ threads_peek(struct threads *c, uint32_t *slot)
 	if (c->collected == c->submitted)
 		return false;
 	pthread_mutex_lock(&c->lock);
-	s = slot_of(c, c->collected);
+	s = get_slot(c, c->collected);
 	done = s->done == s->parts;
 	pthread_mutex_unlock(&c->lock);
 	*slot = (uint32_t)(c->collected % c->slots);

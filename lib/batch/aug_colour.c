@@ -26,7 +26,7 @@ ISA_CLONES(static, void, stretch_contrast, (uint8_t *p, size_t n, float by, floa
 }
 
 static float
-mean_luma(const uint8_t *p, size_t pixels)
+average_luma(const uint8_t *p, size_t pixels)
 {
 	uint64_t sum = 0;
 
@@ -47,7 +47,7 @@ ISA_CLONES(static, void, scale_saturation, (uint8_t *p, size_t pixels, float by)
 
 /* A channel's value, 0 to 1, of a hue in sixths of the circle. */
 static float
-hue_to_channel(float hue, float lo, float hi)
+convert_hue(float hue, float lo, float hi)
 {
 	hue -= 6 * floorf(hue / 6);
 	return hue < 1 ? lo + (hi - lo) * hue : hue < 3 ? hi : hue < 4 ? lo + (hi - lo) * (4 - hue) : lo;
@@ -70,9 +70,9 @@ shift_hsl(uint8_t *p, const float hsl[3])
 	l = fminf(fmaxf(l + hsl[2] / 255, 0), 1);
 	hi = l <= 0.5f ? l * (1 + s) : l + s - l * s;
 	lo = 2 * l - hi;
-	p[0] = round_to_u8(255 * hue_to_channel(h + 2, lo, hi));
-	p[1] = round_to_u8(255 * hue_to_channel(h, lo, hi));
-	p[2] = round_to_u8(255 * hue_to_channel(h - 2, lo, hi));
+	p[0] = round_to_u8(255 * convert_hue(h + 2, lo, hi));
+	p[1] = round_to_u8(255 * convert_hue(h, lo, hi));
+	p[2] = round_to_u8(255 * convert_hue(h - 2, lo, hi));
 }
 
 ISA_CLONES(static, void, tint_pixels, (uint8_t *p, size_t pixels, const float rgb[3]), (p, pixels, rgb))
@@ -102,7 +102,7 @@ aug_colour(const struct aug *a, const struct aug_plan *plan, uint8_t *p)
 			break;
 		case 1:
 			if (a->contrast > 0) {
-				grey = mean_luma(p, pixels);
+				grey = average_luma(p, pixels);
 				stretch_contrast(p, pixels * 3, by, (1 - by) * grey);
 			}
 			break;

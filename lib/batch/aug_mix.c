@@ -12,7 +12,7 @@
  * "A simple method for generating gamma variables", 2000.
  */
 static double
-log_gamma(struct rng *r, double shape)
+draw_log_gamma(struct rng *r, double shape)
 {
 	double d = shape + 2.0 / 3, c = 1 / sqrt(9 * d), x, v;
 
@@ -28,7 +28,7 @@ log_gamma(struct rng *r, double shape)
 static double
 draw_beta(struct rng *r, double alpha)
 {
-	double a = log_gamma(r, alpha), b = log_gamma(r, alpha);
+	double a = draw_log_gamma(r, alpha), b = draw_log_gamma(r, alpha);
 
 	return 1 / (1 + exp(a - b));
 }

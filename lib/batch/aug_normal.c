@@ -20,7 +20,7 @@ cut_square(const struct aug *a, const struct aug_plan *plan, float *x)
 
 /* The factor of a channel. */
 static float
-channel_factor(const struct aug *a, uint32_t c)
+get_channel_factor(const struct aug *a, uint32_t c)
 {
 	float scale = a->scale != 0 ? a->scale : 1;
 
@@ -33,7 +33,7 @@ aug_plain_norm(const struct aug *a, struct samples_norm *norm)
 	*norm = (struct samples_norm){ .mean = a->mean };
 	for (uint32_t c = 0; c < a->c; c++) {
 		norm->flat[c] = a->mean_of[c];
-		norm->by[c] = channel_factor(a, c);
+		norm->by[c] = get_channel_factor(a, c);
 	}
 	return a->rand_contrast == 0 && a->rand_illumination == 0 && a->cutout == 0 && !aug_mixes(a);
 }
@@ -44,7 +44,7 @@ aug_normal(const struct aug *a, const struct aug_plan *plan, const struct planes
 	struct planes_line line[3];
 
 	for (uint32_t c = 0; c < a->c; c++) {
-		float by = channel_factor(a, c);
+		float by = get_channel_factor(a, c);
 
 		line[c] = (struct planes_line){
 			.mean = a->mean != NULL ? a->mean + (size_t)c * a->h * a->w : NULL,

@@ -110,7 +110,7 @@ close_gaps(struct batch_micro *p, size_t sample, size_t targets)
 }
 
 static struct samples
-samples_of(const struct batch_reader *r, struct batch_micro *p)
+get_samples(const struct batch_reader *r, struct batch_micro *p)
 {
 	const struct aug *a = &r->opt.aug;
 
@@ -154,9 +154,9 @@ begins_step(const struct batch_reader *r, const struct batch_micro *p)
 }
 
 static struct batch
-batch_of(const struct batch_reader *r, struct batch_micro *p)
+describe_batch(const struct batch_reader *r, struct batch_micro *p)
 {
-	struct batch b = { .s = samples_of(r, p), .id = p->id, .step = p->step, .why = (const char *const *)p->why };
+	struct batch b = { .s = get_samples(r, p), .id = p->id, .step = p->step, .why = (const char *const *)p->why };
 
 	b.bad = p->n - b.s.n;
 	return b;
@@ -173,7 +173,7 @@ batch_peek(struct batch_reader *r, const struct batch **b)
 	if (!r->peeked && r->stream != NULL)
 		p->n = p->received;
 	if (!r->peeked)
-		r->next = batch_of(r, p);
+		r->next = describe_batch(r, p);
 	r->peeked = true;
 	*b = &r->next;
 	return 1;
@@ -195,7 +195,7 @@ batch_next(struct batch_reader *r, const struct batch **b)
 		r->over = true;
 		return 0;
 	}
-	r->out = r->peeked ? r->next : batch_of(r, p);
+	r->out = r->peeked ? r->next : describe_batch(r, p);
 	r->peeked = false;
 	*b = &r->out;
 	return 1;

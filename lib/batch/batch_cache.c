@@ -46,7 +46,7 @@ batch_cache_free(struct batch_cache *c)
 }
 
 static uint8_t *
-pixels_of(const struct batch_cache *c, struct kept *k)
+get_pixels(const struct batch_cache *c, struct kept *k)
 {
 	return (uint8_t *)(k->label + c->labels);
 }
@@ -58,7 +58,7 @@ batch_cache_get(const struct batch_cache *c, uint64_t i, struct batch_item *item
 
 	if (k == NULL)
 		return false;
-	*item = (struct batch_item){ k->id, k->label, { pixels_of(c, k), k->c, k->h, k->w } };
+	*item = (struct batch_item){ k->id, k->label, { get_pixels(c, k), k->c, k->h, k->w } };
 	return true;
 }
 
@@ -79,7 +79,7 @@ batch_cache_put(struct batch_cache *c, uint64_t i, const struct batch_item *item
 	k->h = pic->h;
 	k->w = pic->w;
 	memcpy(k->label, item->label, labels);
-	memcpy(pixels_of(c, k), pic->p, n);
+	memcpy(get_pixels(c, k), pic->p, n);
 	if (atomic_compare_exchange_strong(&c->of[i], &none, k)) {
 		atomic_fetch_add(&c->images, 1);
 	} else {	/* another thread was faster */

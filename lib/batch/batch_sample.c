@@ -33,7 +33,7 @@ note_sample_error(struct batch_micro *p, uint32_t i, int e)
 
 /* What an output is compared with; NaN: unknown, which lists of labels write as nan, or -1 where 0 and 1 are known. */
 static float
-target_of(const struct batch_reader *r, float label)
+convert_target(const struct batch_reader *r, float label)
 {
 	return r->opt.unit_targets && label == -1 ? NAN : label;
 }
@@ -45,7 +45,7 @@ check_targets(const struct batch_reader *r, const float *label)
 	uint32_t known = 0;
 
 	for (uint32_t k = 0; k < r->opt.targets; k++) {
-		float t = target_of(r, label[k]);
+		float t = convert_target(r, label[k]);
 
 		if (isinf(t) || (r->opt.unit_targets && (t < 0 || t > 1)))
 			return err_fail(ERR_ITEM, "its label %u is %g, not %s", r->opt.label_at + k, (double)t,
@@ -56,7 +56,7 @@ check_targets(const struct batch_reader *r, const float *label)
 }
 
 static int
-class_of(const struct batch_reader *r, float label, int32_t *y)
+convert_class(const struct batch_reader *r, float label, int32_t *y)
 {
 	bool named = r->opt.class_of != NULL;
 	uint32_t most = named ? r->opt.labels : r->opt.classes;
@@ -164,7 +164,7 @@ decode_sample(const struct batch_reader *r, struct batch_lane *l, const struct i
 static int
 take_labels(const struct batch_reader *r, const struct batch_item *item, struct made *m)
 {
-	int e = class_of(r, item->label[0], &m->y);
+	int e = convert_class(r, item->label[0], &m->y);
 
 	m->id = item->id;
 	m->label = item->label;
@@ -176,7 +176,7 @@ take_labels(const struct batch_reader *r, const struct batch_item *item, struct 
 }
 
 static int
-sample_of(const struct batch_reader *r, struct batch_lane *l, const struct imrec *rec, struct batch_item *item,
+prepare_sample(const struct batch_reader *r, struct batch_lane *l, const struct imrec *rec, struct batch_item *item,
     struct made *m)
 {
 	ERR_TRY(take_labels(r, item, m));
@@ -227,7 +227,7 @@ make_sample(struct batch_reader *r, struct batch_lane *l, const struct batch_mic
 		rec.id = item.id;
 	}
 	if (e == 0 && r->cached == NULL)
-		e = sample_of(r, l, &rec, &item, m);
+		e = prepare_sample(r, l, &rec, &item, m);
 	if (e < 0) {
 		name_sample(r, l, p, i, &rec);
 		return e == ERR_NOMEM ? e : ERR_ITEM;
@@ -270,7 +270,7 @@ mix_sample(const struct batch_reader *r, struct batch_micro *p, uint32_t i, cons
 	for (uint32_t k = 0; k < r->opt.targets; k++) {
 		float *t = &p->target[(size_t)i * r->opt.targets + k];
 
-		*t = (1 - share) * *t + share * target_of(r, other->label[k]);
+		*t = (1 - share) * *t + share * convert_target(r, other->label[k]);
 	}
 	p->y[i] = share > 0.5f ? other->y : m->y;
 	p->mix[i] = share > 0.5f ? (struct samples_mix){ m->y, 1 - share, weight } :
@@ -309,7 +309,7 @@ make_part(struct batch_reader *r, struct batch_lane *l, struct batch_micro *p, u
 			p->mirror[i] = m.plan.mirror;
 			p->mix[i] = (struct samples_mix){ .other = m.y, .weight = m.weight };
 			for (uint32_t k = 0; k < r->opt.targets; k++)
-				p->target[(size_t)i * r->opt.targets + k] = target_of(r, m.label[k]);
+				p->target[(size_t)i * r->opt.targets + k] = convert_target(r, m.label[k]);
 		} else if (e < 0) {
 			note_sample_error(p, i, e);
 		}

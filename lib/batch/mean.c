@@ -10,7 +10,7 @@
 #define NAMELESS "0"	/* the name that tensors gives to the array of a list without names */
 
 static int
-other_shape(const struct tensor *x, uint32_t c, uint32_t h, uint32_t w)
+refuse_other_shape(const struct tensor *x, uint32_t c, uint32_t h, uint32_t w)
 {
 	char is[80];
 
@@ -31,7 +31,7 @@ read_mean_tensor(const struct tensors *t, float *mean, uint32_t c, uint32_t h, u
 	if (strcmp(x->name, NAME) != 0 && strcmp(x->name, NAMELESS) != 0)
 		return err_fail(ERR_FORMAT, "its array is not named " NAME);
 	if (x->ndim != 3 || x->dim[0] != c || x->dim[1] != h || x->dim[2] != w)
-		return other_shape(x, c, h, w);
+		return refuse_other_shape(x, c, h, w);
 	if (x->type != TENSORS_F32)
 		return err_fail(ERR_FORMAT, "its numbers are not f32");
 	return tensors_read(t, x, 0, (size_t)x->count, mean);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static size_t
-size_of(const struct samples *s)
+count_sample_bytes(const struct samples *s)
 {
 	return (size_t)s->c * s->h * s->w;
 }
@@ -32,7 +32,7 @@ samples_cut(const struct samples *s, const uint8_t *images, uint8_t *pixel)
 void
 samples_f32(const struct samples *s, uint32_t first, uint32_t n, float *x)
 {
-	size_t size = size_of(s);
+	size_t size = count_sample_bytes(s);
 	struct planes_line line[3];
 
 	assert(s->cached == NULL);
@@ -63,11 +63,11 @@ samples_part(const struct samples *s, uint32_t first, uint32_t n)
 	if (s->mix != NULL)
 		part.mix += first;
 	if (s->x != NULL)
-		part.x += first * size_of(s);
+		part.x += first * count_sample_bytes(s);
 	else if (s->cached != NULL)
 		part.cached += first;
 	else
-		part.pixel += first * size_of(s);
+		part.pixel += first * count_sample_bytes(s);
 	if (s->mirror != NULL)
 		part.mirror += first;
 	return part;

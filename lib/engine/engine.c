@@ -29,7 +29,7 @@ engine_open(const struct engine **e, uint32_t index, unsigned threads, struct en
 }
 
 static bool
-engine_opens(const struct engine *e)
+can_open_engine(const struct engine *e)
 {
 	struct engine_dev *dev;
 
@@ -58,7 +58,7 @@ engine_find(const char *name)
 	if (name != NULL && strcmp(name, "gpu") == 0)
 		name = "cuda";
 	for (size_t i = 0; engine_list[i] != NULL; i++)
-		if (name != NULL ? strcmp(engine_list[i]->name, name) == 0 : engine_opens(engine_list[i]))
+		if (name != NULL ? strcmp(engine_list[i]->name, name) == 0 : can_open_engine(engine_list[i]))
 			return engine_list[i];
 	if (name != NULL)
 		err_note(0, "engine %s: no such engine; choose from %s", name, list_engines(&b));

@@ -14,7 +14,7 @@ lives_overlap(const struct memplan_buf *a, const struct memplan_buf *b)
 
 /* Larger first, then by place in buf, so that the order does not depend on qsort(). */
 static int
-by_size(const void *a, const void *b)
+compare_by_size(const void *a, const void *b)
 {
 	const struct memplan_buf *x = *(struct memplan_buf *const *)a, *y = *(struct memplan_buf *const *)b;
 
@@ -61,7 +61,7 @@ memplan_place(struct memplan_buf *buf, uint32_t n, size_t *bytes)
 		buf[i].bytes = memplan_round(buf[i].bytes);
 		order[i] = &buf[i];
 	}
-	qsort(order, n, sizeof(*order), by_size);
+	qsort(order, n, sizeof(*order), compare_by_size);
 	for (uint32_t i = 0; i < n; i++) {
 		struct memplan_buf *b = order[i];
 

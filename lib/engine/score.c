@@ -40,7 +40,7 @@ score_targets(enum graph_loss loss, const float *p, const float *target, size_t 
 }
 
 static bool
-score_beats(float a, float b)
+is_score_better(float a, float b)
 {
 	return a > b || (isnan(b) && !isnan(a));
 }
@@ -53,10 +53,10 @@ score_top(const float *p, uint32_t classes, uint32_t *order, uint32_t top)
 	for (uint32_t c = 0; c < classes; c++) {
 		uint32_t at;
 
-		if (n == top && !score_beats(p[c], p[order[n - 1]]))
+		if (n == top && !is_score_better(p[c], p[order[n - 1]]))
 			continue;
 		at = n < top ? n++ : n - 1;
-		for (; at > 0 && score_beats(p[c], p[order[at - 1]]); at--)
+		for (; at > 0 && is_score_better(p[c], p[order[at - 1]]); at--)
 			order[at] = order[at - 1];
 		order[at] = c;
 	}

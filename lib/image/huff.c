@@ -245,7 +245,7 @@ remove_stuffing(struct huff *h, const uint8_t *p, size_t n)
 
 /* Ss and Se exclude lossless JPEG, which libjpeg-turbo 3 reads and which need not have these tables. */
 static bool
-scan_is_supported(const struct jpeg_decompress_struct *d)
+is_scan_supported(const struct jpeg_decompress_struct *d)
 {
 	return !d->progressive_mode && !d->arith_code && d->restart_interval == 0 && d->data_precision == 8 &&
 	    d->comps_in_scan == d->num_components && d->Ss == 0 && d->Se == DCTSIZE2 - 1 && d->unread_marker == 0;
@@ -256,7 +256,7 @@ huff_attach(struct huff *h, struct jpeg_decompress_struct *d)
 {
 	const uint8_t *marker;
 
-	if (!scan_is_supported(d) ||
+	if (!is_scan_supported(d) ||
 	    (marker = remove_stuffing(h, d->src->next_input_byte, d->src->bytes_in_buffer)) == NULL)
 		return false;
 	for (int i = 0; i < d->comps_in_scan; i++) {

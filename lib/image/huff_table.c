@@ -30,7 +30,7 @@ join_entries(huff_entry a, huff_entry b)
  * 15.
  */
 static huff_entry
-entry_of_symbol(unsigned look, unsigned length, unsigned symbol, bool dc)
+make_symbol_entry(unsigned look, unsigned length, unsigned symbol, bool dc)
 {
 	unsigned size = dc ? symbol : symbol & 15, run = dc ? 0 : symbol >> 4, all = length + size;
 
@@ -52,7 +52,7 @@ put_entries(struct huff_table *t, unsigned at, unsigned length, unsigned symbol,
 	unsigned step = all <= LOOK ? 1u << (LOOK - all) : end - at;
 
 	for (; at < end; at += step) {
-		huff_entry e = entry_of_symbol(at, length, symbol, dc);
+		huff_entry e = make_symbol_entry(at, length, symbol, dc);
 
 		for (unsigned i = 0; i < step; i++)
 			t->of[at + i] = e;
@@ -107,7 +107,7 @@ huff_table_find_long(const struct huff_table *t, unsigned next, bool dc)
 
 	for (unsigned length = LOOK + 1; length <= 16; length++)
 		if (code < t->beyond[length])
-			return entry_of_symbol(0, length,
+			return make_symbol_entry(0, length,
 			    t->symbol[((code >> (16 - length)) + t->first[length]) & 255], dc);
 	return make_entry(HUFF_LONG, 0, 0, 0);
 }

@@ -122,7 +122,7 @@ read_row(const struct bmp *b, const uint8_t *p, uint8_t *to)
 
 /* Where row y of those stored begins in the pixels to [h,w,3]. */
 static uint8_t *
-row_address(const struct bmp *b, uint32_t y, uint8_t *to)
+locate_row(const struct bmp *b, uint32_t y, uint8_t *to)
 {
 	return to + (size_t)(b->down ? y : b->h - 1 - y) * b->w * 3;
 }
@@ -133,7 +133,7 @@ read_rows(const struct bmp *b, uint8_t *to)
 	size_t row = (((size_t)b->w * b->bits + 31) / 32) * 4;
 
 	for (uint32_t y = 0; y < b->h; y++)
-		read_row(b, b->p + b->at + y * row, row_address(b, y, to));
+		read_row(b, b->p + b->at + y * row, locate_row(b, y, to));
 	return 0;
 }
 
@@ -179,7 +179,7 @@ read_runs(const struct bmp *b, uint8_t *to)
 		if (y >= b->h || (run == 0 && what == 1))
 			return 0;
 		if (run > 0) {
-			put_run(b, p - 1, run, b->bits == 8 ? 1 : 2, x, row_address(b, y, to));
+			put_run(b, p - 1, run, b->bits == 8 ? 1 : 2, x, locate_row(b, y, to));
 			x += x < b->w ? run : 0;
 		} else if (what == 0) {
 			x = 0;
@@ -192,7 +192,7 @@ read_runs(const struct bmp *b, uint8_t *to)
 			if (what == 2)
 				y += p[1];
 			else
-				put_run(b, p, what, what, x, row_address(b, y, to));
+				put_run(b, p, what, what, x, locate_row(b, y, to));
 			x += x < b->w ? (what == 2 ? p[0] : what) : 0;
 			p += bytes;
 		}

@@ -231,7 +231,7 @@ ceil_div(uint32_t a, uint32_t b)
  * column, because turbojpeg extends luma to whole chroma samples.
  */
 static int
-layout_planes(struct buf *room, const struct img_jpeg_head *head, const unsigned shrink[3],
+lay_out_planes(struct buf *room, const struct img_jpeg_head *head, const unsigned shrink[3],
     struct resize_plane plane[3])
 {
 	size_t at[3], bytes = RESIZE_ALIGN;
@@ -258,11 +258,11 @@ img_jpeg_planes(struct img_jpeg *j, const uint8_t *data, size_t n, const struct 
 	int stride[3] = { 0 };
 
 	assert(head->ycc);
-	ERR_TRY(layout_planes(room, head, shrink, plane));
+	ERR_TRY(lay_out_planes(room, head, shrink, plane));
 	if (img_jpeg_fast_planes(j->fast, data, n, head, shrink, plane))
 		return 0;
 	shrink[1] = shrink[2] = shrink[0];
-	ERR_TRY(layout_planes(room, head, shrink, plane));
+	ERR_TRY(lay_out_planes(room, head, shrink, plane));
 	for (uint32_t i = 0; i < head->c; i++) {
 		p[i] = plane[i].p;
 		stride[i] = (int)plane[i].stride;

@@ -162,7 +162,7 @@ img_jpeg_fast_region(struct img_jpeg_fast *f, const uint8_t *data, size_t n, uin
 
 /* The memory of row y of a plane; a spare row beyond the end. */
 static JSAMPROW
-plane_row(const struct img_jpeg_fast *f, const struct resize_plane *plane, uint32_t y)
+get_plane_row(const struct img_jpeg_fast *f, const struct resize_plane *plane, uint32_t y)
 {
 	return y <= plane->h ? plane->p + y * plane->stride : f->spare.p;
 }
@@ -202,7 +202,7 @@ read_plane_rows(struct img_jpeg_fast *f, const unsigned shrink[3], const struct 
 		uint32_t of = (uint32_t)d->comp_info[i].v_samp_factor * DCTSIZE / shrink[i];
 
 		for (uint32_t y = 0; y < of; y++)
-			row[i][y] = plane_row(f, &plane[i], at * of + y);
+			row[i][y] = get_plane_row(f, &plane[i], at * of + y);
 	}
 	jpeg_read_raw_data(d, rows, lines);
 }

@@ -22,7 +22,7 @@ struct img_jpeg_scan {
 };
 
 static struct img_jpeg_scan *
-scan_of(j_common_ptr d)
+get_scan(j_common_ptr d)
 {
 	return d->client_data;
 }
@@ -40,8 +40,8 @@ static void
 on_scan_error(j_common_ptr d)
 {
 	record_message(d);
-	scan_of(d)->e = d->err->msg_code == JERR_OUT_OF_MEMORY ? ERR_NOMEM : ERR_FORMAT;
-	longjmp(scan_of(d)->out, 1);
+	get_scan(d)->e = d->err->msg_code == JERR_OUT_OF_MEMORY ? ERR_NOMEM : ERR_FORMAT;
+	longjmp(get_scan(d)->out, 1);
 }
 
 static bool
@@ -54,10 +54,10 @@ is_harmless(int code)
 static void
 on_scan_message(j_common_ptr d, int level)
 {
-	if (level >= 0 || is_harmless(d->err->msg_code) || scan_of(d)->bad)
+	if (level >= 0 || is_harmless(d->err->msg_code) || get_scan(d)->bad)
 		return;
 	record_message(d);
-	scan_of(d)->bad = true;
+	get_scan(d)->bad = true;
 }
 
 int
@@ -119,7 +119,7 @@ find_exif(const uint8_t *p, size_t n)
 
 /* Whether chroma has the density of the output's or twice that, so that planes can be used without conversion. */
 static bool
-planes_are_usable(const struct jpeg_decompress_struct *d)
+are_planes_usable(const struct jpeg_decompress_struct *d)
 {
 	const jpeg_component_info *c = d->comp_info;
 
@@ -232,7 +232,7 @@ img_jpeg_scan_head(struct img_jpeg_scan *s, const uint8_t *data, size_t n, uint3
 		return close_scan(s, e);
 	*head = (struct img_jpeg_head){
 		.h = d->image_height, .w = d->image_width, .c = (uint32_t)d->num_components,
-		.inverted = d->saw_Adobe_marker, .ycc = planes_are_usable(d), .exif = find_exif(data, n),
+		.inverted = d->saw_Adobe_marker, .ycc = are_planes_usable(d), .exif = find_exif(data, n),
 		.sub_h = d->num_components == 1 ? 1 : (uint32_t)d->comp_info[0].v_samp_factor,
 		.sub_w = d->num_components == 1 ? 1 : (uint32_t)d->comp_info[0].h_samp_factor,
 	};

@@ -12,7 +12,7 @@ static const char *const keys[] = { "Raw profile type exif", "Raw profile type A
 
 /* The length of the key and its zero if the text holds EXIF, else 0. */
 static size_t
-exif_key_length(const struct img_png_chunk *c)
+find_exif_key_length(const struct img_png_chunk *c)
 {
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
 		size_t n = strlen(keys[i]) + 1;
@@ -27,7 +27,7 @@ exif_key_length(const struct img_png_chunk *c)
 static size_t
 inflate_text(struct libdeflate_decompressor *d, const struct img_png_chunk *c, struct buf *room)
 {
-	size_t at = exif_key_length(c), n = c->n - at, got = 0;
+	size_t at = find_exif_key_length(c), n = c->n - at, got = 0;
 	const uint8_t *p = c->type + 4 + at;
 
 	room->n = 0;
@@ -44,7 +44,7 @@ inflate_text(struct libdeflate_decompressor *d, const struct img_png_chunk *c, s
 }
 
 static int
-hex_value(uint8_t c)
+parse_hex_digit(uint8_t c)
 {
 	return isdigit(c) ? c - '0' : isxdigit(c) ? tolower(c) - 'a' + 10 : -1;
 }
@@ -64,7 +64,7 @@ decode_hex(uint8_t *p, size_t n)
 	for (int high = -1, v; i < n; i++) {
 		if (isspace(p[i]))
 			continue;
-		if ((v = hex_value(p[i])) < 0)
+		if ((v = parse_hex_digit(p[i])) < 0)
 			break;
 		if (high >= 0)
 			p[k++] = (uint8_t)(high << 4 | v);
@@ -93,7 +93,7 @@ img_png_exif(struct libdeflate_decompressor *d, const uint8_t *p, size_t n, stru
 		if (img_png_chunk_is(&c, "eXIf"))
 			return exif_read(c.type + 4, c.n).orientation;
 		else if (orientation == 0 && (img_png_chunk_is(&c, "tEXt") || img_png_chunk_is(&c, "zTXt")) &&
-		    exif_key_length(&c) > 0)
+		    find_exif_key_length(&c) > 0)
 			orientation = read_text_orientation(d, &c, room);
 	return orientation > 0 ? orientation : 1;
 }

@@ -17,17 +17,17 @@ img_png_plain_channels(const struct img_png_ihdr *h)
 }
 
 static size_t
-row_bytes(const struct img_png_ihdr *h)
+count_row_bytes(const struct img_png_ihdr *h)
 {
 	return (size_t)h->w * img_png_plain_channels(h);
 }
 
 static bool
-header_is_plain(const struct img_png_ihdr *h, size_t n, uint32_t pixels)
+is_header_plain(const struct img_png_ihdr *h, size_t n, uint32_t pixels)
 {
 	return h->depth == 8 && h->interlace == 0 && h->w > 0 && h->h > 0 &&
 	    (h->type == GREY || h->type == COLOUR || h->type == (GREY | ALPHA) || h->type == (COLOUR | ALPHA)) &&
-	    (uint64_t)h->w * h->h <= pixels && h->h * (row_bytes(h) + 1) / RATIO_MOST <= n;
+	    (uint64_t)h->w * h->h <= pixels && h->h * (count_row_bytes(h) + 1) / RATIO_MOST <= n;
 }
 
 /*
@@ -71,10 +71,10 @@ gather_idat(const uint8_t *p, size_t n, uint8_t *room, const uint8_t **z, size_t
 }
 
 static bool
-filters_known(const struct img_png_ihdr *h, const uint8_t *rows)
+are_filters_known(const struct img_png_ihdr *h, const uint8_t *rows)
 {
 	for (uint32_t y = 0; y < h->h; y++)
-		if (rows[y * (row_bytes(h) + 1)] >= FILTERS)
+		if (rows[y * (count_row_bytes(h) + 1)] >= FILTERS)
 			return false;
 	return true;
 }
@@ -86,15 +86,15 @@ img_png_plain(struct libdeflate_decompressor *d, const uint8_t *p, size_t n, uin
 	const uint8_t *z = NULL;
 	size_t zn, all;
 
-	if (!img_png_chunk_ihdr(p, n, h) || !header_is_plain(h, n, pixels))
+	if (!img_png_chunk_ihdr(p, n, h) || !is_header_plain(h, n, pixels))
 		return 0;
-	all = h->h * (row_bytes(h) + 1);
+	all = h->h * (count_row_bytes(h) + 1);
 	room->n = 0;
-	ERR_TRY(buf_room(room, all + (n > row_bytes(h) ? n : row_bytes(h))));
+	ERR_TRY(buf_room(room, all + (n > count_row_bytes(h) ? n : count_row_bytes(h))));
 	*rows = room->p;
 	return gather_idat(p, n, room->p + all, &z, &zn) &&
 	    libdeflate_zlib_decompress(d, z, zn, *rows, all, NULL) == LIBDEFLATE_SUCCESS &&
-	    filters_known(h, *rows);
+	    are_filters_known(h, *rows);
 }
 
 /* The Paeth predictor: of left, up and corner, the one nearest to left + up - corner. */
@@ -162,7 +162,7 @@ unfilter_row(const uint8_t *row, const uint8_t *up, size_t n, uint32_t c, uint8_
 void
 img_png_plain_unfilter(const struct img_png_ihdr *h, uint8_t *rows, uint8_t *p)
 {
-	size_t n = row_bytes(h);
+	size_t n = count_row_bytes(h);
 	uint8_t *up = rows + h->h * (n + 1);
 
 	memset(up, 0, n);

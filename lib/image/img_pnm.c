@@ -101,7 +101,7 @@ read_row(struct pnm *f, uint8_t *to)
 
 /* The fewest bytes that hold the samples. */
 static uint64_t
-least_bytes(const struct pnm *f)
+count_least_bytes(const struct pnm *f)
 {
 	uint64_t row = (uint64_t)f->w * f->c;
 
@@ -127,7 +127,7 @@ img_pnm_decode(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struc
 	int e = read_head(&f, data, n, pixels);
 
 	room->n = 0;
-	if (e == 0 && (f.at > n || least_bytes(&f) > n - f.at))
+	if (e == 0 && (f.at > n || count_least_bytes(&f) > n - f.at))
 		e = err_fail(ERR_FORMAT, "PNM: ends early");
 	if (e < 0)
 		return e;

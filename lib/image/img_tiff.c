@@ -71,7 +71,7 @@ close_input(thandle_t ctx)
 }
 
 static toff_t
-input_size(thandle_t ctx)
+get_input_size(thandle_t ctx)
 {
 	return ((struct input *)ctx)->n;
 }
@@ -140,8 +140,8 @@ open_tiff(TIFF **t, struct input *in, uint32_t pixels, struct img_head *head)
 
 	pthread_once(&once, set_handlers);
 	err_note(0, "TIFF: damaged");
-	if ((*t = TIFFClientOpen("", "r", in, read_input, refuse_write, seek_input, close_input, input_size, map_input,
-	    unmap_input)) == NULL)
+	if ((*t = TIFFClientOpen("", "r", in, read_input, refuse_write, seek_input, close_input, get_input_size,
+	    map_input, unmap_input)) == NULL)
 		return ERR_FORMAT;
 	*head = (struct img_head){ .format = IMG_TIFF, .lossless = true };
 	TIFFGetField(*t, TIFFTAG_IMAGEWIDTH, &head->w);

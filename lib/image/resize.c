@@ -62,7 +62,7 @@ choose_filter(enum resize_inter inter, const struct resize_region *region, uint3
 }
 
 static bool
-keys_equal(const struct resize_axis_key *a, const struct resize_axis_key *b)
+are_keys_equal(const struct resize_axis_key *a, const struct resize_axis_key *b)
 {
 	return a->inter == b->inter && a->in == b->in && a->out == b->out && a->at == b->at && a->size == b->size;
 }
@@ -74,7 +74,7 @@ find_axis(struct resize *r, const struct resize_axis_key *k, const struct resize
 	uint32_t oldest = 0, i;
 	int e = 0;
 
-	for (i = 0; i < AXES && !keys_equal(&r->axis[i].key, k); i++)
+	for (i = 0; i < AXES && !are_keys_equal(&r->axis[i].key, k); i++)
 		oldest = r->used[i] < r->used[oldest] ? i : oldest;
 	if (i == AXES) {
 		i = oldest;

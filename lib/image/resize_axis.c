@@ -19,7 +19,7 @@ filter_radius(enum resize_inter inter)
 }
 
 static double
-normalized_sinc(double x)
+compute_sinc(double x)
 {
 	return x == 0 ? 1 : sin(M_PI * x) / (M_PI * x);
 }
@@ -33,7 +33,7 @@ filter_value(enum resize_inter inter, double x)
 	switch (inter) {
 	case RESIZE_BILINEAR: return 1 - x;
 	case RESIZE_CUBIC: return x < 1 ? (1.5 * x - 2.5) * x * x + 1 : (((x - 5) * x + 8) * x - 4) * -0.5;
-	case RESIZE_LANCZOS: return normalized_sinc(x) * normalized_sinc(x / 3);
+	case RESIZE_LANCZOS: return compute_sinc(x) * compute_sinc(x / 3);
 	default: return 1;
 	}
 }

@@ -65,7 +65,7 @@ load_columns(const struct block *b, size_t at, size_t n, int32_t *line)
 }
 
 static size_t
-window_pixels(const struct block *b)
+count_window_pixels(const struct block *b)
 {
 	return b->pixels * b->c < WINDOW ? b->pixels : WINDOW / b->c;
 }
@@ -74,7 +74,7 @@ window_pixels(const struct block *b)
 ISA_INLINE void
 load_pixels(struct block *b, size_t at)
 {
-	size_t n = window_pixels(b), columns;
+	size_t n = count_window_pixels(b), columns;
 
 	n = b->pixels - at < n ? b->pixels - at : n;
 	columns = n * b->c;
@@ -179,7 +179,7 @@ resize_pass_across(const struct resize_view *from, uint32_t n, const struct resi
 
 	b.pixels = x->first[x->key.out - 1] + x->taps - x->first[0];
 	room->n = 0;
-	ERR_TRY(buf_room(room, window_pixels(&b) * b.c * LANES * sizeof(*b.line)));
+	ERR_TRY(buf_room(room, count_window_pixels(&b) * b.c * LANES * sizeof(*b.line)));
 	b.line = (int32_t *)(void *)room->p;
 	for (uint32_t y = 0; y < n; y += LANES) {
 		b.n = n - y < LANES ? n - y : LANES;

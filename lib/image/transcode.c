@@ -161,7 +161,7 @@ convert_by_rows(struct transcode *k, const struct target *target, const struct i
  * averages whole ones gives other results for smaller blocks.
  */
 static bool
-planes_suffice(const struct transcode_opt *opt, const struct target *target, const struct img_head *head)
+do_planes_suffice(const struct transcode_opt *opt, const struct target *target, const struct img_head *head)
 {
 	const struct transcode_shape *s = &target->shape;
 
@@ -186,7 +186,7 @@ convert_image(struct transcode *k, const struct target *target, const struct img
 	if (target->format == IMG_JPEG && head->sub_h > 0 && target->shape.same && target->c == head->c &&
 	    (e = transcode_planes_orient(k->planes, &k->opt, data, n, &k->out)) != 0)
 		return e;
-	if (planes_suffice(&k->opt, target, head))
+	if (do_planes_suffice(&k->opt, target, head))
 		return transcode_planes_run(k->planes, &k->opt, &target->shape, target->c, data, n, &k->out);
 	if (head->by_rows && !target->shape.same && (uint64_t)head->h * head->w >= IMG_LARGE)
 		return convert_by_rows(k, target, head, data, n);

@@ -51,7 +51,7 @@ transcode_planes_free(struct transcode_planes *p)
 
 /* Width and height, in pixels of the result, of a sample of plane i. */
 static uint32_t
-plane_step(unsigned i)
+get_plane_step(unsigned i)
 {
 	return i > 0 ? 2 : 1;
 }
@@ -74,7 +74,7 @@ choose_shrink(uint64_t h, uint64_t w, uint64_t out_h, uint64_t out_w)
 static unsigned
 choose_plane_shrink(const struct transcode_shape *s, const struct img_jpeg_head *head, unsigned i)
 {
-	uint32_t step = plane_step(i);
+	uint32_t step = get_plane_step(i);
 
 	return choose_shrink((uint64_t)head->h * step, (uint64_t)head->w * step,
 	    (uint64_t)s->h * (i > 0 ? head->sub_h : 1), (uint64_t)s->w * (i > 0 ? head->sub_w : 1));
@@ -107,7 +107,7 @@ resize_to_shape(struct transcode_planes *p, const struct transcode_opt *opt, con
     const struct img_jpeg_head *head, unsigned shrink, const struct resize_plane *from, unsigned i,
     struct resize_plane *to)
 {
-	uint32_t step = plane_step(i), sub_h = i > 0 ? head->sub_h : 1, sub_w = i > 0 ? head->sub_w : 1;
+	uint32_t step = get_plane_step(i), sub_h = i > 0 ? head->sub_h : 1, sub_w = i > 0 ? head->sub_w : 1;
 	uint32_t h = (s->cut.h + step - 1) / step, w = (s->cut.w + step - 1) / step;
 	struct img_head size = { .h = head->h, .w = head->w };
 	struct resize_region region = transcode_shape_region(s, &size, shrink, sub_h, sub_w, step);

@@ -56,7 +56,7 @@ transcode_shape(const struct transcode_opt *opt, const struct img_head *head, st
 
 /* The first pixel along an axis.  If the axis is flipped, the rounded-up size reaches beyond this end. */
 static double
-first_pixel(uint32_t at, uint32_t size, uint32_t step, bool flips)
+find_first_pixel(uint32_t at, uint32_t size, uint32_t step, bool flips)
 {
 	return flips ? (double)at + size - (double)((size + step - 1) / step * step) : at;
 }
@@ -69,8 +69,8 @@ transcode_shape_region(const struct transcode_shape *s, const struct img_head *h
 	const struct orient_rect *c = &s->cut;
 
 	return (struct resize_region){
-		.y = first_pixel(c->y, c->h, step, orient_flips_rows(s->orientation)) * sy,
-		.x = first_pixel(c->x, c->w, step, orient_flips_columns(s->orientation)) * sx,
+		.y = find_first_pixel(c->y, c->h, step, orient_flips_rows(s->orientation)) * sy,
+		.x = find_first_pixel(c->x, c->w, step, orient_flips_columns(s->orientation)) * sx,
 		.h = (c->h + step - 1) / step * step * sy,
 		.w = (c->w + step - 1) / step * step * sx,
 	};

@@ -103,7 +103,7 @@ set_label(struct curve *c, const char *label, bool first)
 
 /* The number after a key in a head, or -1. */
 static int64_t
-head_number(const char *line, const char *key)
+parse_head_number(const char *line, const char *key)
 {
 	const char *p = strstr(line, key);
 
@@ -114,7 +114,7 @@ head_number(const char *line, const char *key)
 static void
 read_log_head(struct curve *c, const char *line)
 {
-	int64_t rank = head_number(line, " rank="), workers = head_number(line, " workers=");
+	int64_t rank = parse_head_number(line, " rank="), workers = parse_head_number(line, " workers=");
 
 	if (strncmp(line, "# tally ", 8) != 0 || strstr(line, " tool=pworker ") == NULL || rank < 0 ||
 	    rank >= CURVE_RANKS)
@@ -244,7 +244,7 @@ curve_free(struct curve *c)
 #define DIFFER(a, b)	if ((a) != (b)) return (a) < (b) ? -1 : 1
 
 static int
-by_order(const void *pa, const void *pb)
+compare_by_order(const void *pa, const void *pb)
 {
 	const struct curve_item *a = pa, *b = pb;
 
@@ -257,7 +257,7 @@ by_order(const void *pa, const void *pb)
 }
 
 static bool
-same_row(const struct curve_item *a, const struct curve_item *b)
+is_same_row(const struct curve_item *a, const struct curve_item *b)
 {
 	return a->run == b->run && a->at == b->at && a->rank == b->rank;
 }
@@ -370,9 +370,9 @@ curve_rows(struct curve *c, bool by_rank, struct curve_rows *rows)
 	if ((rows->row = calloc(c->n, sizeof(*rows->row))) == NULL)
 		return err_nomem();
 	memset(c->counter, 0, sizeof(c->counter));	/* sorting moves the items */
-	qsort(c->item, c->n, sizeof(*c->item), by_order);
+	qsort(c->item, c->n, sizeof(*c->item), compare_by_order);
 	for (size_t i = 0, k; i < c->n; i = k) {
-		for (k = i + 1; k < c->n && same_row(&c->item[i], &c->item[k]); k++)
+		for (k = i + 1; k < c->n && is_same_row(&c->item[i], &c->item[k]); k++)
 			continue;
 		rows->row[rows->n++] = fold_measurements(&c->item[i], k - i);
 	}

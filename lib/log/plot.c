@@ -90,7 +90,7 @@ put_lines(const struct plot_figure *f, size_t most, struct buf *out)
 }
 
 static size_t
-longest_name(const struct plot_figure *f, size_t most)
+find_longest_name(const struct plot_figure *f, size_t most)
 {
 	size_t longest = 0;
 
@@ -115,7 +115,7 @@ put_figure(struct plot_figure *f, const struct layout *a, unsigned k, const char
 	ERR_TRY(buf_put_fmt(out, "logarithmic = %d\nfrom = %.9g\nto = %.9g\nlow = %.9g\nmost = %.9g\n", f->log, f->from,
 	    f->to, f->low, f->high));
 	ERR_TRY(buf_put_fmt(out, "first = '%s'\nsecond = '%s'\nlongest = %zu\n", f->first != NULL ? f->first : "",
-	    f->second != NULL ? f->second : "", a->names > 0 && !f->dots ? a->names : longest_name(f, most)));
+	    f->second != NULL ? f->second : "", a->names > 0 && !f->dots ? a->names : find_longest_name(f, most)));
 	ERR_TRY(put_lines(f, most, out));
 	ERR_TRY(put_points(f, out));
 	ERR_TRY(buf_put_fmt(out, "load "));
@@ -125,7 +125,7 @@ put_figure(struct plot_figure *f, const struct layout *a, unsigned k, const char
 
 /* The least height of a figure, in lines of text or pixels. */
 static unsigned
-needed_height(const struct plot_figure *f, enum plot_kind kind)
+count_needed_height(const struct plot_figure *f, enum plot_kind kind)
 {
 	unsigned names = (unsigned)(f->first != NULL ? f->lines / 2 : f->lines), high = 100 + 15 * names;
 
@@ -148,12 +148,12 @@ choose_layout(const struct plot_figure *f, unsigned n, const struct plot_opt *op
 		.top = opt->title[0] != 0 ? 40 : 10 };
 
 	for (unsigned i = 0; i < n; i++) {
-		unsigned high = needed_height(&f[i], opt->kind);
+		unsigned high = count_needed_height(&f[i], opt->kind);
 		size_t names = 0;
 
 		a.panel = high > a.panel ? high : a.panel;
 		if (opt->kind != PLOT_TEXT && !f[i].dots)
-			names = longest_name(&f[i], NAME_COLUMNS);
+			names = find_longest_name(&f[i], NAME_COLUMNS);
 		a.names = names > a.names ? names : a.names;
 	}
 	if (opt->kind == PLOT_TEXT) {

@@ -348,7 +348,7 @@ plot_figure_make(unsigned kind, const struct curve_rows *rows, const struct rate
 
 /* The place of a line's last point above the lower end of the axis, 0..1. */
 static double
-last_place(const struct plot_figure *f, const struct plot_line *l)
+find_last_place(const struct plot_figure *f, const struct plot_line *l)
 {
 	double v = f->point[l->first + l->n - 1][1];
 
@@ -356,7 +356,7 @@ last_place(const struct plot_figure *f, const struct plot_line *l)
 }
 
 static int
-by_place(const void *pa, const void *pb)
+compare_by_place(const void *pa, const void *pb)
 {
 	const struct plot_line *a = *(const struct plot_line *const *)pa, *b = *(const struct plot_line *const *)pb;
 
@@ -373,10 +373,10 @@ plot_figure_place_names(struct plot_figure *f, double gap)
 		return err_nomem();
 	for (struct plot_line *l = f->line; l < f->line + f->lines; l++)
 		if (l->name[0] != 0 && l->n > 0) {
-			l->label = last_place(f, l);
+			l->label = find_last_place(f, l);
 			named[n++] = l;
 		}
-	qsort(named, n, sizeof(struct plot_line *), by_place);
+	qsort(named, n, sizeof(struct plot_line *), compare_by_place);
 	for (size_t i = 1; i < n; i++)
 		named[i]->label = fmax(named[i]->label, named[i - 1]->label + gap);
 	/* Names that were pushed above the figure push others down. */

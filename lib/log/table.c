@@ -180,7 +180,7 @@ put_rule(const struct table *t, const size_t *wide, struct buf *out)
 }
 
 static const char *
-head_text(const struct table *t, size_t i, bool bars)
+get_head_text(const struct table *t, size_t i, bool bars)
 {
 	return !bars && t->column[i].brief != NULL ? t->column[i].brief : t->column[i].head;
 }
@@ -191,7 +191,7 @@ measure_columns(const struct table *t, bool bars, size_t wide[TABLE_COLUMNS])
 	const char *p = (const char *)t->text.p;
 
 	for (size_t i = 0; i < t->columns; i++)
-		wide[i] = count_columns(head_text(t, i, bars));
+		wide[i] = count_columns(get_head_text(t, i, bars));
 	for (size_t i = 0; i < t->cells; i++) {
 		size_t n = count_columns(next_cell(&p, false));
 
@@ -244,7 +244,7 @@ put_text(const struct table *t, bool bars, struct buf *out)
 
 	measure_columns(t, bars, measured);
 	for (size_t i = 0; i < t->columns; i++)
-		cell[i] = head_text(t, i, bars);
+		cell[i] = get_head_text(t, i, bars);
 	e = put_line(t, cell, wide, bars, out);
 	e = e < 0 || !bars ? e : put_rule(t, wide, out);
 	for (size_t i = 0; i < t->cells && e == 0; i++) {

@@ -25,7 +25,7 @@ read_numbers(const struct tensors *t, const struct tensor *x, uint64_t at, size_
 }
 
 static size_t
-chunk_length(const struct tensor *x, uint64_t at)
+count_chunk(const struct tensor *x, uint64_t at)
 {
 	return x->count - at < CHUNK ? (size_t)(x->count - at) : CHUNK;
 }
@@ -39,7 +39,7 @@ measure_tensor(const struct tensors *t, const struct tensor *x, struct measure *
 
 	*m = (struct measure){ .min = INFINITY, .max = -INFINITY };
 	for (uint64_t at = 0; e == 0 && at < x->count; at += CHUNK) {
-		size_t n = chunk_length(x, at);
+		size_t n = count_chunk(x, at);
 
 		e = read_numbers(t, x, at, n, r);
 		for (size_t i = 0; e == 0 && i < n; i++) {
@@ -74,7 +74,7 @@ is_long(enum tensors_type type)
 
 /* 64-bit integers can differ by less than f64 resolves. */
 static double
-integer_distance(const struct room *a, const struct room *b, size_t i)
+compare_integers(const struct room *a, const struct room *b, size_t i)
 {
 	int64_t u, v;
 
@@ -94,7 +94,7 @@ measure_pair(const struct tensors *ta, const struct tensor *a, const struct tens
 	assert(a->count == b->count);
 	*d = (struct measure_diff){ 0 };
 	for (uint64_t at = 0; e == 0 && at < a->count; at += CHUNK) {
-		size_t n = chunk_length(a, at);
+		size_t n = count_chunk(a, at);
 
 		if ((e = read_numbers(ta, a, at, n, &r[0])) == 0)
 			e = read_numbers(tb, b, at, n, &r[1]);
@@ -102,7 +102,7 @@ measure_pair(const struct tensors *ta, const struct tensor *a, const struct tens
 			double u = r[0].f[i], v = r[1].f[i], by = fabs(u - v);
 
 			if (u == v || (isnan(u) && isnan(v)))
-				by = is_long(a->type) && b->type == a->type ? integer_distance(&r[0], &r[1], i) : 0;
+				by = is_long(a->type) && b->type == a->type ? compare_integers(&r[0], &r[1], i) : 0;
 			d->differ += by != 0;
 			by = isnan(by) ? INFINITY : by;
 			d->max = by > d->max ? by : d->max;

@@ -49,7 +49,7 @@ note_fault(struct side *s, const char *fmt, ...)
 }
 
 static int
-by_offset(const void *a, const void *b)
+compare_by_offset(const void *a, const void *b)
 {
 	const struct pair *x = a, *y = b;
 
@@ -73,7 +73,7 @@ read_pairs(struct check_sides *s, const struct buf *text)
 	if (e < 0)
 		note_fault(&s->index, "line %zu: %s", s->pairs + 1, err_line());
 	if (s->pairs > 0)
-		qsort(s->pair, s->pairs, sizeof(*s->pair), by_offset);
+		qsort(s->pair, s->pairs, sizeof(*s->pair), compare_by_offset);
 	return 0;
 }
 

@@ -27,7 +27,7 @@ struct recfile {
 
 /* Bytes from the start of record i to the start of the next. */
 static uint64_t
-record_extent(const struct recfile *f, uint64_t i)
+get_record_extent(const struct recfile *f, uint64_t i)
 {
 	return (i + 1 < f->idx.n ? f->idx.at[i + 1] : f->size) - f->idx.at[i];
 }
@@ -51,7 +51,7 @@ is_record(const struct recfile *f, uint64_t at, uint64_t end)
  * again when its record is read.
  */
 static bool
-index_fits(const struct recfile *f)
+does_index_fit(const struct recfile *f)
 {
 	const struct idx *x = &f->idx;
 	size_t looks = x->n < LOOKS ? x->n : LOOKS;
@@ -63,7 +63,7 @@ index_fits(const struct recfile *f)
 	for (size_t k = 0; k < looks; k++) {
 		size_t i = looks > 1 ? (size_t)((uint64_t)k * (x->n - 1) / (looks - 1)) : 0;
 
-		if (!is_record(f, x->at[i], x->at[i] + record_extent(f, i)))
+		if (!is_record(f, x->at[i], x->at[i] + get_record_extent(f, i)))
 			return false;
 	}
 	return true;
@@ -89,7 +89,7 @@ read_index(struct recfile *f)
 	free(name);
 	if (e == ERR_NOMEM)
 		return e;
-	return e == 0 && index_fits(f);
+	return e == 0 && does_index_fit(f);
 }
 
 static int
@@ -126,7 +126,7 @@ static int
 read_record(const struct recs *r, uint64_t i, struct buf *room, const uint8_t **data, size_t *n)
 {
 	const struct recfile *f = (const struct recfile *)r;
-	uint64_t at = recfile_at(r, i), bytes = record_extent(f, i);
+	uint64_t at = recfile_at(r, i), bytes = get_record_extent(f, i);
 	size_t used;
 	int e;
 
@@ -148,7 +148,7 @@ want_record(const struct recs *r, uint64_t i)
 {
 	const struct recfile *f = (const struct recfile *)r;
 
-	posix_fadvise(f->fd, (off_t)recfile_at(r, i), (off_t)record_extent(f, i), POSIX_FADV_WILLNEED);
+	posix_fadvise(f->fd, (off_t)recfile_at(r, i), (off_t)get_record_extent(f, i), POSIX_FADV_WILLNEED);
 }
 
 static void

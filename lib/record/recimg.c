@@ -42,7 +42,7 @@ recimg_free(struct recimg *r)
 
 /* Every error but a lack of memory is the image's. */
 static int
-item_error(int e)
+convert_item_error(int e)
 {
 	return e < 0 && e != ERR_NOMEM ? ERR_ITEM : e;
 }
@@ -55,7 +55,7 @@ recimg_head_of(struct recimg *r, const uint8_t *data, size_t n, struct imrec *re
 
 	rec->labels = 0;	/* the header is not yet known: recimg_blame() names no id */
 	if ((e = imrec_decode(rec, data, n)) < 0 || (e = img_head(r->codec, rec->image, rec->n, &head)) < 0)
-		return item_error(e);
+		return convert_item_error(e);
 	*size = (struct img){ .c = r->c, .h = head.h, .w = head.w };
 	return 0;
 }
@@ -63,14 +63,14 @@ recimg_head_of(struct recimg *r, const uint8_t *data, size_t n, struct imrec *re
 int
 recimg_pixels(struct recimg *r, const struct imrec *rec, struct img *image)
 {
-	return item_error(img_decode(r->codec, rec->image, rec->n, r->c, image));
+	return convert_item_error(img_decode(r->codec, rec->image, rec->n, r->c, image));
 }
 
 int
 recimg_part(struct recimg *r, const struct imrec *rec, const struct img *size, const struct img_region *part,
     uint8_t *p)
 {
-	return item_error(img_decode_region(r->codec, rec->image, rec->n, size->h, size->w, part, r->c, p));
+	return convert_item_error(img_decode_region(r->codec, rec->image, rec->n, size->h, size->w, part, r->c, p));
 }
 
 void

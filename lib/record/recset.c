@@ -69,7 +69,7 @@ note_reject(struct recset *s, const char *name, const char *reason)
 
 /* A hash of an item's name and, for a file, its stamp: another image under the same name is another item. */
 static uint64_t
-journal_place(const struct pack_item *item)
+find_journal_place(const struct pack_item *item)
 {
 	const struct stamp *t = &item->stamp;
 	uint64_t v[4] = { sum_of(item->name, strlen(item->name)), t->bytes, (uint64_t)t->s, (uint64_t)t->ns };
@@ -82,7 +82,7 @@ recset_pass(struct recset *s, const struct pack_item *item, const char **reason)
 {
 	struct journal_item it;
 
-	ERR_TRY(partial_pass(s->partial, item->name, journal_place(item), &it));
+	ERR_TRY(partial_pass(s->partial, item->name, find_journal_place(item), &it));
 	*reason = it.packed ? NULL : it.reason;
 	return it.packed ? 0 : note_reject(s, it.name, it.reason);
 }
@@ -100,8 +100,8 @@ int
 recset_put(struct recset *s, const struct pack_item *item, const uint8_t *p, size_t n)
 {
 	if (s->partial != NULL)
-		return partial_put(s->partial, &(struct journal_item){ .place = journal_place(item), .packed = true,
-		    .name = item->name, .id = item->id, .bytes = n }, p);
+		return partial_put(s->partial, &(struct journal_item){ .place = find_journal_place(item),
+		    .packed = true, .name = item->name, .id = item->id, .bytes = n }, p);
 	ERR_TRY(buf_put(&s->wait, p, n));
 	s->bytes += n;
 	s->records++;
@@ -115,7 +115,7 @@ recset_reject(struct recset *s, const struct pack_item *item, const char *reason
 
 	if ((e = note_reject(s, item->name, reason)) < 0 || s->partial == NULL)
 		return e;
-	return partial_put(s->partial, &(struct journal_item){ .place = journal_place(item), .name = item->name,
+	return partial_put(s->partial, &(struct journal_item){ .place = find_journal_place(item), .name = item->name,
 	    .reason = reason }, NULL);
 }
 

@@ -116,13 +116,13 @@ go_to(struct recwalk *w, uint64_t at)
 
 /* Bytes of the stream from at on that are in memory. */
 static size_t
-held_bytes(const struct recwalk *w)
+count_held_bytes(const struct recwalk *w)
 {
 	return w->b.n - (size_t)(w->at - w->base);
 }
 
 static const uint8_t *
-bytes_at(const struct recwalk *w, size_t off)
+get_bytes(const struct recwalk *w, size_t off)
 {
 	return w->b.p + (w->at - w->base) + off;
 }
@@ -133,7 +133,7 @@ hold_bytes(struct recwalk *w, size_t n)
 {
 	size_t got;
 
-	while (held_bytes(w) < n && !w->ended) {
+	while (count_held_bytes(w) < n && !w->ended) {
 		/* Among long records, only the needed part of the next one is read. */
 		size_t step = w->peek > 0 && w->size > 0 && w->bytes > FAR && n <= REC_HEAD + w->peek ?
 		    REC_HEAD + w->peek : STEP;
@@ -166,9 +166,9 @@ hold_data(struct recwalk *w, size_t from, size_t to)
 
 		if ((e = hold_bytes(w, want)) < 0)
 			return e;
-		if ((n = held_bytes(w)) < want)
+		if ((n = count_held_bytes(w)) < want)
 			want = n;
-		p = bytes_at(w, 0);
+		p = get_bytes(w, 0);
 		for (; from + 4 <= want; from += 4)
 			if (le_get32(p + from) == REC_MAGIC)
 				return err_fail(ERR_FORMAT, "record at %llu: covers the head at %llu",
@@ -196,11 +196,11 @@ measure_record(struct recwalk *w, struct recwalk_rec *r)
 		uint32_t n;
 
 		ERR_TRY(hold_bytes(w, pos + REC_HEAD));
-		if (pos == 0 && held_bytes(w) == 0)
+		if (pos == 0 && count_held_bytes(w) == 0)
 			return 0;
-		if (held_bytes(w) < pos + REC_HEAD)
+		if (count_held_bytes(w) < pos + REC_HEAD)
 			return ends_inside(w);
-		ERR_TRY(rec_head(bytes_at(w, pos), w->at, inside, &part, &n));
+		ERR_TRY(rec_head(get_bytes(w, pos), w->at, inside, &part, &n));
 		if (pos + rec_extent(n) > RECWALK_LONGEST)
 			return err_fail(ERR_LIMIT, "record at %llu: longer than %u bytes", (unsigned long long)w->at,
 			    RECWALK_LONGEST);
@@ -220,7 +220,7 @@ static size_t
 find_head(const struct recwalk *w, size_t from, size_t to)
 {
 	static const uint8_t magic[4] = { 0x0a, 0x23, 0xd7, 0xce };
-	const uint8_t *p = bytes_at(w, 0), *hit;
+	const uint8_t *p = get_bytes(w, 0), *hit;
 
 	for (; from + REC_HEAD <= to; from = (size_t)(hit - p) + 1) {
 		if ((hit = memmem(p + from, to - from - 4, magic, sizeof(magic))) == NULL)
@@ -243,9 +243,9 @@ check_successor(struct recwalk *w, size_t n)
 	size_t hit;
 	int e;
 
-	if ((e = hold_bytes(w, n + REC_HEAD)) < 0 || held_bytes(w) == n)
+	if ((e = hold_bytes(w, n + REC_HEAD)) < 0 || count_held_bytes(w) == n)
 		return e;
-	if (held_bytes(w) >= n + REC_HEAD && rec_head(bytes_at(w, n), w->at, false, &part, &more) == 0)
+	if (count_held_bytes(w) >= n + REC_HEAD && rec_head(get_bytes(w, n), w->at, false, &part, &more) == 0)
 		return 0;
 	if ((hit = find_head(w, 1, n)) == 0)
 		return 0;
@@ -277,14 +277,14 @@ measure_by_head(struct recwalk *w, struct recwalk_rec *r)
 	uint32_t n;
 
 	ERR_TRY(hold_bytes(w, REC_HEAD));
-	if (held_bytes(w) < REC_HEAD || rec_head(bytes_at(w, 0), w->at, false, &part, &n) < 0 || part != REC_WHOLE ||
-	    n < FAR || !begins_or_ends(w, w->at + rec_extent(n)))
+	if (count_held_bytes(w) < REC_HEAD || rec_head(get_bytes(w, 0), w->at, false, &part, &n) < 0 ||
+	    part != REC_WHOLE || n < FAR || !begins_or_ends(w, w->at + rec_extent(n)))
 		return 0;
 	ERR_TRY(hold_bytes(w, REC_HEAD + w->peek));
 	r->bytes = rec_extent(n);
 	r->whole = n;
-	r->data = bytes_at(w, REC_HEAD);
-	r->n = held_bytes(w) - REC_HEAD < n ? held_bytes(w) - REC_HEAD : n;
+	r->data = get_bytes(w, REC_HEAD);
+	r->n = count_held_bytes(w) - REC_HEAD < n ? count_held_bytes(w) - REC_HEAD : n;
 	return 1;
 }
 
@@ -296,10 +296,10 @@ skip_damage(struct recwalk *w, uint64_t *bytes)
 	size_t hit;
 	int e;
 
-	while ((e = hold_bytes(w, 1 + REC_HEAD)) == 0 && (hit = find_head(w, 1, held_bytes(w))) == 0 && !w->ended)
-		go_to(w, w->at + held_bytes(w) - REC_HEAD);	/* the last bytes may be a part of a head */
+	while ((e = hold_bytes(w, 1 + REC_HEAD)) == 0 && (hit = find_head(w, 1, count_held_bytes(w))) == 0 && !w->ended)
+		go_to(w, w->at + count_held_bytes(w) - REC_HEAD);	/* the last bytes may be a part of a head */
 	if (e == 0)
-		*bytes = w->at + (hit > 0 ? hit : held_bytes(w)) - from;
+		*bytes = w->at + (hit > 0 ? hit : count_held_bytes(w)) - from;
 	w->at = from;
 	return e;
 }
@@ -324,7 +324,7 @@ load_record(struct recwalk *w, struct recwalk_rec *r)
 	if (e <= 0 || (e = check_successor(w, (size_t)r->bytes)) < 0)
 		return e;
 	w->loaded = true;
-	r->sum = sum_of(bytes_at(w, 0), (size_t)r->bytes);
+	r->sum = sum_of(get_bytes(w, 0), (size_t)r->bytes);
 	ERR_TRY(rec_join(w->b.p + (w->at - w->base), (size_t)r->bytes, w->at, &r->data, &r->n, &used));
 	return 1;
 }

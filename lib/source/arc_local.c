@@ -298,7 +298,7 @@ arc_local_is_packed(const struct arc_local *h)
 }
 
 static const char *
-member_name(struct archive_entry *entry)
+get_member_name(struct archive_entry *entry)
 {
 	const char *name = archive_entry_pathname(entry);
 
@@ -308,7 +308,7 @@ member_name(struct archive_entry *entry)
 
 /* The target of a member that is a link, or NULL. */
 static const char *
-link_target(struct archive_entry *entry)
+get_link_target(struct archive_entry *entry)
 {
 	const char *to = NULL;
 
@@ -337,7 +337,7 @@ skip_member(struct arc_local *h)
 
 /* Where the last block up to that offset ends that is not all zeros. */
 static uint64_t
-filled_end(const struct arc_local *h, uint64_t at)
+find_filled_end(const struct arc_local *h, uint64_t at)
 {
 	return h->filled[(at / TAR - 1) % RING];
 }
@@ -359,11 +359,11 @@ check_tar_end(struct arc_local *h, int r, uint64_t member_end)
 	if (r == ARCHIVE_EOF || (r != ARCHIVE_FATAL && r != ARCHIVE_RETRY))
 		return r != ARCHIVE_EOF;
 	/* libarchive stops before or after the block that is no header. */
-	if (at > 0 && filled_end(h, at) == at)
+	if (at > 0 && find_filled_end(h, at) == at)
 		at -= TAR;
-	if (at <= member_end || filled_end(h, at) > member_end)
+	if (at <= member_end || find_filled_end(h, at) > member_end)
 		return 1;
-	return filled_end(h, at + TAR) <= member_end ? 0
+	return find_filled_end(h, at + TAR) <= member_end ? 0
 	    : err_fail(ERR_ITEM, "bytes after the end of the tar archive are not tar, and are not read");
 }
 
@@ -417,9 +417,9 @@ arc_local_next(struct arc_local *h, const char **name)
 		if (r == ARCHIVE_FAILED)
 			return fail_archive(h, ERR_ITEM);
 		h->faults = 0;
-		if (archive_entry_filetype(h->entry) != AE_IFREG && link_target(h->entry) == NULL)
+		if (archive_entry_filetype(h->entry) != AE_IFREG && get_link_target(h->entry) == NULL)
 			continue;
-		if ((*name = member_name(h->entry)) == NULL)
+		if ((*name = get_member_name(h->entry)) == NULL)
 			return err_fail(ERR_ITEM, "a member without a readable name");
 		return 1;
 	}
@@ -428,7 +428,7 @@ arc_local_next(struct arc_local *h, const char **name)
 int
 arc_local_read(struct arc_local *h, void *p, size_t n, size_t *got)
 {
-	const char *to = h->entry != NULL ? link_target(h->entry) : NULL;
+	const char *to = h->entry != NULL ? get_link_target(h->entry) : NULL;
 	unsigned retries = 0;
 	la_ssize_t r;
 

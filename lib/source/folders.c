@@ -60,7 +60,7 @@ folders_free(struct folders *f)
 
 /* Component i of a path of n bytes, or NULL if it has fewer. */
 static const char *
-nth_component(const char *path, size_t n, size_t i, size_t *len)
+find_component(const char *path, size_t n, size_t i, size_t *len)
 {
 	const char *end = path + n, *slash;
 
@@ -106,7 +106,7 @@ folders_add(struct folders *f, const char *name)
 	if (f->last.n == n && n > 0 && memcmp(f->last.p, name, n) == 0)
 		return 0;
 	/* Finding a component takes time by its depth, so the depth is bounded. */
-	if (nth_component(name, n, FOLDERS_DEEPEST, &len) != NULL)
+	if (find_component(name, n, FOLDERS_DEEPEST, &len) != NULL)
 		return err_fail(ERR_LIMIT, "%s: %.64s...: folders are nested more than %d deep", f->place, name,
 		    FOLDERS_DEEPEST);
 	f->last.n = 0;
@@ -120,7 +120,7 @@ folders_add(struct folders *f, const char *name)
  * themselves have no class.
  */
 static size_t
-common_depth(const struct names *l)
+find_common_depth(const struct names *l)
 {
 	for (size_t depth = 0;; depth++) {
 		const char *first = NULL, *p;
@@ -130,7 +130,7 @@ common_depth(const struct names *l)
 		for (size_t i = 0; i < l->n; i++) {
 			size_t whole = strlen(l->p[i]), next;
 
-			if ((p = nth_component(l->p[i], whole, depth, &n)) == NULL)
+			if ((p = find_component(l->p[i], whole, depth, &n)) == NULL)
 				continue;
 			if (first == NULL) {
 				first = p;
@@ -138,7 +138,7 @@ common_depth(const struct names *l)
 			}
 			if (n != first_n || memcmp(first, p, n) != 0)
 				return depth;
-			deeper |= nth_component(l->p[i], whole, depth + 1, &next) != NULL;
+			deeper |= find_component(l->p[i], whole, depth + 1, &next) != NULL;
 		}
 		if (!deeper)
 			return depth;
@@ -147,14 +147,14 @@ common_depth(const struct names *l)
 
 /* The first name of the list that is a component at that depth. */
 static const char *
-first_present(const struct folders *f, size_t depth, const char *const *list, size_t count)
+find_first_present(const struct folders *f, size_t depth, const char *const *list, size_t count)
 {
 	for (size_t k = 0; k < count; k++)
 		for (size_t i = 0; i < f->seen.n; i++) {
 			const char *path = f->seen.p[i], *p;
 			size_t n;
 
-			if ((p = nth_component(path, strlen(path), depth, &n)) != NULL &&
+			if ((p = find_component(path, strlen(path), depth, &n)) != NULL &&
 			    find_in_list(p, n, &list[k], 1) != NULL)
 				return list[k];
 		}
@@ -172,11 +172,11 @@ static int
 choose_split(struct folders *f)
 {
 	for (size_t depth = 0; depth <= f->depth; depth++) {
-		const char *train = first_present(f, depth, train_names, COUNT(train_names));
-		const char *test = first_present(f, depth, test_names, COUNT(test_names));
+		const char *train = find_first_present(f, depth, train_names, COUNT(train_names));
+		const char *test = find_first_present(f, depth, test_names, COUNT(test_names));
 
 		if (test == NULL)
-			test = first_present(f, depth, val_names, COUNT(val_names));
+			test = find_first_present(f, depth, val_names, COUNT(val_names));
 		f->wanted = f->split == SOURCE_TRAIN ? train : test;
 		if (f->wanted != NULL) {
 			f->depth = depth + 1;
@@ -202,7 +202,7 @@ refuse_splits(const struct folders *f)
 	size_t n, found = 0;
 
 	for (size_t i = 0; i < l->n; i++) {
-		const char *p = nth_component(l->p[i], strlen(l->p[i]), f->depth, &n);
+		const char *p = find_component(l->p[i], strlen(l->p[i]), f->depth, &n);
 
 		if (p != NULL && match_split(p, n, &split) == NULL)
 			return 0;
@@ -223,12 +223,12 @@ folders_resolve(struct folders *f, bool dir)
 
 	f->last.n = 0;
 	f->resolved = true;
-	f->depth = dir ? 0 : common_depth(l);
+	f->depth = dir ? 0 : find_common_depth(l);
 	e = f->split != SOURCE_ALL ? choose_split(f) : refuse_splits(f);
 	/* Numbers the classes of all splits together, so that a class has the same number in each. */
 	for (size_t i = 0; e == 0 && !f->given && i < l->n; i++) {
 		size_t n;
-		const char *p = nth_component(l->p[i], strlen(l->p[i]), f->depth, &n);
+		const char *p = find_component(l->p[i], strlen(l->p[i]), f->depth, &n);
 
 		if (p != NULL)
 			e = names_insert(f->classes, p, n);
@@ -249,10 +249,10 @@ skip_split(const struct folders *f, const char *path, size_t n, size_t *from)
 		return 1;
 	if (f->resolved) {
 		*from = f->depth;
-		return (p = nth_component(path, n, f->depth - 1, &len)) != NULL &&
+		return (p = find_component(path, n, f->depth - 1, &len)) != NULL &&
 		    find_in_list(p, len, &f->wanted, 1) != NULL;
 	}
-	for (; (p = nth_component(path, n, *from, &len)) != NULL; ++*from)
+	for (; (p = find_component(path, n, *from, &len)) != NULL; ++*from)
 		if (match_split(p, len, &split) != NULL) {
 			++*from;
 			return f->split == split;
@@ -268,7 +268,7 @@ find_split(const char *path, size_t n)
 	const char *p, *s = NULL;
 	size_t len;
 
-	for (size_t i = 0; s == NULL && (p = nth_component(path, n, i, &len)) != NULL; i++)
+	for (size_t i = 0; s == NULL && (p = find_component(path, n, i, &len)) != NULL; i++)
 		s = match_split(p, len, &split);
 	return s;
 }
@@ -280,7 +280,7 @@ find_given_class(struct folders *f, const char *path, size_t n, size_t from, siz
 	size_t len;
 	long at = -1;
 
-	for (size_t i = from; at < 0 && (p = nth_component(path, n, i, &len)) != NULL; i++)
+	for (size_t i = from; at < 0 && (p = find_component(path, n, i, &len)) != NULL; i++)
 		at = names_find(f->classes, p, len);
 	*class = (size_t)at;
 	if (at < 0 && n == 0)
@@ -308,9 +308,9 @@ static int
 start_stream(struct folders *f, const char *path, size_t n, size_t from)
 {
 	size_t len;
-	const char *p = nth_component(path, n, from, &len), *next;
+	const char *p = find_component(path, n, from, &len), *next;
 
-	for (f->depth = 0; (next = nth_component(path, n, from + f->depth + 1, &len)) != NULL; f->depth++)
+	for (f->depth = 0; (next = find_component(path, n, from + f->depth + 1, &len)) != NULL; f->depth++)
 		p = next;
 	f->started = true;
 	return buf_put(&f->around, path, (size_t)(p - path));
@@ -321,7 +321,7 @@ find_streamed_class(struct folders *f, const char *path, size_t n, size_t from, 
 {
 	struct names *l = f->classes;
 	size_t len, more;
-	const char *p = nth_component(path, n, from, &len);
+	const char *p = find_component(path, n, from, &len);
 	long at;
 	int e;
 
@@ -329,7 +329,7 @@ find_streamed_class(struct folders *f, const char *path, size_t n, size_t from, 
 		return err_fail(ERR_ITEM, "is in no class folder");
 	if (!f->started)
 		ERR_TRY(start_stream(f, path, n, from));
-	if ((p = nth_component(path, n, from + f->depth, &len)) == NULL)
+	if ((p = find_component(path, n, from + f->depth, &len)) == NULL)
 		return fail_need_classes(f, path, n, "is less deep than earlier ones");
 	if ((size_t)(p - path) != f->around.n || (p > path && memcmp(path, f->around.p, f->around.n) != 0))
 		return f->split == SOURCE_ALL && find_split(path, (size_t)(p - path)) != NULL ? fail_need_split(f)
@@ -341,7 +341,7 @@ find_streamed_class(struct folders *f, const char *path, size_t n, size_t from, 
 		return (e = names_append(l, p, len)) < 0 ? e : 1;
 	}
 	/* With a single class so far, a deeper folder might be a class too. */
-	if (l->n == 1 && nth_component(path, n, from + f->depth + 1, &more) != NULL)
+	if (l->n == 1 && find_component(path, n, from + f->depth + 1, &more) != NULL)
 		return fail_need_classes(f, path, n, "is deeper than earlier ones");
 	*class = (size_t)at;
 	return 1;
@@ -351,7 +351,7 @@ static int
 find_resolved_class(const struct folders *f, const char *path, size_t n, size_t *class)
 {
 	size_t len;
-	const char *p = nth_component(path, n, f->depth, &len);
+	const char *p = find_component(path, n, f->depth, &len);
 	long at = p != NULL ? names_find(f->classes, p, len) : -1;
 
 	*class = (size_t)at;

@@ -9,7 +9,7 @@
 #define NAN_BITS	0x7fc00000u	/* of the NaN that is written as nan */
 
 static uint32_t
-bits_of(float label)
+get_bits(float label)
 {
 	uint32_t bits;
 
@@ -18,7 +18,7 @@ bits_of(float label)
 }
 
 static float
-label_of(uint32_t bits)
+make_label(uint32_t bits)
 {
 	float label;
 
@@ -29,8 +29,8 @@ label_of(uint32_t bits)
 int
 label_put(struct buf *text, float label)
 {
-	if (isnan(label) && bits_of(label) != NAN_BITS)
-		return buf_put_fmt(text, "nan:%08" PRIx32, bits_of(label));
+	if (isnan(label) && get_bits(label) != NAN_BITS)
+		return buf_put_fmt(text, "nan:%08" PRIx32, get_bits(label));
 	if (!isfinite(label))
 		return buf_put_fmt(text, "%s", isnan(label) ? "nan" : label > 0 ? "inf" : "-inf");
 	if (label == 0 && signbit(label))
@@ -51,12 +51,12 @@ label_parse(const char *text, float *label)
 
 	for (size_t i = 0; i < sizeof(special) / sizeof(*special); i++)
 		if (strcmp(text, special[i].text) == 0) {
-			*label = label_of(special[i].bits);
+			*label = make_label(special[i].bits);
 			return 0;
 		}
 	if (sscanf(text, "nan:%8" SCNx32 "%n", &bits, &end) == 1 && end == 12 && text[end] == 0 &&
-	    isnan(label_of(bits))) {
-		*label = label_of(bits);
+	    isnan(make_label(bits))) {
+		*label = make_label(bits);
 		return 0;
 	}
 	if ((e = num_f64(text, -LABEL_MOST, LABEL_MOST, &v)) == 0)

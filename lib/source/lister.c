@@ -97,7 +97,7 @@ compare_paths(const void *x, const void *y, void *names)
 }
 
 static const char *
-image_name(const struct lister *l, size_t i)
+get_image_name(const struct lister *l, size_t i)
 {
 	return (const char *)l->names.p + l->at[i];
 }
@@ -111,7 +111,7 @@ number_classes(struct lister *l, struct names *classes)
 	int e = 0;
 
 	for (size_t i = 0; e == 0 && i < l->n; i++) {
-		const char *name = image_name(l, i);
+		const char *name = get_image_name(l, i);
 		size_t n = io_folder_length(name);
 
 		if (l->opt->recursive && (last == NULL || n != io_folder_length(last) || memcmp(last, name, n) != 0)) {
@@ -170,7 +170,7 @@ write_list(struct lister *l, const char *path, size_t first, size_t n)
 	for (size_t i = first; e == 0 && i < first + n; i++) {
 		uint32_t k = l->order[i];
 
-		e = buf_put_fmt(&text, "%u\t%f\t%s\n", k, (double)l->class[k], image_name(l, k));
+		e = buf_put_fmt(&text, "%u\t%f\t%s\n", k, (double)l->class[k], get_image_name(l, k));
 		if (e == 0 && (text.n >= WRITE_STEP))
 			e = flush_text(f, &text);
 	}
@@ -198,7 +198,7 @@ write_one_list(struct lister *l, int chunk, const char *part, size_t first, size
 }
 
 static size_t
-smaller_of(size_t a, size_t b)
+get_smaller(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
@@ -208,9 +208,9 @@ static int
 write_chunk(struct lister *l, size_t i, size_t size)
 {
 	double train = l->opt->train, test = l->opt->test;
-	size_t first = smaller_of(i * size, l->n), n = smaller_of(size, l->n - first);
-	size_t tests = smaller_of((size_t)((double)size * test), n),
-	    trains = smaller_of((size_t)((double)size * train), n - tests);
+	size_t first = get_smaller(i * size, l->n), n = get_smaller(size, l->n - first);
+	size_t tests = get_smaller((size_t)((double)size * test), n),
+	    trains = get_smaller((size_t)((double)size * train), n - tests);
 
 	if (train == 1 || (train == 0 && test == 0))
 		return write_one_list(l, (int)i, "", first, n);

@@ -37,7 +37,7 @@ compare_name(const char *a, const char *b, size_t n)
 }
 
 static const char *
-nth_sorted(const struct names *l, size_t i)
+get_sorted(const struct names *l, size_t i)
 {
 	return l->p[l->sorted != NULL ? l->sorted[i] : i];
 }
@@ -51,7 +51,7 @@ search_names(const struct names *l, const char *name, size_t n, bool *there)
 	*there = false;
 	while (lo < hi && !*there) {
 		size_t mid = lo + (hi - lo) / 2;
-		int c = compare_name(nth_sorted(l, mid), name, n);
+		int c = compare_name(get_sorted(l, mid), name, n);
 
 		if (c == 0)
 			*there = true;
@@ -103,8 +103,8 @@ sort_names(struct names *l)
 		l->sorted[i] = i;
 	qsort_r(l->sorted, l->n, sizeof(*l->sorted), compare_numbers, l);
 	for (size_t i = 1; i < l->n; i++)
-		if (strcmp(nth_sorted(l, i - 1), nth_sorted(l, i)) == 0)
-			return err_fail(ERR_FORMAT, "%.64s: listed twice", nth_sorted(l, i));
+		if (strcmp(get_sorted(l, i - 1), get_sorted(l, i)) == 0)
+			return err_fail(ERR_FORMAT, "%.64s: listed twice", get_sorted(l, i));
 	return 0;
 }
 

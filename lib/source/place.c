@@ -48,7 +48,7 @@ set_text(struct buf *b, const char *before, const char *text, size_t n)
 }
 
 static const char *
-buf_text(const struct buf *b)
+get_text(const struct buf *b)
 {
 	return b->n > 0 ? (const char *)b->p : "";
 }
@@ -152,7 +152,7 @@ leave_archive(struct place *p)
 	l->arc = NULL;
 	/* It is the current member of the archive around it. */
 	if (p->deep > 0)
-		set_text(&p->member, "", buf_text(&l->shown), l->shown.n);
+		set_text(&p->member, "", get_text(&l->shown), l->shown.n);
 }
 
 void
@@ -191,10 +191,10 @@ format_archives(struct place *p)
 	int e = set_text(&p->shown, "", root, strlen(root));
 
 	for (unsigned i = 1; e == 0 && i < p->deep; i++)
-		e = buf_put_fmt(&p->shown, ": %s", buf_text(&p->level[i].shown));
+		e = buf_put_fmt(&p->shown, ": %s", get_text(&p->level[i].shown));
 	if (e == 0)
 		e = buf_terminate(&p->shown);
-	return e == 0 ? buf_text(&p->shown) : p->path;
+	return e == 0 ? get_text(&p->shown) : p->path;
 }
 
 const char *
@@ -204,9 +204,9 @@ place_display_name(struct place *p)
 
 	if (p->deep == 0 || arc_is_packed(p->level[p->deep - 1].arc) || p->member.n == 0)
 		return text;
-	if (buf_put_fmt(&p->shown, ": %s", buf_text(&p->member)) < 0 || buf_terminate(&p->shown) < 0)
+	if (buf_put_fmt(&p->shown, ": %s", get_text(&p->member)) < 0 || buf_terminate(&p->shown) < 0)
 		return p->path;
-	return buf_text(&p->shown);
+	return get_text(&p->shown);
 }
 
 bool
@@ -228,7 +228,7 @@ report_damage(struct place *p)
 	const char *in = format_archives(p);
 
 	if (p->member.n > 0)
-		err_within("%s: after %s", in, buf_text(&p->member));
+		err_within("%s: after %s", in, get_text(&p->member));
 	else
 		err_within("%s", in);
 }
@@ -246,7 +246,7 @@ enter_archive(struct place *p, const char *name)
 	l = &p->level[p->deep];
 	if ((e = open_nested(p, &l->arc, ARC_ARCHIVE)) < 0)
 		return err_wrap(e == ERR_NOMEM ? e : ERR_ITEM, "%s", place_display_name(p));
-	if ((e = set_text(&l->prefix, p->deep > 0 ? buf_text(&p->level[p->deep - 1].prefix) : p->base, name,
+	if ((e = set_text(&l->prefix, p->deep > 0 ? get_text(&p->level[p->deep - 1].prefix) : p->base, name,
 	    suffix_archive(name))) < 0 || (e = buf_put(&l->prefix, "/", 1)) < 0 ||
 	    (e = buf_terminate(&l->prefix)) < 0 ||
 	    (e = set_text(&l->shown, "", name, strlen(name))) < 0) {
@@ -324,7 +324,7 @@ next_in_archive(struct place *p)
 		return CONTINUE;
 	if (set_text(&p->member, "", name, strlen(name)) < 0)
 		return ERR_NOMEM;
-	return handle_file(p, buf_text(&l->prefix), buf_text(&p->member));
+	return handle_file(p, get_text(&l->prefix), get_text(&p->member));
 }
 
 int
@@ -336,7 +336,7 @@ place_next(struct place *p, const char **name)
 	do
 		e = p->deep > 0 ? next_in_archive(p) : p->walk != NULL ? next_walked(p) : 0;
 	while (e == CONTINUE);
-	*name = buf_text(&p->name);
+	*name = get_text(&p->name);
 	return e;
 }
 

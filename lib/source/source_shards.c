@@ -43,7 +43,7 @@ struct state {
 
 /* The length of a name up to the first dot of its last component. */
 static size_t
-key_length(const char *name)
+find_key_length(const char *name)
 {
 	const char *dot = strchr(io_base_name(name), '.');
 
@@ -52,9 +52,9 @@ key_length(const char *name)
 
 /* The index of the label that a file of that name holds: 0, 1, or -1 for none. */
 static int
-label_index(const char *name)
+parse_label_index(const char *name)
 {
-	const char *end = name + key_length(name);
+	const char *end = name + find_key_length(name);
 
 	return strcmp(end, ".cls") == 0 ? 0 : strcmp(end, ".cls2") == 0 ? 1 : -1;
 }
@@ -62,13 +62,13 @@ label_index(const char *name)
 bool
 source_shards_knows(const char *name)
 {
-	return label_index(name) == 0;
+	return parse_label_index(name) == 0;
 }
 
 static bool
 is_json_name(const char *name)
 {
-	return strcmp(name + key_length(name), ".json") == 0;
+	return strcmp(name + find_key_length(name), ".json") == 0;
 }
 
 /* The labels that the JSON of a file holds, as an array; NULL: none, with the line. */
@@ -129,9 +129,9 @@ source_shards_has_json_labels(struct files *f, const char *name)
 bool
 source_shards_match(const char *a, const char *b)
 {
-	size_t n = key_length(a);
+	size_t n = find_key_length(a);
 
-	return n == key_length(b) && memcmp(a, b, n) == 0;
+	return n == find_key_length(b) && memcmp(a, b, n) == 0;
 }
 
 static void
@@ -182,7 +182,7 @@ name_has_split(const char *name, enum source_split split)
 }
 
 static void
-record_bad(struct state *s, int e)
+keep_error(struct state *s, int e)
 {
 	if (s->bad < 0)
 		return;
@@ -291,7 +291,7 @@ static int
 add_file(struct state *s, bool wanted)
 {
 	const char *end = s->name + s->key.n;
-	int which = label_index(s->name), e = 0;
+	int which = parse_label_index(s->name), e = 0;
 
 	if (which >= 0)
 		e = read_class_label(s, which);
@@ -300,7 +300,7 @@ add_file(struct state *s, bool wanted)
 	else if (suffix_is_image(s->name) && strchr(end + 1, '.') == NULL)
 		e = read_image(s, wanted);
 	if (source_is_item_error(e))
-		record_bad(s, e);
+		keep_error(s, e);
 	else if (e == ERR_FORMAT)
 		err_within("%s", files_display_name(s->files));
 	return source_is_item_error(e) ? 0 : e;
@@ -332,12 +332,12 @@ next_sample(struct state *s, bool wanted)
 	s->key.n = s->shown.n = s->listed = 0;
 	s->has_image = s->has_label[0] = s->has_label[1] = false;
 	s->bad = *s->no_list = 0;
-	if (buf_put(&s->key, s->name, key_length(s->name)) < 0 || buf_put(&s->shown, place, strlen(place)) < 0 ||
+	if (buf_put(&s->key, s->name, find_key_length(s->name)) < 0 || buf_put(&s->shown, place, strlen(place)) < 0 ||
 	    buf_terminate(&s->shown) < 0)
 		return ERR_NOMEM;
 	do
 		ERR_TRY(add_file(s, wanted));
-	while (advance_walk(s) > 0 && key_length(s->name) == s->key.n && memcmp(s->name, s->key.p, s->key.n) == 0);
+	while (advance_walk(s) > 0 && find_key_length(s->name) == s->key.n && memcmp(s->name, s->key.p, s->key.n) == 0);
 	s->ahead = true;
 	return 1;
 }

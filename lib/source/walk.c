@@ -27,7 +27,7 @@ struct walk {
 };
 
 static const char *
-current_path(const struct walk *w)
+get_current_path(const struct walk *w)
 {
 	return (const char *)w->path.p;
 }
@@ -63,7 +63,7 @@ read_entries(const struct walk *w, struct level *l, DIR *dir)
 		if (d->d_name[0] != '.')
 			ERR_TRY(add_entry(l, d));
 	if (errno != 0)
-		return err_sys("%s", current_path(w));
+		return err_sys("%s", get_current_path(w));
 	if (w->sorted && l->n > 0)
 		qsort_r(l->at, l->n, sizeof(*l->at), compare_entries, l->names.p);
 	return 0;
@@ -74,10 +74,11 @@ static int
 check_circle(const struct walk *w, const struct level *l)
 {
 	if (l->links > WALK_LINKS)
-		return err_fail(ERR_ITEM, "%s: more than %u links on its path", current_path(w), WALK_LINKS);
+		return err_fail(ERR_ITEM, "%s: more than %u links on its path", get_current_path(w), WALK_LINKS);
 	for (unsigned i = 0; i < w->deep; i++)
 		if (w->level[i].dev == l->dev && w->level[i].ino == l->ino)
-			return err_fail(ERR_ITEM, "%s: this link leads back to a directory above it", current_path(w));
+			return err_fail(ERR_ITEM, "%s: this link leads back to a directory above it",
+			    get_current_path(w));
 	return 0;
 }
 
@@ -91,10 +92,10 @@ enter_directory(struct walk *w, unsigned links)
 	int e;
 
 	if (w->deep > WALK_DEEPEST)
-		return err_fail(ERR_ITEM, "%.64s...: folders are nested more than %u deep", current_path(w),
+		return err_fail(ERR_ITEM, "%.64s...: folders are nested more than %u deep", get_current_path(w),
 		    WALK_DEEPEST);
-	if ((dir = opendir(current_path(w))) == NULL || fstat(dirfd(dir), &st) < 0) {
-		e = err_sys("%s", current_path(w));
+	if ((dir = opendir(get_current_path(w))) == NULL || fstat(dirfd(dir), &st) < 0) {
+		e = err_sys("%s", get_current_path(w));
 	} else {
 		l->path = w->path.n;
 		l->dev = st.st_dev;
@@ -142,12 +143,12 @@ walk_close(struct walk *w)
 
 /* Finds the type of a link's target, or a type that the directory does not tell.  Returns 0 or ERR_ITEM. */
 static int
-stat_type(const struct walk *w, uint8_t *type)
+read_type(const struct walk *w, uint8_t *type)
 {
 	struct stat st;
 
-	if (stat(current_path(w), &st) < 0)
-		return err_note(errno, "%s", current_path(w)), ERR_ITEM;
+	if (stat(get_current_path(w), &st) < 0)
+		return err_note(errno, "%s", get_current_path(w)), ERR_ITEM;
 	*type = S_ISDIR(st.st_mode) ? DT_DIR : S_ISREG(st.st_mode) ? DT_REG : DT_UNKNOWN;
 	return 0;
 }
@@ -174,12 +175,12 @@ walk_next(struct walk *w, const char **path)
 		    buf_terminate(&w->path) < 0)
 			return ERR_NOMEM;
 		if (link || type == DT_UNKNOWN)
-			e = stat_type(w, &type);
+			e = read_type(w, &type);
 		if (e == 0 && type == DT_DIR)
 			e = enter_directory(w, l->links + link);
 		if (e < 0)
 			return e == ERR_SYS ? ERR_ITEM : e;
-		*path = current_path(w);
+		*path = get_current_path(w);
 		if (type == DT_REG)
 			return 1;
 	}

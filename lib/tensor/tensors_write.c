@@ -45,7 +45,7 @@ write_bytes(struct tensors_out *o, const void *p, size_t n)
 }
 
 static uint64_t
-tensor_bytes(const struct tensor *x)
+count_tensor_bytes(const struct tensor *x)
 {
 	return x->count * tensors_type_size(x->type);
 }
@@ -63,7 +63,7 @@ start_next_tensor(struct tensors_out *o)
 		head.n = 0;
 		if (kinds[o->t->kind].array != NULL && (e = kinds[o->t->kind].array(x, &head)) == 0)
 			e = write_bytes(o, head.p, head.n);
-		o->left = tensor_bytes(x);
+		o->left = count_tensor_bytes(x);
 	}
 	buf_free(&head);
 	return e;

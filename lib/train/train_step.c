@@ -129,7 +129,7 @@ push_all(struct train *t)
 
 /* The number of the first sample of this worker's k-th micro-batch among all samples of a full step. */
 static uint64_t
-first_sample(const struct train *t, uint32_t k)
+find_first_sample(const struct train *t, uint32_t k)
 {
 	uint64_t micro = (uint64_t)t->o->ps.rank * t->o->accumulate + k, first = 0;
 
@@ -231,7 +231,7 @@ static int
 run_micro_batch(struct train *t, const struct batch *b, uint32_t k, bool first, bool last, struct train_sums *seen)
 {
 	const struct engine_hook hook = { .arg = t, .param_needed = trace_and_load_array };
-	const struct engine_draw draw = { t->o->seed, t->step, first_sample(t, k) };
+	const struct engine_draw draw = { t->o->seed, t->step, find_first_sample(t, k) };
 	uint64_t from = trace_now(t->trace);
 	struct engine_result r;
 	struct train_sums all = *seen;

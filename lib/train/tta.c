@@ -105,7 +105,7 @@ add_prediction(struct tta *v, const struct samples *s, unsigned *n)
 }
 
 static void
-score_mean(const struct tta *v, const struct samples *s, struct engine_result *r)
+score_averages(const struct tta *v, const struct samples *s, struct engine_result *r)
 {
 	*r = (struct engine_result){ 0 };
 	for (uint32_t i = 0; i < s->n; i++) {
@@ -153,7 +153,7 @@ tta_evaluate(struct tta *v, const struct samples *s, struct engine_result *r, fl
 	for (size_t i = 0; e == 0 && i < all; i++)
 		v->sum[i] /= (float)n;
 	if (e == 0)
-		score_mean(v, s, r);
+		score_averages(v, s, r);
 	if (e == 0 && prob != NULL)
 		memcpy(prob, v->sum, all * sizeof(*prob));
 	return e;

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 
 static double
-timeval_seconds(const struct timeval *t)
+convert_timeval(const struct timeval *t)
 {
 	return (double)t->tv_sec + (double)t->tv_usec * 1e-6;
 }
@@ -40,7 +40,7 @@ load_now(void)
 	struct rusage u;
 
 	if (getrusage(RUSAGE_SELF, &u) == 0)
-		l.cpu_s = timeval_seconds(&u.ru_utime) + timeval_seconds(&u.ru_stime);
+		l.cpu_s = convert_timeval(&u.ru_utime) + convert_timeval(&u.ru_stime);
 	read_host_load(&l);
 	return l;
 }

@@ -83,7 +83,7 @@ static const struct counted_call {
 #define COUNTED	(sizeof(counted) / sizeof(*counted))
 
 static int
-own_arch(uint32_t *arch)
+find_own_arch(uint32_t *arch)
 {
 	static const struct { const char *name; uint32_t arch; } known[] = {
 		{ "x86_64", AUDIT_ARCH_X86_64 }, { "aarch64", AUDIT_ARCH_AARCH64 }, { "riscv64", AUDIT_ARCH_RISCV64 },
@@ -126,7 +126,7 @@ install_call_filter(const void *ctx)
 
 /* The process of a thread. */
 static pid_t
-process_of(pid_t tid)
+find_process(pid_t tid)
 {
 	char path[64], line[128];
 	int tgid = tid;
@@ -149,7 +149,7 @@ is_internet_socket(pid_t tid, int theirs)
 
 	/* tid is not its process's first thread: EINVAL, or ENOENT from newer kernels. */
 	if (pidfd < 0 && (errno == EINVAL || errno == ENOENT))
-		pidfd = (int)syscall(SYS_pidfd_open, process_of(tid), 0);
+		pidfd = (int)syscall(SYS_pidfd_open, find_process(tid), 0);
 	if (pidfd < 0)
 		return false;
 	fd = (int)syscall(SYS_pidfd_getfd, pidfd, theirs, 0);
@@ -339,7 +339,7 @@ start_calls(const struct meter_opt *opt, struct meter **m)
 		e = err_nomem();
 	else if (c->meter.fd < 0)
 		e = err_sys("eventfd");
-	else if ((e = own_arch(&c->arch)) == 0)
+	else if ((e = find_own_arch(&c->arch)) == 0)
 		e = start_tracer(c);
 	if (e < 0) {
 		why = errno;
@@ -352,7 +352,7 @@ start_calls(const struct meter_opt *opt, struct meter **m)
 }
 
 static bool
-calls_done(struct meter *m, int *status)
+have_calls_ended(struct meter *m, int *status)
 {
 	struct calls *c = (struct calls *)m;
 	uint64_t n;
@@ -377,4 +377,4 @@ read_call_count(const struct meter *m, struct traffic *t)
 	}
 }
 
-const struct meter_method meter_calls = { start_calls, close_calls, calls_done, read_call_count };
+const struct meter_method meter_calls = { start_calls, close_calls, have_calls_ended, read_call_count };

@@ -133,7 +133,7 @@ load_program(int map, enum traffic_way way)
 
 /* Gives the folder of this process's control group in the v2 hierarchy.  Returns 0 or ERR_NOTSUP. */
 static int
-own_group(char dir[PATH_MAX])
+find_own_group(char dir[PATH_MAX])
 {
 	char line[PATH_MAX * 2], root[PATH_MAX], mount[PATH_MAX], path[PATH_MAX] = "";
 	bool found = false;
@@ -252,7 +252,7 @@ make_group(struct group *g)
 	size_t n;
 	int dir, e = 0;
 
-	if ((e = own_group(g->dir)) < 0) {
+	if ((e = find_own_group(g->dir)) < 0) {
 		g->dir[0] = 0;
 		return e;
 	}
@@ -313,7 +313,7 @@ start_packets(const struct meter_opt *opt, struct meter **m)
 }
 
 static bool
-packets_done(struct meter *m, int *status)
+have_packets_ended(struct meter *m, int *status)
 {
 	struct group *g = (struct group *)m;
 	char text[256];
@@ -345,4 +345,4 @@ read_packet_count(const struct meter *m, struct traffic *t)
 	}
 }
 
-const struct meter_method meter_packets = { start_packets, close_group, packets_done, read_packet_count };
+const struct meter_method meter_packets = { start_packets, close_group, have_packets_ended, read_packet_count };

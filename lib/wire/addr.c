@@ -73,7 +73,7 @@ resolve_address(const char *host, const char *port, int flags, struct addrinfo *
 }
 
 static int
-stream_socket(const struct addrinfo *a, int level, int option)
+open_stream_socket(const struct addrinfo *a, int level, int option)
 {
 	int on = 1, fd = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
@@ -111,7 +111,7 @@ addr_listen(const char *text, int *fd, char where[ADDR_TEXT])
 	ERR_TRY(addr_split(text, host, port));
 	ERR_TRY(resolve_address(host, port, AI_PASSIVE, &all, &a));
 	/* A restarted server can take its old port although connections of the old process linger. */
-	s = stream_socket(a, SOL_SOCKET, SO_REUSEADDR);
+	s = open_stream_socket(a, SOL_SOCKET, SO_REUSEADDR);
 	if (s < 0 || bind(s, a->ai_addr, a->ai_addrlen) < 0 || listen(s, BACKLOG) < 0) {
 		e = err_sys("listen at %s", text);
 		if (s >= 0)
@@ -135,7 +135,7 @@ addr_dial(const char *text, int *fd)
 
 	ERR_TRY(addr_split(text, host, port));
 	ERR_TRY(resolve_address(host, port, 0, &all, &a));
-	s = stream_socket(a, IPPROTO_TCP, TCP_NODELAY);
+	s = open_stream_socket(a, IPPROTO_TCP, TCP_NODELAY);
 	if (s < 0 || (connect(s, a->ai_addr, a->ai_addrlen) < 0 && errno != EINPROGRESS)) {
 		e = err_sys("connect to %s", text);
 		if (s >= 0)

@@ -120,14 +120,14 @@ ISA_CLONES(static, void, decode_halves, (bool bf16, const uint8_t *from, size_t 
 }
 
 static size_t
-size_of_f32(struct codec c, size_t n)
+count_f32_bytes(struct codec c, size_t n)
 {
 	(void)c;
 	return n * sizeof(float);
 }
 
 static size_t
-size_of_half(struct codec c, size_t n)
+count_half_bytes(struct codec c, size_t n)
 {
 	(void)c;
 	return n * sizeof(uint16_t);
@@ -179,10 +179,10 @@ decode_fp16(const void *from, size_t n, float *to)
 	decode_halves(false, from, n, to);
 }
 
-static const struct codec_row row_f32 = { "f32", .bytes = size_of_f32, .encode = encode_f32, .decode = decode_f32 };
-static const struct codec_row row_bf16 = { "bf16", .bytes = size_of_half, .encode = encode_bf16,
+static const struct codec_row row_f32 = { "f32", .bytes = count_f32_bytes, .encode = encode_f32, .decode = decode_f32 };
+static const struct codec_row row_bf16 = { "bf16", .bytes = count_half_bytes, .encode = encode_bf16,
 	.decode = decode_bf16 };
-static const struct codec_row row_fp16 = { "fp16", .bytes = size_of_half, .encode = encode_fp16,
+static const struct codec_row row_fp16 = { "fp16", .bytes = count_half_bytes, .encode = encode_fp16,
 	.decode = decode_fp16 };
 
 static const struct codec_row *const rows[CODECS] = {

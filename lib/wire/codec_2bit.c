@@ -14,7 +14,7 @@
 enum code { ZERO, PLUS, MINUS, NOT_FINITE };
 
 static size_t
-size_of_2bit(struct codec c, size_t n)
+count_2bit_bytes(struct codec c, size_t n)
 {
 	(void)c;
 	return sizeof(float) + (n + NUMBERS - 1) / NUMBERS;
@@ -113,5 +113,5 @@ add_2bit(struct codec c, const void *from, size_t n, float *to)
 		to[i] += q[byte[i / NUMBERS] >> 2 * (i % NUMBERS) & 3];
 }
 
-const struct codec_row codec_2bit = { "2bit", .most = 1e6, .bytes = size_of_2bit,
+const struct codec_row codec_2bit = { "2bit", .most = 1e6, .bytes = count_2bit_bytes,
 	.encode = encode_2bit, .add = add_2bit };

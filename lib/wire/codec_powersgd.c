@@ -30,7 +30,7 @@ find_shape(struct codec c, size_t n)
 }
 
 static size_t
-size_of_powersgd(struct codec c, size_t n)
+count_powersgd_bytes(struct codec c, size_t n)
 {
 	struct shape s = find_shape(c, n);
 
@@ -193,4 +193,4 @@ add_powersgd(struct codec c, const void *from, size_t n, float *to)
 }
 
 const struct codec_row codec_powersgd = { "powersgd", .usual = 4, .least = 1, .most = MOST_RANK, .whole = true,
-	.bytes = size_of_powersgd, .encode = encode_powersgd, .add = add_powersgd };
+	.bytes = count_powersgd_bytes, .encode = encode_powersgd, .add = add_powersgd };

@@ -16,7 +16,7 @@ count_sent(double x, size_t n)
 }
 
 static size_t
-size_of_topk(struct codec c, size_t n)
+count_topk_bytes(struct codec c, size_t n)
 {
 	return count_sent(c.x, n) * (sizeof(uint32_t) + sizeof(float));
 }
@@ -109,5 +109,5 @@ add_topk(struct codec c, const void *from, size_t n, float *to)
 	}
 }
 
-const struct codec_row codec_topk = { "topk", .usual = 0.01, .least = 1e-6, .most = 1, .bytes = size_of_topk,
+const struct codec_row codec_topk = { "topk", .usual = 0.01, .least = 1e-6, .most = 1, .bytes = count_topk_bytes,
 	.encode = encode_topk, .valid = is_valid_topk, .add = add_topk };

@@ -42,7 +42,7 @@ open_key(const char *path, int *fd)
 
 /* Returns -1 if c is not a digit. */
 static int
-digit_of(char c)
+parse_digit(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' &&
 	    c <= 'F' ? c - 'A' + 10 : -1;
@@ -63,7 +63,7 @@ read_key(int fd, uint8_t key[CONN_KEY])
 		    st.st_mode & 0777u);
 	ERR_TRY(io_read(fd, text, sizeof(text), &got));
 	for (size_t i = 0; i < got; i++) {
-		int digit = digit_of(text[i]);
+		int digit = parse_digit(text[i]);
 
 		bad |= digit < 0;
 		key[i / 2] = (uint8_t)(i % 2 == 0 ? 0 : key[i / 2] << 4) | (uint8_t)(digit & 15);

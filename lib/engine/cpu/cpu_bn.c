@@ -31,7 +31,7 @@ cpu_bn_scratch(uint32_t n, size_t lanes)
 
 /* The walk over group g: in whole vectors if no view has a stride, else pixel by pixel. */
 static struct bn_walk
-walk_of(const struct cpu_view *x, size_t g, const struct cpu_view *more, uint32_t nmore)
+plan_walk(const struct cpu_view *x, size_t g, const struct cpu_view *more, uint32_t nmore)
 {
 	size_t lanes = cpu_lanes(x), count = (size_t)x->h * x->w * lanes;
 	bool whole = x->pitch == lanes && CPU_VEC % lanes == 0;
@@ -44,7 +44,7 @@ walk_of(const struct cpu_view *x, size_t g, const struct cpu_view *more, uint32_
 }
 
 static struct bn_line
-line_of(const struct bn_walk *u, const struct cpu_view *v, size_t i, size_t g)
+get_line(const struct bn_walk *u, const struct cpu_view *v, size_t i, size_t g)
 {
 	bool whole = u->width == CPU_VEC && u->period < CPU_VEC;
 
@@ -52,25 +52,25 @@ line_of(const struct bn_walk *u, const struct cpu_view *v, size_t i, size_t g)
 }
 
 static struct bn_incoming
-incoming_of(const struct bn_walk *u, const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, size_t i,
+describe_incoming(const struct bn_walk *u, const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, size_t i,
     size_t g)
 {
-	struct bn_incoming in = { line_of(u, x, i, g), line_of(u, &dy[0], i, g), { NULL, 0 } };
+	struct bn_incoming in = { get_line(u, x, i, g), get_line(u, &dy[0], i, g), { NULL, 0 } };
 
 	if (ndy > 1)
-		in.d1 = line_of(u, &dy[1], i, g);
+		in.d1 = get_line(u, &dy[1], i, g);
 	return in;
 }
 
 /* The two sums of group g of sample i: s1 [width], s2 [width]. */
 static float *
-sums_at(const struct cpu_view *x, float *scratch, size_t i, size_t g)
+get_sums(const struct cpu_view *x, float *scratch, size_t i, size_t g)
 {
 	return scratch + 2 * (i * cpu_blocks(x) * x->block + g * cpu_lanes(x));
 }
 
 static struct bn_lanes
-lanes_at(const struct cpu_bn *bn, size_t first)
+load_lanes(const struct cpu_bn *bn, size_t first)
 {
 	return (struct bn_lanes) { bn->scale + first, bn->shift + first, bn->mean + first, bn->k1 + first,
 	    bn->k0 + first };
@@ -83,10 +83,10 @@ join_moments(const struct cpu_view *x, uint32_t n, float *scratch, size_t g, siz
 	double pixels = (double)x->h * x->w, mean = 0, squares = 0;
 
 	for (size_t i = 0; i < n; i++)
-		mean += cpu_read(cpu_group(x, i, g), l, x->bf16) + sums_at(x, scratch, i, g)[l] / pixels;
+		mean += cpu_read(cpu_group(x, i, g), l, x->bf16) + get_sums(x, scratch, i, g)[l] / pixels;
 	mean /= n;
 	for (size_t i = 0; i < n; i++) {
-		const float *s = sums_at(x, scratch, i, g);
+		const float *s = get_sums(x, scratch, i, g);
 		double off = s[l] / pixels, d = cpu_read(cpu_group(x, i, g), l, x->bf16) + off - mean;
 
 		squares += s[cpu_width(x, g) + l] - s[l] * off + pixels * d * d;
@@ -103,9 +103,9 @@ cpu_bn_moments(const struct cpu_view *x, uint32_t n, float *scratch, struct cpu_
 	#pragma omp parallel for
 	for (size_t k = 0; k < n * groups; k++) {
 		size_t i = k / groups, g = k % groups;
-		struct bn_walk u = walk_of(x, g, NULL, 0);
-		struct bn_line from = line_of(&u, x, i, g);
-		float *s = sums_at(x, scratch, i, g);
+		struct bn_walk u = plan_walk(x, g, NULL, 0);
+		struct bn_line from = get_line(&u, x, i, g);
+		float *s = get_sums(x, scratch, i, g);
 
 		cpu_bn_unit_moments(&u, &from, s, s + cpu_width(x, g));
 	}
@@ -133,9 +133,9 @@ cpu_bn_forward(const struct cpu_view *x, const struct cpu_view *y, uint32_t n, c
 	#pragma omp parallel for
 	for (size_t k = 0; k < n * groups; k++) {
 		size_t i = k / groups, g = k % groups;
-		struct bn_walk u = walk_of(x, g, y, 1);
-		struct bn_line from = line_of(&u, x, i, g), to = line_of(&u, y, i, g);
-		struct bn_lanes c = lanes_at(bn, g * cpu_lanes(x));
+		struct bn_walk u = plan_walk(x, g, y, 1);
+		struct bn_line from = get_line(&u, x, i, g), to = get_line(&u, y, i, g);
+		struct bn_lanes c = load_lanes(bn, g * cpu_lanes(x));
 
 		cpu_bn_unit_forward(&u, &from, &to, &c, relu);
 	}
@@ -149,7 +149,7 @@ join_reduced(const struct cpu_view *x, uint32_t n, float *scratch, size_t g, siz
 	double m = (double)n * x->h * x->w, rstd = 1 / sqrt((double)bn->var[c] + (double)eps), s1 = 0, s2 = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		const float *s = sums_at(x, scratch, i, g);
+		const float *s = get_sums(x, scratch, i, g);
 
 		s1 += s[l];
 		s2 += s[cpu_width(x, g) + l];
@@ -169,10 +169,10 @@ reduce_batch(const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, 
 	#pragma omp parallel for
 	for (size_t k = 0; k < n * groups; k++) {
 		size_t i = k / groups, g = k % groups;
-		struct bn_walk u = walk_of(x, g, dy, ndy);
-		struct bn_incoming in = incoming_of(&u, x, dy, ndy, i, g);
-		struct bn_lanes c = lanes_at(bn, g * lanes);
-		float *s = sums_at(x, scratch, i, g);
+		struct bn_walk u = plan_walk(x, g, dy, ndy);
+		struct bn_incoming in = describe_incoming(&u, x, dy, ndy, i, g);
+		struct bn_lanes c = load_lanes(bn, g * lanes);
+		float *s = get_sums(x, scratch, i, g);
 
 		cpu_bn_unit_reduce(&u, &in, &c, relu, s, s + cpu_width(x, g));
 	}
@@ -194,10 +194,10 @@ cpu_bn_backward(const struct cpu_view *x, const struct cpu_view *dy, uint32_t nd
 	#pragma omp parallel for
 	for (size_t k = 0; k < n * groups; k++) {
 		size_t i = k / groups, g = k % groups;
-		struct bn_walk u = walk_of(x, g, dy, ndy);
-		struct bn_incoming in = incoming_of(&u, x, dy, ndy, i, g);
-		struct bn_line to = line_of(&u, dx, i, g);
-		struct bn_lanes c = lanes_at(bn, g * cpu_lanes(x));
+		struct bn_walk u = plan_walk(x, g, dy, ndy);
+		struct bn_incoming in = describe_incoming(&u, x, dy, ndy, i, g);
+		struct bn_line to = get_line(&u, dx, i, g);
+		struct bn_lanes c = load_lanes(bn, g * cpu_lanes(x));
 
 		cpu_bn_unit_backward(&u, &in, &to, &c, relu);
 	}

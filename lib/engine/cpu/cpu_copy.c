@@ -12,7 +12,7 @@
 
 /* The first pixel of channel c.  The next is v->pitch elements further. */
 static void *
-channel_at(const struct cpu_view *v, size_t i, size_t c)
+get_channel(const struct cpu_view *v, size_t i, size_t c)
 {
 	return cpu_elem(v, i, c / v->block * cpu_unit(v) + c % v->block);
 }
@@ -58,13 +58,14 @@ copy_sample(const struct cpu_view *x, size_t x_first, const struct cpu_view *y, 
 	size_t lanes = x->block, c = 0, pixels = (size_t)x->h * x->w;
 
 	if (x->bf16 == y->bf16 && cpu_blocks(x) == 1 && cpu_blocks(y) == 1) {
-		copy_pixels(x, channel_at(x, i, x_first), y, channel_at(y, i, y_first), count, pixels);
+		copy_pixels(x, get_channel(x, i, x_first), y, get_channel(y, i, y_first), count, pixels);
 		c = count;
 	} else if (x->bf16 == y->bf16 && x->block == y->block && x_first % lanes == 0 && y_first % lanes == 0)
 		for (; c + lanes <= count; c += lanes)
-			copy_pixels(x, channel_at(x, i, x_first + c), y, channel_at(y, i, y_first + c), lanes, pixels);
+			copy_pixels(x, get_channel(x, i, x_first + c), y, get_channel(y, i, y_first + c), lanes,
+			    pixels);
 	for (; c < count; c++)
-		copy_channel(x, channel_at(x, i, x_first + c), y, channel_at(y, i, y_first + c), pixels);
+		copy_channel(x, get_channel(x, i, x_first + c), y, get_channel(y, i, y_first + c), pixels);
 	if (y_first + count == y->c)
 		clear_padding(y, i);
 }

@@ -14,7 +14,7 @@ ISA_CLONES(static, bool, finite_bf16, (const uint16_t *p, size_t n), (p, n))
 }
 
 static bool
-finite_view(const struct cpu_view *v, uint32_t n)
+is_view_finite(const struct cpu_view *v, uint32_t n)
 {
 	struct cpu_lines l = cpu_lines(v);
 	bool all = true;
@@ -37,5 +37,5 @@ cpu_finite(const struct engine_plan *p, const struct cpu_step *s, uint32_t n)
 	/* A copy is a part of its node's output, and its source has been checked. */
 	if (s->kind == CPU_COPY)
 		return true;
-	return finite_view(&s->y, n) && (bn == NULL || (num_finite(bn->scale, c) && num_finite(bn->shift, c)));
+	return is_view_finite(&s->y, n) && (bn == NULL || (num_finite(bn->scale, c) && num_finite(bn->shift, c)));
 }

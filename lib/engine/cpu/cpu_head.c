@@ -15,8 +15,8 @@
 
 /* Returns the loss of one sample. */
 static double
-loss_of_sample(const float *restrict x, float *restrict p, size_t classes, size_t label, const struct samples_mix *mix,
-    double smooth)
+compute_sample_loss(const float *restrict x, float *restrict p, size_t classes, size_t label,
+    const struct samples_mix *mix, double smooth)
 {
 	float top = x[0];
 	double sum = 0, all = 0, share = mix->share;
@@ -44,7 +44,7 @@ cpu_head_forward(const struct cpu_view *x, const struct cpu_view *prob, const in
 		size_t before;
 
 		result->loss += (double)mix[i].weight *
-		    loss_of_sample(cpu_at(x, i, 0), p, x->c, (size_t)label[i], &mix[i], smooth);
+		    compute_sample_loss(cpu_at(x, i, 0), p, x->c, (size_t)label[i], &mix[i], smooth);
 		before = score_rank(p, x->c, (size_t)label[i]);
 		result->correct += before == 0;
 		result->top5 += before < ENGINE_TOP;
@@ -69,8 +69,8 @@ cpu_head_backward(const struct cpu_view *prob, const int32_t *label, const struc
 
 /* Returns the loss of one sample.  *right: all outputs with a target are on its side of 1/2. */
 static double
-loss_of_outputs(enum graph_loss loss, const float *restrict x, const float *restrict t, float *restrict p, size_t n,
-    bool *right)
+compute_outputs_loss(enum graph_loss loss, const float *restrict x, const float *restrict t, float *restrict p,
+    size_t n, bool *right)
 {
 	double sum = 0;
 
@@ -96,7 +96,7 @@ cpu_head_targets(const struct cpu_view *x, const struct cpu_view *prob, enum gra
 	for (size_t i = 0; i < n; i++) {
 		bool right;
 
-		result->loss += (double)mix[i].weight * loss_of_outputs(loss, cpu_at(x, i, 0), target + i * x->c,
+		result->loss += (double)mix[i].weight * compute_outputs_loss(loss, cpu_at(x, i, 0), target + i * x->c,
 		    cpu_at(prob, i, 0), x->c, &right);
 		result->correct += right;
 	}

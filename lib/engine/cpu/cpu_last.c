@@ -9,7 +9,7 @@
 
 /* The first layer after i that is neither activation nor pool, if all between have one reader; else 0. */
 static uint32_t
-reader_of(const struct cpu_planner *pl, uint32_t i)
+find_reader(const struct cpu_planner *pl, uint32_t i)
 {
 	do {
 		if (pl->note[i].readers != 1)
@@ -21,7 +21,7 @@ reader_of(const struct cpu_planner *pl, uint32_t i)
 
 /* The first layer before i that is neither activation nor pool. */
 static uint32_t
-writer_of(const struct cpu_planner *pl, uint32_t i)
+find_writer(const struct cpu_planner *pl, uint32_t i)
 {
 	do
 		i = pl->g->node[i].in[0];
@@ -38,14 +38,14 @@ cpu_last_choose(struct cpu_planner *pl)
 		struct dnnl_shape shape;
 		uint32_t to;
 
-		if (g->node[i].op != GRAPH_CONV || (to = reader_of(pl, i)) == 0)
+		if (g->node[i].op != GRAPH_CONV || (to = find_reader(pl, i)) == 0)
 			continue;
 		shape = cpu_plan_shape(pl, i);
 		pl->note[i].channels_last = cpu_conv_last(&shape) &&
 		    (pl->note[to].channels_last || g->node[to].op == GRAPH_FLATTEN || g->node[to].op == GRAPH_FC);
 	}
 	for (uint32_t i = 1; i < g->n; i++) {
-		uint32_t from = pl->note[i].channels_last ? writer_of(pl, i) : 0;
+		uint32_t from = pl->note[i].channels_last ? find_writer(pl, i) : 0;
 
 		pl->note[i].channels_last = pl->note[i].channels_last && (from == 0 || pl->note[from].channels_last);
 	}

@@ -19,7 +19,7 @@ struct layer {
 };
 
 static struct layer
-layer_of(const struct graph_node *node)
+describe_layer(const struct graph_node *node)
 {
 	size_t side = (size_t)node->size;
 
@@ -30,12 +30,12 @@ layer_of(const struct graph_node *node)
 size_t
 cpu_lrn_scratch(const struct graph_node *node)
 {
-	return ROWS * layer_of(node).row;
+	return ROWS * describe_layer(node).row;
 }
 
 /* The first channel of a row. */
 static float *
-row_of(const struct layer *l, float *scratch, size_t k)
+get_row(const struct layer *l, float *scratch, size_t k)
 {
 	return scratch + (size_t)omp_get_thread_num() * ROWS * l->row + k * l->row + l->size;
 }
@@ -123,16 +123,16 @@ void
 cpu_lrn_forward(const struct graph_node *node, const struct cpu_view *x, const struct cpu_view *y, float *scratch,
     uint32_t n)
 {
-	struct layer l = layer_of(node);
+	struct layer l = describe_layer(node);
 	size_t pixels = (size_t)x->h * x->w;
 
 	memset(scratch, 0, (size_t)omp_get_max_threads() * ROWS * l.row * sizeof(*scratch));
 	#pragma omp parallel for
 	for (size_t j = 0; j < n * pixels; j++) {
-		float *row = row_of(&l, scratch, 0);
+		float *row = get_row(&l, scratch, 0);
 
 		load_pixel(x, j / pixels, j % pixels, row);
-		pixel_forward(&l, row, row_of(&l, scratch, 1), row_of(&l, scratch, 2), row_of(&l, scratch, 3));
+		pixel_forward(&l, row, get_row(&l, scratch, 1), get_row(&l, scratch, 2), get_row(&l, scratch, 3));
 		store_pixel(row, y, j / pixels, j % pixels);
 	}
 }
@@ -141,13 +141,13 @@ void
 cpu_lrn_backward(const struct graph_node *node, const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy,
     const struct cpu_view *dx, float *scratch, uint32_t n)
 {
-	struct layer l = layer_of(node);
+	struct layer l = describe_layer(node);
 	size_t pixels = (size_t)x->h * x->w;
 
 	memset(scratch, 0, (size_t)omp_get_max_threads() * ROWS * l.row * sizeof(*scratch));
 	#pragma omp parallel for
 	for (size_t j = 0; j < n * pixels; j++) {
-		float *row = row_of(&l, scratch, 0), *d = row_of(&l, scratch, 4), *more = row_of(&l, scratch, 2);
+		float *row = get_row(&l, scratch, 0), *d = get_row(&l, scratch, 4), *more = get_row(&l, scratch, 2);
 
 		load_pixel(&dy[0], j / pixels, j % pixels, d);
 		if (ndy > 1) {
@@ -156,7 +156,7 @@ cpu_lrn_backward(const struct graph_node *node, const struct cpu_view *x, const 
 				d[k] += more[k];
 		}
 		load_pixel(x, j / pixels, j % pixels, row);
-		pixel_backward(&l, row, d, row_of(&l, scratch, 1), more, row_of(&l, scratch, 3));
+		pixel_backward(&l, row, d, get_row(&l, scratch, 1), more, get_row(&l, scratch, 3));
 		store_pixel(row, dx, j / pixels, j % pixels);
 	}
 }

@@ -28,7 +28,7 @@ within_side(size_t i, size_t pad, size_t size)
 
 /* Copies each pixel of y from its source in x, or fills it with zeros; pitches in elements. */
 static void
-unit_forward(const struct frame *f, const char *restrict x, size_t pitch, char *restrict y, size_t y_pitch)
+pad_rows(const struct frame *f, const char *restrict x, size_t pitch, char *restrict y, size_t y_pitch)
 {
 	size_t bytes = f->lanes * f->size;
 
@@ -96,7 +96,7 @@ ISA_CLONES(static, void, unit_backward, (const struct frame *f, const struct cpu
 }
 
 static struct frame
-frame_of(const struct graph_node *node, const struct cpu_view *in)
+describe_pad_frame(const struct graph_node *node, const struct cpu_view *in)
 {
 	return (struct frame) { in->h, in->w, node->h, node->w, node->pad[0], node->pad[1], in->block, cpu_size(in),
 	    in->bf16, node->reflect };
@@ -105,12 +105,12 @@ frame_of(const struct graph_node *node, const struct cpu_view *in)
 void
 cpu_pad_forward(const struct graph_node *node, const struct cpu_view *x, const struct cpu_view *y, uint32_t n)
 {
-	struct frame f = frame_of(node, x);
+	struct frame f = describe_pad_frame(node, x);
 	size_t blocks = cpu_blocks(x);
 
 	#pragma omp parallel for
 	for (size_t u = 0; u < n * blocks; u++)
-		unit_forward(&f, cpu_at(x, u / blocks, u % blocks), x->pitch, cpu_at(y, u / blocks, u % blocks),
+		pad_rows(&f, cpu_at(x, u / blocks, u % blocks), x->pitch, cpu_at(y, u / blocks, u % blocks),
 		    y->pitch);
 }
 
@@ -118,7 +118,7 @@ void
 cpu_pad_backward(const struct graph_node *node, const struct cpu_view *dy, uint32_t ndy, const struct cpu_view *dx,
     uint32_t n)
 {
-	struct frame f = frame_of(node, dx);
+	struct frame f = describe_pad_frame(node, dx);
 	size_t blocks = cpu_blocks(dx);
 
 	#pragma omp parallel for

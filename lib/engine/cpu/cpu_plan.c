@@ -195,7 +195,7 @@ make_lrn(struct cpu_planner *pl, uint32_t i)
 
 /* The block of a concatenation, sum or product: that of its inputs, or if they differ the processor's. */
 static uint32_t
-joint_block(const struct cpu_planner *pl, const struct graph_node *l)
+choose_joint_block(const struct cpu_planner *pl, const struct graph_node *l)
 {
 	uint32_t block = pl->note[l->in[0]].block;
 
@@ -246,7 +246,7 @@ choose_layout(struct cpu_planner *pl, uint32_t i)
 	case GRAPH_CONCAT:
 	case GRAPH_ADD:
 	case GRAPH_MUL:
-		note->block = joint_block(pl, l);
+		note->block = choose_joint_block(pl, l);
 		break;
 	default:
 		note->block = note->bf16 ? l->c : 1;

@@ -258,7 +258,7 @@ ISA_CLONES(static, void, unit_backward, (const struct frame *f, const struct cpu
 }
 
 static struct frame
-frame_of(const struct graph_node *node, const struct cpu_view *in)
+describe_pool_frame(const struct graph_node *node, const struct cpu_view *in)
 {
 	return (struct frame) { in->h, in->w, node->h, node->w, node->r, node->s, { node->stride[0], node->stride[1] },
 	    { node->pad[0], node->pad[1] }, in->block, in->bf16, node->divide, node->pool };
@@ -275,7 +275,7 @@ void
 cpu_pool_forward(const struct graph_node *node, const struct cpu_view *x, const struct cpu_view *y, uint16_t *argmax,
     uint32_t n)
 {
-	struct frame f = frame_of(node, x);
+	struct frame f = describe_pool_frame(node, x);
 	size_t blocks = cpu_blocks(x), outs = count_windows(y);
 
 	#pragma omp parallel for
@@ -291,7 +291,7 @@ void
 cpu_pool_backward(const struct graph_node *node, const struct cpu_view *dy, uint32_t ndy, const struct cpu_view *dx,
     const uint16_t *argmax, uint32_t n)
 {
-	struct frame f = frame_of(node, dx);
+	struct frame f = describe_pool_frame(node, dx);
 	size_t blocks = cpu_blocks(dx), outs = count_windows(&dy[0]);
 
 	#pragma omp parallel for

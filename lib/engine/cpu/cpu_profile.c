@@ -94,7 +94,7 @@ stop_profile(struct engine_plan *p, int (*row)(void *arg, const struct engine_co
 }
 
 static double
-best_of(double best, uint64_t from, double work)
+take_best_rate(double best, uint64_t from, double work)
 {
 	double rate = work / ((double)(clk_ns() - from) * 1e-9);
 
@@ -116,7 +116,7 @@ measure_product(struct dnnl_layer *layer, char *memory, double *rate)
 		uint64_t from = clk_ns();
 
 		e = dnnl_layer_run(layer, DNNL_FORWARD, NULL);
-		*rate = best_of(*rate, from, (double)SIDE * SIDE * SIDE);
+		*rate = take_best_rate(*rate, from, (double)SIDE * SIDE * SIDE);
 	}
 	return e;
 }
@@ -133,7 +133,7 @@ measure_copy(char *memory, double *rate)
 		#pragma omp parallel for
 		for (size_t at = 0; at < COPY; at += piece)
 			memcpy(memory + COPY + at, memory + at, piece);
-		*rate = best_of(*rate, from, 2.0 * COPY);
+		*rate = take_best_rate(*rate, from, 2.0 * COPY);
 	}
 }
 

@@ -12,13 +12,13 @@
 #include <string.h>
 
 static const struct cpu_view *
-input_view(const struct cpu_planner *pl, uint32_t i)
+get_input_view(const struct cpu_planner *pl, uint32_t i)
 {
 	return &pl->note[pl->g->node[i].in[0]].view;
 }
 
 static bool
-absorbed_by(const struct cpu_planner *pl, uint32_t i)
+is_absorbed(const struct cpu_planner *pl, uint32_t i)
 {
 	return pl->note[i].readers == 1 && pl->note[pl->note[i].reader].absorbed;
 }
@@ -67,7 +67,8 @@ plan_conv(struct cpu_planner *pl, uint32_t i)
 	struct engine_plan *p = pl->p;
 	struct cpu_conv_layer *m = &p->conv[p->state[i]];
 
-	m->x = convert_dense(pl, i, *input_view(pl, i), cpu_conv_needs(p->set[0].conv[p->state[i]])->x_block, p->bf16);
+	m->x =
+	    convert_dense(pl, i, *get_input_view(pl, i), cpu_conv_needs(p->set[0].conv[p->state[i]])->x_block, p->bf16);
 	m->y = pl->note[i].view;
 	cpu_plan_step(pl, (struct cpu_step) { .kind = CPU_CONV, .node = i, .state = p->state[i], .x = m->x,
 	    .y = m->y });
@@ -94,7 +95,7 @@ plan_sum(struct cpu_planner *pl, uint32_t i, enum cpu_kind kind)
 {
 	const struct graph_node *l = &pl->g->node[i];
 	struct cpu_step s = { .kind = kind, .node = i, .y = pl->note[i].view, .ndy = 1 };
-	bool relu = absorbed_by(pl, i);
+	bool relu = is_absorbed(pl, i);
 
 	s.dy[0] = convert_layout(pl, i, pl->note[l->in[0]].view, s.y.block);
 	s.relu = relu && l->nin == 1;
@@ -113,7 +114,7 @@ void
 cpu_steps_forward(struct cpu_planner *pl, uint32_t i)
 {
 	const struct graph_node *l = &pl->g->node[i];
-	struct cpu_view x = *input_view(pl, i), y = pl->note[i].view;
+	struct cpu_view x = *get_input_view(pl, i), y = pl->note[i].view;
 	struct cpu_step s = { .node = i, .state = pl->p->state[i], .x = x, .y = y };
 
 	switch (l->op) {
@@ -124,7 +125,7 @@ cpu_steps_forward(struct cpu_planner *pl, uint32_t i)
 	case GRAPH_BN:
 		s.kind = CPU_BN;
 		s.frozen = freeze_node(pl->g, i);
-		s.relu = absorbed_by(pl, i);
+		s.relu = is_absorbed(pl, i);
 		s.x = group_lanes(x);
 		s.y = group_lanes(y);
 		break;
@@ -205,7 +206,7 @@ read_gradient(const struct cpu_planner *pl, uint32_t i, struct cpu_step *s)
 static struct cpu_view
 new_gradient_part(struct cpu_planner *pl, uint32_t i)
 {
-	return cpu_plan_like(pl, input_view(pl, i));
+	return cpu_plan_like(pl, get_input_view(pl, i));
 }
 
 /* May a layer overwrite this part of its gradient? */
@@ -277,8 +278,9 @@ plan_bn_back(struct cpu_planner *pl, uint32_t i)
 {
 	uint32_t in = pl->g->node[i].in[0];
 	struct cpu_view dx;
-	struct cpu_step s = { .kind = CPU_BN_BACK, .node = i, .state = pl->p->state[i], .relu = absorbed_by(pl, i),
-	    .x = group_lanes(*input_view(pl, i)), .no_dx = !pl->note[in].needs_grad, .frozen = freeze_node(pl->g, i) };
+	struct cpu_step s = { .kind = CPU_BN_BACK, .node = i, .state = pl->p->state[i], .relu = is_absorbed(pl, i),
+	    .x = group_lanes(*get_input_view(pl, i)), .no_dx = !pl->note[in].needs_grad,
+	    .frozen = freeze_node(pl->g, i) };
 
 	read_gradient(pl, i, &s);
 	for (uint32_t k = 0; k < s.ndy; k++)
@@ -287,7 +289,7 @@ plan_bn_back(struct cpu_planner *pl, uint32_t i)
 		cpu_plan_step(pl, s);
 		return;
 	}
-	dx = may_overwrite_input(pl, in) ? *input_view(pl, i) : new_gradient_part(pl, i);
+	dx = may_overwrite_input(pl, in) ? *get_input_view(pl, i) : new_gradient_part(pl, i);
 	s.dx = group_lanes(dx);
 	cpu_plan_step(pl, s);
 	pass_gradient(pl, in, dx);
@@ -360,7 +362,7 @@ plan_plain_back(struct cpu_planner *pl, uint32_t i)
 
 	read_gradient(pl, i, &s);
 	if (op == GRAPH_LRN)
-		s.x = *input_view(pl, i);
+		s.x = *get_input_view(pl, i);
 	s.dx = op == GRAPH_DROPOUT && may_overwrite_part(&s.dy[0]) ? s.dy[0] : new_gradient_part(pl, i);
 	cpu_plan_step(pl, s);
 	pass_gradient(pl, pl->g->node[i].in[0], s.dx);
@@ -393,7 +395,7 @@ plan_concat_back(struct cpu_planner *pl, uint32_t i)
 static void
 plan_flatten_back(struct cpu_planner *pl, uint32_t i)
 {
-	const struct cpu_view *x = input_view(pl, i);
+	const struct cpu_view *x = get_input_view(pl, i);
 
 	for (uint32_t k = 0; k < pl->note[i].parts; k++)
 		pass_gradient(pl, pl->g->node[i].in[0], cpu_plan_reshape(pl->note[i].part[k], x->c, x->h, x->w, 1));

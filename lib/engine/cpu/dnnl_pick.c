@@ -25,7 +25,7 @@ dnnl_pick_x(const struct dnnl_shape *s, uint32_t block)
 }
 
 static uint32_t
-out_of(const struct dnnl_shape *s, uint32_t in, uint32_t kernel, int d)
+compute_output_side(const struct dnnl_shape *s, uint32_t in, uint32_t kernel, int d)
 {
 	return s->fc ? 1 : (in + 2 * s->pad[d] - (kernel - 1) * s->dilate[d] - 1) / s->stride[d] + 1;
 }
@@ -33,8 +33,8 @@ out_of(const struct dnnl_shape *s, uint32_t in, uint32_t kernel, int d)
 static dnnl_lib_desc
 describe_output(const struct dnnl_shape *s, uint32_t block, bool bf16)
 {
-	return describe_sample(s, s->k, out_of(s, s->h, s->r, 0), out_of(s, s->w, s->s, 1), block,
-	    bf16 ? dnnl_bf16 : dnnl_f32);
+	return describe_sample(s, s->k, compute_output_side(s, s->h, s->r, 0), compute_output_side(s, s->w, s->s, 1),
+	    block, bf16 ? dnnl_bf16 : dnnl_f32);
 }
 
 dnnl_lib_desc
@@ -83,7 +83,7 @@ dnnl_pick_vector(const struct dnnl_shape *s)
 
 /* Does our descriptor equal the one that a kernel needs?  Frees ours. */
 static bool
-desc_fits(dnnl_lib_desc ours, dnnl_lib_desc wanted)
+does_desc_fit(dnnl_lib_desc ours, dnnl_lib_desc wanted)
 {
 	bool fits = ours != NULL && dnnl_memory_desc_equal(ours, wanted) != 0;
 
@@ -93,12 +93,12 @@ desc_fits(dnnl_lib_desc ours, dnnl_lib_desc wanted)
 
 /* The block of a layout that a forward kernel needs, or 0 if dnnl.h does not have it. */
 static uint32_t
-block_of(const struct dnnl_shape *s, dnnl_lib_desc wanted, dnnl_lib_desc (*make)(const struct dnnl_shape *, uint32_t))
+find_block(const struct dnnl_shape *s, dnnl_lib_desc wanted, dnnl_lib_desc (*make)(const struct dnnl_shape *, uint32_t))
 {
 	static const uint32_t ours[] = { 1, 8, 16 };
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
-		if (desc_fits(make(s, ours[i]), wanted))
+		if (does_desc_fit(make(s, ours[i]), wanted))
 			return ours[i];
 	return 0;
 }
@@ -106,7 +106,7 @@ block_of(const struct dnnl_shape *s, dnnl_lib_desc wanted, dnnl_lib_desc (*make)
 /* ------ kernels ------ */
 
 static dnnl_lib_desc
-weights_desc(const struct dnnl_shape *s, enum dnnl_direction dir)
+make_weights_desc(const struct dnnl_shape *s, enum dnnl_direction dir)
 {
 	bool bf16 = s->bf16 && dir != DNNL_WEIGHT;
 
@@ -118,7 +118,7 @@ static dnnl_status_t
 try_kernel(const struct dnnl_dev *dev, const struct dnnl_shape *s, struct dnnl_pick_blocks blocks,
     enum dnnl_direction dir, uint32_t nth, const_dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *pd)
 {
-	dnnl_lib_desc x = dnnl_pick_x(s, blocks.x), w = weights_desc(s, dir), bias = dnnl_pick_vector(s);
+	dnnl_lib_desc x = dnnl_pick_x(s, blocks.x), w = make_weights_desc(s, dir), bias = dnnl_pick_vector(s);
 	dnnl_lib_desc y = dir == DNNL_FORWARD ? dnnl_pick_y(s, blocks.y) : dnnl_pick_dy(s, blocks.y);
 	const struct dnnl_lib_kernel k = {
 		.dir = dir, .x = x, .w = w, .y = y, .bias = s->bias ? bias : NULL,
@@ -154,7 +154,7 @@ dnnl_pick_operand(const_dnnl_primitive_desc_t pd, int arg)
 }
 
 static bool
-kernel_is_named(const_dnnl_primitive_desc_t pd, const char *prefix)
+is_kernel_named(const_dnnl_primitive_desc_t pd, const char *prefix)
 {
 	return strncmp(dnnl_pick_name(pd), prefix, strlen(prefix)) == 0;
 }
@@ -180,15 +180,15 @@ is_faulty(const struct dnnl_shape *s, enum dnnl_direction dir, struct dnnl_pick_
 		return false;
 	switch (dir) {
 	case DNNL_FORWARD:
-		return s->stride[0] == 1 && s->stride[1] > 1 && s->c == s->groups && out_of(s, s->w, s->s, 1) == 1 &&
-		    strstr(dnnl_pick_name(pd), "brg_conv_fwd") != NULL;
+		return s->stride[0] == 1 && s->stride[1] > 1 && s->c == s->groups &&
+		    compute_output_side(s, s->w, s->s, 1) == 1 && strstr(dnnl_pick_name(pd), "brg_conv_fwd") != NULL;
 	case DNNL_DATA:
-		return s->bf16 && s->k / s->groups % 2 == 1 && kernel_is_named(pd, "jit_bf16_1x1") &&
-		    desc_fits(dnnl_pick_dy(s, blocks.y), dnnl_pick_operand(pd, DNNL_ARG_DIFF_DST));
+		return s->bf16 && s->k / s->groups % 2 == 1 && is_kernel_named(pd, "jit_bf16_1x1") &&
+		    does_desc_fit(dnnl_pick_dy(s, blocks.y), dnnl_pick_operand(pd, DNNL_ARG_DIFF_DST));
 	default:
 		return ((s->bf16 || s->channels_last) && strided && s->c / s->groups < 16 &&
 		    strstr(dnnl_pick_name(pd), "1x1") != NULL) ||
-		    (kernel_is_named(pd, "jit_bf16:") && s->w < s->stride[1]);
+		    (is_kernel_named(pd, "jit_bf16:") && s->w < s->stride[1]);
 	}
 }
 
@@ -207,7 +207,7 @@ dnnl_pick(const struct dnnl_dev *dev, const struct dnnl_shape *s, struct dnnl_pi
 		for (uint32_t nth = 0; nth < tries[i].kernels; nth++) {
 			if ((e = try_kernel(dev, s, tries[i].blocks, dir, nth, hint, pd)) != dnnl_success)
 				break;
-			if ((tries[i].kernels > 1 || !kernel_is_named(*pd, "ref")) && !is_faulty(s, dir, blocks, *pd))
+			if ((tries[i].kernels > 1 || !is_kernel_named(*pd, "ref")) && !is_faulty(s, dir, blocks, *pd))
 				return 0;
 			dnnl_primitive_desc_destroy(*pd);
 		}
@@ -242,8 +242,8 @@ dnnl_pick_agree(const struct dnnl_dev *dev, const struct dnnl_shape *s, struct d
 	blocks->x = blocks->y = 1;
 	if (try_kernel(dev, s, any, DNNL_FORWARD, 0, NULL, &pd) != dnnl_success)
 		return;
-	blocks->x = block_of(s, dnnl_pick_operand(pd, DNNL_ARG_SRC), dnnl_pick_x);
-	blocks->y = block_of(s, dnnl_pick_operand(pd, DNNL_ARG_DST), dnnl_pick_y);
+	blocks->x = find_block(s, dnnl_pick_operand(pd, DNNL_ARG_SRC), dnnl_pick_x);
+	blocks->y = find_block(s, dnnl_pick_operand(pd, DNNL_ARG_DST), dnnl_pick_y);
 	if (blocks->x == 0 || blocks->y == 0)
 		blocks->x = blocks->y = dnnl_dev_block();
 	dnnl_primitive_desc_destroy(pd);

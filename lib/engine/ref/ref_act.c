@@ -21,27 +21,27 @@
 #include <math.h>
 
 static double
-act_sigmoid(double x)
+compute_sigmoid(double x)
 {
 	return 1 / (1 + exp(-x));
 }
 
 /* P(Z <= x) for a standard normal Z. */
 static double
-normal_cdf(double x)
+compute_normal_cdf(double x)
 {
 	return erfc(-x * M_SQRT1_2) / 2;
 }
 
 /* t of gelu_tanh. */
 static double
-gelu_inner(double x)
+compute_gelu_inner(double x)
 {
 	return tanh(sqrt(M_2_PI) * (x + 0.044715 * x * x * x));
 }
 
 static double
-act_value(const struct graph_node *l, double x)
+compute_act(const struct graph_node *l, double x)
 {
 	switch (l->act) {
 	case GRAPH_RELU:
@@ -49,7 +49,7 @@ act_value(const struct graph_node *l, double x)
 	case GRAPH_TANH:
 		return tanh(x);
 	case GRAPH_SIGMOID:
-		return act_sigmoid(x);
+		return compute_sigmoid(x);
 	case GRAPH_LINEAR:
 		return l->alpha * x;
 	case GRAPH_LEAKY:
@@ -57,16 +57,16 @@ act_value(const struct graph_node *l, double x)
 	case GRAPH_ELU:
 		return x > 0 ? x : l->alpha * expm1(x);
 	case GRAPH_GELU:
-		return x * normal_cdf(x);
+		return x * compute_normal_cdf(x);
 	case GRAPH_GELU_TANH:
-		return x * (1 + gelu_inner(x)) / 2;
+		return x * (1 + compute_gelu_inner(x)) / 2;
 	default:
-		return x * act_sigmoid(x);
+		return x * compute_sigmoid(x);
 	}
 }
 
 static double
-act_slope(const struct graph_node *l, double x)
+compute_act_slope(const struct graph_node *l, double x)
 {
 	double t;
 
@@ -77,7 +77,7 @@ act_slope(const struct graph_node *l, double x)
 		t = tanh(x);
 		return 1 - t * t;
 	case GRAPH_SIGMOID:
-		t = act_sigmoid(x);
+		t = compute_sigmoid(x);
 		return t * (1 - t);
 	case GRAPH_LINEAR:
 		return l->alpha;
@@ -86,12 +86,12 @@ act_slope(const struct graph_node *l, double x)
 	case GRAPH_ELU:
 		return x > 0 ? 1 : l->alpha * exp(x);
 	case GRAPH_GELU:
-		return normal_cdf(x) + x * exp(-x * x / 2) / sqrt(2 * M_PI);
+		return compute_normal_cdf(x) + x * exp(-x * x / 2) / sqrt(2 * M_PI);
 	case GRAPH_GELU_TANH:
-		t = gelu_inner(x);
+		t = compute_gelu_inner(x);
 		return (1 + t + x * (1 - t * t) * sqrt(M_2_PI) * (1 + 3 * 0.044715 * x * x)) / 2;
 	default:
-		t = act_sigmoid(x);
+		t = compute_sigmoid(x);
 		return t * (1 + x * (1 - t));
 	}
 }
@@ -105,7 +105,7 @@ ref_act_forward(struct engine_plan *p, uint32_t i)
 	float *y = p->y[i];
 
 	for (size_t j = 0; j < count; j++)
-		y[j] = (float)act_value(l, x[j]);
+		y[j] = (float)compute_act(l, x[j]);
 }
 
 static void
@@ -117,7 +117,7 @@ ref_act_backward(struct engine_plan *p, uint32_t i)
 	float *dx = p->dy[l->in[0]];
 
 	for (size_t j = 0; j < count; j++)
-		dx[j] += (float)(dy[j] * act_slope(l, x[j]));
+		dx[j] += (float)(dy[j] * compute_act_slope(l, x[j]));
 }
 
 const struct ref_op ref_act = { "act", ref_act_forward, ref_act_backward, NULL };

@@ -43,7 +43,7 @@ measure_channel(const struct channel *ch, const float *x, double *mean, double *
 
 /* Channel c with the statistics in p->stat. */
 static struct channel
-channel_of(const struct engine_plan *p, uint32_t i, size_t c)
+describe_channel(const struct engine_plan *p, uint32_t i, size_t c)
 {
 	const struct graph *g = p->graph;
 	const struct graph_node *l = &g->node[i];
@@ -76,7 +76,7 @@ ref_bn_forward(struct engine_plan *p, uint32_t i)
 			p->stat[mean + c] = p->aux[mean + c];
 			p->stat[var + c] = p->aux[var + c];
 		}
-		ch = channel_of(p, i, c);
+		ch = describe_channel(p, i, c);
 		for (size_t n = 0; n < ch.n; n++)
 			for (size_t j = n * ch.step; j < n * ch.step + plane; j++)
 				y[j] = (float)(ch.gamma * (x[j] - ch.mean) * ch.rstd + ch.beta);
@@ -91,7 +91,7 @@ ref_bn_backward(struct engine_plan *p, uint32_t i)
 	bool constant = freeze_node(p->graph, i);
 
 	for (size_t c = 0; c < l->c; c++) {
-		struct channel ch = channel_of(p, i, c);
+		struct channel ch = describe_channel(p, i, c);
 		const float *x = p->y[l->in[0]] + c * ch.plane, *dy = p->dy[i] + c * ch.plane;
 		float *dx = p->dy[l->in[0]] + c * ch.plane;
 		double m = (double)ch.n * (double)ch.plane, dgamma = 0, dbeta = 0;

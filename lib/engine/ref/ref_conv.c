@@ -86,14 +86,14 @@ add_narrowed(const struct conv *v, float *dx)
 
 /* The first input channel of the group of output channel k. */
 static size_t
-first_channel(const struct conv *v, size_t k)
+find_first_channel(const struct conv *v, size_t k)
 {
 	return k / (v->l->k / v->l->groups) * v->each;
 }
 
 /* The element of xp or dxp that tap (r,s) of channel c multiplies for the first output. */
 static double *
-tap_at(const struct conv *v, double *xp, size_t c, size_t r, size_t s)
+get_tap(const struct conv *v, double *xp, size_t c, size_t r, size_t s)
 {
 	return xp + (c * v->hp + r * v->l->dilate[0]) * v->wp + s * v->l->dilate[1];
 }
@@ -108,10 +108,10 @@ forward_row(const struct conv *v, const float *weight, double bias, size_t k, si
 
 	for (size_t j = 0; j < l->w; j++)
 		row[j] = bias;
-	for (size_t c = first_channel(v, k); c < first_channel(v, k) + v->each; c++)
+	for (size_t c = find_first_channel(v, k); c < find_first_channel(v, k) + v->each; c++)
 		for (size_t r = 0; r < l->r; r++)
 			for (size_t s = 0; s < l->s; s++) {
-				const double *x = tap_at(v, v->xp, c, r, s) + i * l->stride[0] * v->wp;
+				const double *x = get_tap(v, v->xp, c, r, s) + i * l->stride[0] * v->wp;
 				double f = *w++;
 
 				for (size_t j = 0; j < l->w; j++)
@@ -149,10 +149,10 @@ backward_data(const struct conv *v, const float *weight, const float *dy)
 		for (size_t i = 0; i < l->h; i++, dy += l->w) {
 			const float *w = weight + k * v->each * l->r * l->s;
 
-			for (size_t c = first_channel(v, k); c < first_channel(v, k) + v->each; c++)
+			for (size_t c = find_first_channel(v, k); c < find_first_channel(v, k) + v->each; c++)
 				for (size_t r = 0; r < l->r; r++)
 					for (size_t s = 0; s < l->s; s++) {
-						double *dx = tap_at(v, v->dxp, c, r, s) + i * l->stride[0] * v->wp;
+						double *dx = get_tap(v, v->dxp, c, r, s) + i * l->stride[0] * v->wp;
 						double f = *w++;
 
 						for (size_t j = 0; j < l->w; j++)
@@ -186,10 +186,10 @@ backward_weight(const struct conv *v, const float *dy)
 	double *dw = v->dw;
 
 	for (size_t k = 0; k < l->c; k++, dy += (size_t)l->h * l->w)
-		for (size_t c = first_channel(v, k); c < first_channel(v, k) + v->each; c++)
+		for (size_t c = find_first_channel(v, k); c < find_first_channel(v, k) + v->each; c++)
 			for (size_t r = 0; r < l->r; r++)
 				for (size_t s = 0; s < l->s; s++)
-					*dw++ += backward_tap(v, tap_at(v, v->xp, c, r, s), dy);
+					*dw++ += backward_tap(v, get_tap(v, v->xp, c, r, s), dy);
 }
 
 static void

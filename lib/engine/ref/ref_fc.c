@@ -40,7 +40,7 @@ ref_fc_forward(struct engine_plan *p, uint32_t i)
 
 /* to[j] = sum over m of f[m * step] rows[m * width + j], m < count */
 static void
-weighted_sum(double *restrict to, size_t width, const float *f, size_t step, const float *rows, size_t count)
+add_weighted_rows(double *restrict to, size_t width, const float *f, size_t step, const float *rows, size_t count)
 {
 	memset(to, 0, width * sizeof(*to));
 	for (size_t m = 0; m < count; m++)
@@ -60,7 +60,7 @@ ref_fc_backward(struct engine_plan *p, uint32_t i)
 	for (size_t k = 0; k < l->c; k++) {
 		double sum = 0;
 
-		weighted_sum(p->scratch, width, dy + k, l->c, x, p->n);
+		add_weighted_rows(p->scratch, width, dy + k, l->c, x, p->n);
 		for (size_t j = 0; j < width; j++)
 			dw[k * width + j] = (float)p->scratch[j];
 		for (size_t n = 0; n < p->n; n++)
@@ -69,7 +69,7 @@ ref_fc_backward(struct engine_plan *p, uint32_t i)
 			dbias[k] = (float)sum;
 	}
 	for (size_t n = 0; n < p->n; n++) {
-		weighted_sum(p->scratch, width, dy + n * l->c, 1, w, l->c);
+		add_weighted_rows(p->scratch, width, dy + n * l->c, 1, w, l->c);
 		for (size_t j = 0; j < width; j++)
 			dx[n * width + j] += (float)p->scratch[j];
 	}

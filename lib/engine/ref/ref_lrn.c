@@ -20,7 +20,7 @@ struct pixel {
 };
 
 static double
-norm_at(const struct pixel *v, size_t c)
+compute_norm(const struct pixel *v, size_t c)
 {
 	size_t first = c > v->l->size / 2 ? c - v->l->size / 2 : 0, last = c + (v->l->size - 1) / 2;
 	double sum = 0;
@@ -42,7 +42,7 @@ ref_lrn_forward(struct engine_plan *p, uint32_t i)
 			float *y = p->y[i] + n * l->c * plane + j;
 
 			for (size_t c = 0; c < l->c; c++)
-				y[c * plane] = (float)(v.x[c * plane] * pow(norm_at(&v, c), -(double)l->power));
+				y[c * plane] = (float)(v.x[c * plane] * pow(compute_norm(&v, c), -(double)l->power));
 		}
 }
 
@@ -56,8 +56,9 @@ add_pixel_gradient(const struct pixel *v, const float *dy, float *dx)
 		double sum = 0;
 
 		for (size_t a = c > right ? c - right : 0; a <= c + left && a < l->c; a++)
-			sum += (double)dy[a * v->step] * v->x[a * v->step] * pow(norm_at(v, a), -(double)l->power - 1);
-		dx[c * v->step] += (float)(dy[c * v->step] * pow(norm_at(v, c), -(double)l->power) -
+			sum += (double)dy[a * v->step] * v->x[a * v->step] *
+			    pow(compute_norm(v, a), -(double)l->power - 1);
+		dx[c * v->step] += (float)(dy[c * v->step] * pow(compute_norm(v, c), -(double)l->power) -
 		    2 * (double)l->power * l->alpha / l->size * v->x[c * v->step] * sum);
 	}
 }

@@ -31,7 +31,7 @@ cut_window(size_t at, size_t pad, size_t size, size_t limit, size_t *from, size_
 }
 
 static struct window
-pool_window(const struct graph_node *l, const struct graph_node *in, size_t i, size_t j)
+find_pool_window(const struct graph_node *l, const struct graph_node *in, size_t i, size_t j)
 {
 	struct window v;
 
@@ -42,7 +42,7 @@ pool_window(const struct graph_node *l, const struct graph_node *in, size_t i, s
 
 /* The length of a window that begins at `at` of a padded side. */
 static size_t
-padded_length(size_t at, size_t size, size_t side, size_t pad)
+count_padded_length(size_t at, size_t size, size_t side, size_t pad)
 {
 	return at + size < side + 2 * pad ? size : side + 2 * pad - at;
 }
@@ -55,8 +55,8 @@ average_divisor(const struct graph_node *l, const struct graph_node *in, size_t 
 	case GRAPH_WINDOW:
 		return (double)l->r * l->s;
 	case GRAPH_PADDED:
-		return (double)padded_length(i * l->stride[0], l->r, in->h, l->pad[0]) *
-		    (double)padded_length(j * l->stride[1], l->s, in->w, l->pad[1]);
+		return (double)count_padded_length(i * l->stride[0], l->r, in->h, l->pad[0]) *
+		    (double)count_padded_length(j * l->stride[1], l->s, in->w, l->pad[1]);
 	default:
 		return (double)(v.h1 - v.h0) * (double)(v.w1 - v.w0);
 	}
@@ -96,7 +96,7 @@ ref_pool_forward(struct engine_plan *p, uint32_t i)
 	for (size_t plane = 0; plane < (size_t)p->n * l->c; plane++, x += (size_t)in->h * in->w)
 		for (size_t h = 0; h < l->h; h++)
 			for (size_t w = 0; w < l->w; w++) {
-				struct window v = pool_window(l, in, h, w);
+				struct window v = find_pool_window(l, in, h, w);
 
 				if (l->pool == GRAPH_AVG)
 					*y++ = (float)(sum_window(v, x, in->w) / average_divisor(l, in, h, w, v));
@@ -124,7 +124,7 @@ ref_pool_backward(struct engine_plan *p, uint32_t i)
 	for (size_t k = 0; k < (size_t)p->n * l->c; k++, x += plane, dx += plane)
 		for (size_t h = 0; h < l->h; h++)
 			for (size_t w = 0; w < l->w; w++, dy++) {
-				struct window v = pool_window(l, in, h, w);
+				struct window v = find_pool_window(l, in, h, w);
 
 				if (l->pool == GRAPH_AVG)
 					spread_gradient(v, dx, in->w, (float)(*dy / average_divisor(l, in, h, w, v)));

@@ -35,7 +35,7 @@ compute_softmax(const float *x, float *prob, size_t classes)
 
 /* The sum over k of q[k] x[k]. */
 static double
-target_score(const float *x, size_t classes, size_t label, const struct samples_mix *mix, double smooth)
+compute_target_score(const float *x, size_t classes, size_t label, const struct samples_mix *mix, double smooth)
 {
 	double sum = 0, share = mix->share;
 
@@ -61,7 +61,7 @@ ref_softmax_forward(struct engine_plan *p, uint32_t i)
 		size_t label = (size_t)p->label[n], before;
 
 		p->result.loss += (double)p->mix[n].weight * (compute_softmax(x, prob, classes) -
-		    target_score(x, classes, label, &p->mix[n], p->train ? l->smooth : 0));
+		    compute_target_score(x, classes, label, &p->mix[n], p->train ? l->smooth : 0));
 		before = score_rank(prob, classes, label);
 		p->result.correct += before == 0;
 		p->result.top5 += before < ENGINE_TOP;

@@ -232,7 +232,7 @@ split_settle(struct engine_plan *p)
 
 /* The samples of lane k, none if the batch is too small; *first is the number of its first sample. */
 static struct samples
-part_of_batch(const struct engine_plan *p, const struct samples *s, uint32_t k, uint32_t *first)
+take_part_of_batch(const struct engine_plan *p, const struct samples *s, uint32_t k, uint32_t *first)
 {
 	uint32_t each = s->n / p->n, more = s->n % p->n;
 
@@ -249,7 +249,7 @@ split_prefetch(struct engine_plan *p, const struct samples *s)
 		uint32_t first;
 
 		if (s != NULL)
-			part = part_of_batch(p, s, k, &first);
+			part = take_part_of_batch(p, s, k, &first);
 		if (l->engine->accel != NULL)
 			l->engine->accel->prefetch(l->plan, part.n > 0 ? &part : NULL);
 	}
@@ -266,7 +266,7 @@ run_batch(struct engine_plan *p, enum split_job job, const struct samples *s, co
 		ERR_TRY(split_settle(p));
 	p->used = s->n < p->n ? s->n : p->n;
 	for (uint32_t k = 0; k < p->used; k++)
-		p->lane[k].in = part_of_batch(p, s, k, &p->lane[k].first);
+		p->lane[k].in = take_part_of_batch(p, s, k, &p->lane[k].first);
 	p->hook = hook;
 	if ((e = run_lanes(p, job)) != 0)
 		return e;

@@ -24,7 +24,7 @@ struct answer {
 };
 
 static size_t
-pixel_bytes(const struct img_head *head)
+count_pixel_bytes(const struct img_head *head)
 {
 	return (size_t)head->h * head->w * head->c;
 }
@@ -50,10 +50,10 @@ run_child(const struct img_apart *a, void *library, int fd, const uint8_t *data,
 	answer.code = a->head(library, data, n, pixels, &answer.head);
 	if (write_answer(fd, &answer) < 0 || answer.code < 0 || io_read(fd, &go, 1, &got) < 0 || got == 0)
 		_exit(0);
-	p = malloc(pixel_bytes(&answer.head));
+	p = malloc(count_pixel_bytes(&answer.head));
 	answer.code = p != NULL ? a->decode(library, &answer.head, p) : err_nomem();
 	if (write_answer(fd, &answer) == 0 && answer.code == 0)
-		io_write(fd, p, pixel_bytes(&answer.head));
+		io_write(fd, p, count_pixel_bytes(&answer.head));
 	_exit(0);
 }
 
@@ -165,7 +165,7 @@ img_apart_head(struct img_apart_child *child, const struct img_apart *a, const u
 static int
 read_pixels(struct img_apart_child *child, const struct img_apart *a, uint32_t pixels, struct buf *room, size_t from)
 {
-	size_t n = pixel_bytes(&child->head), got = 0;
+	size_t n = count_pixel_bytes(&child->head), got = 0;
 	struct answer answer;
 
 	if (send(child->fd, "", 1, MSG_NOSIGNAL) != 1)

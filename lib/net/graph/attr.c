@@ -191,7 +191,7 @@ attr_text(const struct attr *a, const struct graph_node *n, char text[ATTR_TEXT]
 
 /* Checks attributes that C code sets without attr_set(). */
 static bool
-in_bounds(const struct attr *a, const char *field)
+check_bounds(const struct attr *a, const char *field)
 {
 	uint32_t u, pair[2], words = 0;
 	float f;
@@ -219,7 +219,7 @@ in_bounds(const struct attr *a, const char *field)
 
 /* Whether a count or pair is 0 and must not be: C code omitted it. */
 static bool
-left_out(const struct attr *a, const char *field)
+is_left_out(const struct attr *a, const char *field)
 {
 	static const uint32_t none[2];
 
@@ -272,11 +272,11 @@ attr_copy(struct graph_node *n, const struct graph_node *like)
 	for (const struct attr *a = attr_list; a->key != NULL; a++) {
 		if (!attr_has(a, n->op))
 			continue;
-		if (left_out(a, (const char *)like + a->at)) {
+		if (is_left_out(a, (const char *)like + a->at)) {
 			set_default(a, (char *)n + a->at);
 			continue;
 		}
-		if (!in_bounds(a, (const char *)like + a->at))
+		if (!check_bounds(a, (const char *)like + a->at))
 			return a->kind == ATTR_WORD ? err_fail(ERR_LIMIT, "%s is no such word", a->key) :
 			    err_fail(ERR_LIMIT, "%s is not in %.10g..%.10g", a->key, a->lo, a->hi);
 		memcpy((char *)n + a->at, (const char *)like + a->at, attr_size[a->kind]);

@@ -3,7 +3,7 @@
 #include "base/err.h"
 
 static const struct graph_node *
-first_input(const struct graph *g, const struct graph_node *n)
+get_first_input(const struct graph *g, const struct graph_node *n)
 {
 	return &g->node[n->in[0]];
 }
@@ -41,18 +41,18 @@ count_windows(uint32_t in, uint64_t k, const struct graph_node *n, int d, uint32
 }
 
 static int
-shape_window_sides(const struct graph *g, struct graph_node *n)
+infer_window_sides(const struct graph *g, struct graph_node *n)
 {
-	ERR_TRY(count_windows(first_input(g, n)->h, n->r, n, 0, &n->h));
-	return count_windows(first_input(g, n)->w, n->s, n, 1, &n->w);
+	ERR_TRY(count_windows(get_first_input(g, n)->h, n->r, n, 0, &n->h));
+	return count_windows(get_first_input(g, n)->w, n->s, n, 1, &n->w);
 }
 
 static int
-shape_same(const struct graph *g, struct graph_node *n)
+infer_same(const struct graph *g, struct graph_node *n)
 {
-	n->c = first_input(g, n)->c;
-	n->h = first_input(g, n)->h;
-	n->w = first_input(g, n)->w;
+	n->c = get_first_input(g, n)->c;
+	n->h = get_first_input(g, n)->h;
+	n->w = get_first_input(g, n)->w;
 	return 0;
 }
 
@@ -60,7 +60,7 @@ shape_same(const struct graph *g, struct graph_node *n)
 static int
 check_whitening(const struct graph *g, const struct graph_node *n)
 {
-	const struct graph_node *from = first_input(g, n);
+	const struct graph_node *from = get_first_input(g, n);
 	const uint64_t most = 192;
 
 	if (n->op != GRAPH_CONV || from->op != GRAPH_DATA || n->groups != 1 || n->dilate[0] != 1 || n->dilate[1] != 1)
@@ -71,32 +71,32 @@ check_whitening(const struct graph *g, const struct graph_node *n)
 }
 
 static int
-shape_conv(const struct graph *g, struct graph_node *n)
+infer_conv(const struct graph *g, struct graph_node *n)
 {
-	uint32_t c = first_input(g, n)->c;
+	uint32_t c = get_first_input(g, n)->c;
 
 	if (c % n->groups != 0 || n->k % n->groups != 0)
 		return err_fail(ERR_FORMAT, "%u channels in and %u out do not divide into %u groups", c, n->k,
 		    n->groups);
 	n->c = n->k;
-	return shape_window_sides(g, n);
+	return infer_window_sides(g, n);
 }
 
 /* Padding is below the kernel's size, so that no window holds padding only: it would have no maximum. */
 static int
-shape_pool(const struct graph *g, struct graph_node *n)
+infer_pool(const struct graph *g, struct graph_node *n)
 {
 	if (n->pad[0] >= n->r || n->pad[1] >= n->s)
 		return err_fail(ERR_FORMAT, "padding %ux%u is not below the kernel's %ux%u", n->pad[0], n->pad[1], n->r,
 		    n->s);
-	n->c = first_input(g, n)->c;
-	return shape_window_sides(g, n);
+	n->c = get_first_input(g, n)->c;
+	return infer_window_sides(g, n);
 }
 
 static int
-shape_pad(const struct graph *g, struct graph_node *n)
+infer_pad(const struct graph *g, struct graph_node *n)
 {
-	const struct graph_node *from = first_input(g, n);
+	const struct graph_node *from = get_first_input(g, n);
 
 	if (n->reflect && (n->pad[0] >= from->h || n->pad[1] >= from->w))
 		return err_fail(ERR_FORMAT, "'%s' of %ux%u cannot be reflected over %ux%u", from->name, from->h,
@@ -112,21 +112,22 @@ shape_pad(const struct graph *g, struct graph_node *n)
 
 /* Sums and products: all inputs must have the same shape. */
 static int
-shape_sum(const struct graph *g, struct graph_node *n)
+infer_sum(const struct graph *g, struct graph_node *n)
 {
-	shape_same(g, n);
+	infer_same(g, n);
 	for (uint32_t i = 0; i < n->nin; i++) {
 		const struct graph_node *from = &g->node[n->in[i]];
 
 		if (from->c != n->c || from->h != n->h || from->w != n->w)
-			return err_fail(ERR_FORMAT, "'%s' is %ux%ux%u but '%s' is %ux%ux%u", first_input(g, n)->name,
-			    n->c, n->h, n->w, from->name, from->c, from->h, from->w);
+			return err_fail(ERR_FORMAT, "'%s' is %ux%ux%u but '%s' is %ux%ux%u",
+			    get_first_input(g, n)->name, n->c, n->h, n->w, from->name, from->c, from->h,
+			    from->w);
 	}
 	return 0;
 }
 
 static int
-shape_fc(const struct graph *g, struct graph_node *n)
+infer_fc(const struct graph *g, struct graph_node *n)
 {
 	(void)g;
 	n->c = n->k;
@@ -135,18 +136,17 @@ shape_fc(const struct graph *g, struct graph_node *n)
 }
 
 static int
-shape_concat(const struct graph *g, struct graph_node *n)
+infer_concat(const struct graph *g, struct graph_node *n)
 {
 	uint64_t c = 0;
 
-	shape_same(g, n);
+	infer_same(g, n);
 	for (uint32_t i = 0; i < n->nin; i++) {
 		const struct graph_node *from = &g->node[n->in[i]];
 
 		if (from->h != n->h || from->w != n->w)
-			return err_fail(ERR_FORMAT, "'%s' is %ux%u but '%s' is %ux%u", first_input(g, n)->name, n->h,
-			    n->w,
-			    from->name, from->h, from->w);
+			return err_fail(ERR_FORMAT, "'%s' is %ux%u but '%s' is %ux%u", get_first_input(g, n)->name,
+			    n->h, n->w, from->name, from->h, from->w);
 		c += from->c;
 	}
 	if (!op_fits(c, n->h, n->w))
@@ -156,9 +156,9 @@ shape_concat(const struct graph *g, struct graph_node *n)
 }
 
 static int
-shape_flatten(const struct graph *g, struct graph_node *n)
+infer_flatten(const struct graph *g, struct graph_node *n)
 {
-	const struct graph_node *from = first_input(g, n);
+	const struct graph_node *from = get_first_input(g, n);
 
 	n->c = from->c * from->h * from->w;
 	n->h = n->w = 1;
@@ -166,13 +166,12 @@ shape_flatten(const struct graph *g, struct graph_node *n)
 }
 
 static int
-shape_softmax(const struct graph *g, struct graph_node *n)
+infer_softmax(const struct graph *g, struct graph_node *n)
 {
-	shape_same(g, n);
+	infer_same(g, n);
 	if (n->h != 1 || n->w != 1)
-		return err_fail(ERR_FORMAT, "'%s' is %ux%ux%u, not one number per class", first_input(g, n)->name, n->c,
-		    n->h,
-		    n->w);
+		return err_fail(ERR_FORMAT, "'%s' is %ux%ux%u, not one number per class", get_first_input(g, n)->name,
+		    n->c, n->h, n->w);
 	if (n->loss != GRAPH_LOSS_SOFTMAX && n->smooth > 0)
 		return err_fail(ERR_FORMAT, "smooth is for the loss softmax");
 	return 0;
@@ -184,19 +183,19 @@ static const struct {
 	int	  (*shape)(const struct graph *g, struct graph_node *n);
 } ops[GRAPH_OPS] = {
 	[GRAPH_DATA] = { "data", 0, NULL },
-	[GRAPH_CONV] = { "conv", 1, shape_conv },
-	[GRAPH_FC] = { "fc", 1, shape_fc },
-	[GRAPH_BN] = { "bn", 1, shape_same },
-	[GRAPH_ACT] = { "act", 1, shape_same },
-	[GRAPH_POOL] = { "pool", 1, shape_pool },
-	[GRAPH_CONCAT] = { "concat", OP_INS, shape_concat },
-	[GRAPH_FLATTEN] = { "flatten", 1, shape_flatten },
-	[GRAPH_ADD] = { "add", OP_INS, shape_sum },
-	[GRAPH_MUL] = { "mul", OP_INS, shape_sum },
-	[GRAPH_PAD] = { "pad", 1, shape_pad },
-	[GRAPH_LRN] = { "lrn", 1, shape_same },
-	[GRAPH_DROPOUT] = { "dropout", 1, shape_same },
-	[GRAPH_SOFTMAX] = { "softmax", 1, shape_softmax },
+	[GRAPH_CONV] = { "conv", 1, infer_conv },
+	[GRAPH_FC] = { "fc", 1, infer_fc },
+	[GRAPH_BN] = { "bn", 1, infer_same },
+	[GRAPH_ACT] = { "act", 1, infer_same },
+	[GRAPH_POOL] = { "pool", 1, infer_pool },
+	[GRAPH_CONCAT] = { "concat", OP_INS, infer_concat },
+	[GRAPH_FLATTEN] = { "flatten", 1, infer_flatten },
+	[GRAPH_ADD] = { "add", OP_INS, infer_sum },
+	[GRAPH_MUL] = { "mul", OP_INS, infer_sum },
+	[GRAPH_PAD] = { "pad", 1, infer_pad },
+	[GRAPH_LRN] = { "lrn", 1, infer_same },
+	[GRAPH_DROPOUT] = { "dropout", 1, infer_same },
+	[GRAPH_SOFTMAX] = { "softmax", 1, infer_softmax },
 };
 
 const char *

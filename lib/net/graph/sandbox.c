@@ -118,7 +118,7 @@ open_libs(lua_State *L)
 
 /* tostring() without addresses: a script must give the same graph in every run. */
 static int
-plain_tostring(lua_State *L)
+convert_tostring(lua_State *L)
 {
 	luaL_checkany(L, 1);
 	if (lua_istable(L, 1) || lua_isfunction(L, 1))
@@ -130,7 +130,7 @@ plain_tostring(lua_State *L)
 
 /* string.format() without addresses: no %p, and no tables or functions for %s. */
 static int
-plain_format(lua_State *L)
+format_plainly(lua_State *L)
 {
 	int n = lua_gettop(L);
 
@@ -153,10 +153,10 @@ plain_format(lua_State *L)
 static void
 hide_addresses(lua_State *L)
 {
-	lua_register(L, "tostring", plain_tostring);
+	lua_register(L, "tostring", convert_tostring);
 	lua_getglobal(L, LUA_STRLIBNAME);
 	lua_getfield(L, -1, "format");
-	lua_pushcclosure(L, plain_format, 1);
+	lua_pushcclosure(L, format_plainly, 1);
 	lua_setfield(L, -2, "format");
 }
 

@@ -43,7 +43,7 @@ note_asked(struct run *run, const char *key)
 
 /* opt.KEY: the option's text (the last one if it is repeated) or nil. */
 static int
-opt_index(lua_State *L)
+read_option(lua_State *L)
 {
 	struct run *run = sandbox_mine(L);
 	const char *key = luaL_checkstring(L, 2), *value = NULL;
@@ -59,7 +59,7 @@ opt_index(lua_State *L)
 }
 
 static int
-opt_newindex(lua_State *L)
+refuse_option_change(lua_State *L)
 {
 	return luaL_error(L, "opt is read-only");
 }
@@ -119,7 +119,8 @@ push_count(lua_State *L, const char *key, uint32_t n)
 static int
 setup_script_globals(lua_State *L)
 {
-	static const luaL_Reg meta[] = { { "__index", opt_index }, { "__newindex", opt_newindex }, { NULL, NULL } };
+	static const luaL_Reg meta[] = { { "__index", read_option }, { "__newindex", refuse_option_change },
+		{ NULL, NULL } };
 	const struct run *run = sandbox_mine(L);
 
 	layer_open(L);

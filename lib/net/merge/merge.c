@@ -26,7 +26,7 @@ read_wide(const struct merge *m, uint32_t i, const struct tensor *x, uint64_t at
 }
 
 static int
-mean_of(const struct merge *m, const struct tensor *const *x, uint64_t at, size_t n, double *sum)
+average_elements(const struct merge *m, const struct tensor *const *x, uint64_t at, size_t n, double *sum)
 {
 	memset(sum, 0, n * sizeof(*sum));
 	for (uint32_t i = 0; i < m->o->n; i++) {
@@ -48,7 +48,7 @@ mean_of(const struct merge *m, const struct tensor *const *x, uint64_t at, size_
 static int
 add_spread(const struct merge *m, const struct tensor *const *mean, uint64_t at, size_t n)
 {
-	ERR_TRY(mean_of(m, mean, at, n, m->mid));
+	ERR_TRY(average_elements(m, mean, at, n, m->mid));
 	for (uint32_t i = 0; i < m->o->n; i++) {
 		ERR_TRY(read_wide(m, i, mean[i], at, n));
 		for (size_t k = 0; k < n; k++) {
@@ -62,7 +62,7 @@ add_spread(const struct merge *m, const struct tensor *const *mean, uint64_t at,
 
 /* Reads a tensor that must be equal in all files, such as one of integers, which have no mean. */
 static int
-same_in_all(const struct merge *m, const struct merge_from *from, uint64_t at, size_t n, void *other)
+is_same_in_all(const struct merge *m, const struct merge_from *from, uint64_t at, size_t n, void *other)
 {
 	size_t bytes = n * tensors_type_size(from->x[0]->type);
 
@@ -116,8 +116,8 @@ merge_read(struct merge *m, const struct tensor *x, uint64_t at, size_t n, const
 			i++;
 		return read_chunk(m, i, from->x[i], at, n, m->raw);
 	} else if (!tensors_is_float(x->type) || from->same) {
-		return same_in_all(m, from, at, n, m->sum);
-	} else if ((e = mean_of(m, from->x, at, n, m->sum)) == 0 && from->mean != NULL) {
+		return is_same_in_all(m, from, at, n, m->sum);
+	} else if ((e = average_elements(m, from->x, at, n, m->sum)) == 0 && from->mean != NULL) {
 		e = add_spread(m, from->mean, at, n);
 	}
 	if (e == 0)

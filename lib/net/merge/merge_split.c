@@ -17,7 +17,7 @@ struct work {
 };
 
 static uint64_t
-bytes_of(const struct tensor *x)
+count_bytes(const struct tensor *x)
 {
 	return x->count * tensors_type_size(x->type);
 }
@@ -81,13 +81,13 @@ write_parts(struct work *w, uint32_t parts, const char *prefix)
 	size_t first = 0;
 
 	for (size_t i = 0; i < in->n; i++)
-		w->all += bytes_of(&in->t[i]);
+		w->all += count_bytes(&in->t[i]);
 	for (uint32_t p = 0; p < parts; p++) {
 		double limit = (double)w->all * (p + 1) / parts;
 		size_t end = first;
 
-		while (end < in->n && (p + 1 == parts || (double)before + (double)bytes_of(&in->t[end]) / 2 < limit))
-			before += bytes_of(&in->t[end++]);
+		while (end < in->n && (p + 1 == parts || (double)before + (double)count_bytes(&in->t[end]) / 2 < limit))
+			before += count_bytes(&in->t[end++]);
 		if ((size_t)snprintf(path, sizeof(path), "%s-%05u-of-%05u.safetensors", prefix, p + 1, parts) >=
 		    sizeof(path))
 			return err_fail(ERR_LIMIT, "%.80s...: a path of more than %d bytes", prefix, NAME - 1);

@@ -26,7 +26,7 @@ struct text {
 };
 
 static struct text
-part_name(const struct graph_node *n, const char *what)
+name_part(const struct graph_node *n, const char *what)
 {
 	struct text t;
 
@@ -35,15 +35,15 @@ part_name(const struct graph_node *n, const char *what)
 }
 
 static struct text
-value_name(const struct onnx *o, uint32_t i)
+name_value(const struct onnx *o, uint32_t i)
 {
 	struct text t = { INPUT };
 
-	return i == 0 ? t : part_name(&o->g->node[i], "0");
+	return i == 0 ? t : name_part(&o->g->node[i], "0");
 }
 
 static struct text
-array_name(const struct graph_array *a)
+name_array(const struct graph_array *a)
 {
 	struct text t;
 
@@ -54,7 +54,7 @@ array_name(const struct graph_array *a)
 static struct text
 put_scalar(struct onnx *o, const struct graph_node *n, const char *what, float v)
 {
-	struct text t = part_name(n, what);
+	struct text t = name_part(n, what);
 
 	onnx_scalar(&o->p, t.s, v);
 	return t;
@@ -66,12 +66,12 @@ static struct text
 flatten_value(struct onnx *o, uint32_t i)
 {
 	const struct graph_node *n = &o->g->node[i];
-	struct text out = part_name(n, "flat");
+	struct text out = name_part(n, "flat");
 
 	if (o->form[i] & FLAT)
-		return value_name(o, i);
+		return name_value(o, i);
 	if (!(o->form[i] & OTHER)) {
-		size_t at = onnx_begin(&o->p, "Flatten", out.s, ONNX_IN(value_name(o, i).s));
+		size_t at = onnx_begin(&o->p, "Flatten", out.s, ONNX_IN(name_value(o, i).s));
 
 		onnx_int(&o->p, "axis", 1);
 		onnx_end(&o->p, at);
@@ -84,20 +84,20 @@ static struct text
 reshape_value(struct onnx *o, uint32_t i)
 {
 	const struct graph_node *n = &o->g->node[i];
-	struct text out = part_name(n, "planes"), shape = part_name(n, "shape");
+	struct text out = name_part(n, "planes"), shape = name_part(n, "shape");
 
 	if (!(o->form[i] & FLAT))
-		return value_name(o, i);
+		return name_value(o, i);
 	if (!(o->form[i] & OTHER)) {
 		onnx_constants(&o->p, shape.s, (const int64_t[]){ 0, n->c, n->h, n->w }, 4);	/* 0: unchanged */
-		onnx_plain(&o->p, "Reshape", out.s, ONNX_IN(value_name(o, i).s, shape.s));
+		onnx_plain(&o->p, "Reshape", out.s, ONNX_IN(name_value(o, i).s, shape.s));
 	}
 	o->form[i] |= OTHER;
 	return out;
 }
 
 static uint32_t
-input_of(const struct onnx *o, uint32_t i)
+get_input(const struct onnx *o, uint32_t i)
 {
 	return o->as[o->g->node[i].in[0]];
 }
@@ -106,10 +106,10 @@ input_of(const struct onnx *o, uint32_t i)
 static struct text
 keep_form(struct onnx *o, uint32_t i)
 {
-	uint32_t in = input_of(o, i);
+	uint32_t in = get_input(o, i);
 
 	o->form[i] = o->form[in] & FLAT;
-	return value_name(o, in);
+	return name_value(o, in);
 }
 
 /* --- layers */
@@ -118,12 +118,12 @@ static int
 put_conv(struct onnx *o, uint32_t i)
 {
 	const struct graph_node *n = &o->g->node[i];
-	struct text x = reshape_value(o, input_of(o, i)), w = array_name(&o->g->w[n->weight]), b = { "" };
+	struct text x = reshape_value(o, get_input(o, i)), w = name_array(&o->g->w[n->weight]), b = { "" };
 	size_t at;
 
 	if (n->bias)
-		b = array_name(&o->g->w[n->bias_at]);
-	at = onnx_begin(&o->p, "Conv", value_name(o, i).s, n->bias ? ONNX_IN(x.s, w.s, b.s) : ONNX_IN(x.s, w.s));
+		b = name_array(&o->g->w[n->bias_at]);
+	at = onnx_begin(&o->p, "Conv", name_value(o, i).s, n->bias ? ONNX_IN(x.s, w.s, b.s) : ONNX_IN(x.s, w.s));
 	onnx_ints(&o->p, "kernel_shape", (const int64_t[]){ n->r, n->s }, 2);
 	onnx_ints(&o->p, "strides", (const int64_t[]){ n->stride[0], n->stride[1] }, 2);
 	onnx_ints(&o->p, "pads", (const int64_t[]){ n->pad[0], n->pad[1], n->pad[0], n->pad[1] }, 4);
@@ -137,12 +137,12 @@ static int
 put_fc(struct onnx *o, uint32_t i)
 {
 	const struct graph_node *n = &o->g->node[i];
-	struct text x = flatten_value(o, input_of(o, i)), w = array_name(&o->g->w[n->weight]), b = { "" };
+	struct text x = flatten_value(o, get_input(o, i)), w = name_array(&o->g->w[n->weight]), b = { "" };
 	size_t at;
 
 	if (n->bias)
-		b = array_name(&o->g->w[n->bias_at]);
-	at = onnx_begin(&o->p, "Gemm", value_name(o, i).s, n->bias ? ONNX_IN(x.s, w.s, b.s) : ONNX_IN(x.s, w.s));
+		b = name_array(&o->g->w[n->bias_at]);
+	at = onnx_begin(&o->p, "Gemm", name_value(o, i).s, n->bias ? ONNX_IN(x.s, w.s, b.s) : ONNX_IN(x.s, w.s));
 	onnx_int(&o->p, "transB", 1);
 	onnx_end(&o->p, at);
 	o->form[i] = FLAT;
@@ -155,9 +155,9 @@ put_bn(struct onnx *o, uint32_t i)
 	const struct graph_node *n = &o->g->node[i];
 	const struct graph *g = o->g;
 	struct text x = keep_form(o, i);
-	size_t at = onnx_begin(&o->p, "BatchNormalization", value_name(o, i).s, ONNX_IN(x.s,
-	    array_name(&g->w[n->gamma]).s, array_name(&g->w[n->beta]).s, array_name(&g->aux[n->mean]).s,
-	    array_name(&g->aux[n->var]).s));
+	size_t at = onnx_begin(&o->p, "BatchNormalization", name_value(o, i).s, ONNX_IN(x.s,
+	    name_array(&g->w[n->gamma]).s, name_array(&g->w[n->beta]).s, name_array(&g->aux[n->mean]).s,
+	    name_array(&g->aux[n->var]).s));
 
 	onnx_float(&o->p, "epsilon", n->eps);
 	onnx_end(&o->p, at);
@@ -169,13 +169,13 @@ static void
 put_gelu(struct onnx *o, uint32_t i, const char *x)
 {
 	const struct graph_node *n = &o->g->node[i];
-	struct text a = part_name(n, "a"), b = part_name(n, "b"), c = part_name(n, "c"), d = part_name(n, "d");
+	struct text a = name_part(n, "a"), b = name_part(n, "b"), c = name_part(n, "c"), d = name_part(n, "d");
 
 	onnx_plain(&o->p, "Mul", a.s, ONNX_IN(x, put_scalar(o, n, "root", 0.70710678f).s));
 	onnx_plain(&o->p, "Erf", b.s, ONNX_IN(a.s));
 	onnx_plain(&o->p, "Add", c.s, ONNX_IN(b.s, put_scalar(o, n, "one", 1).s));
 	onnx_plain(&o->p, "Mul", d.s, ONNX_IN(x, c.s));
-	onnx_plain(&o->p, "Mul", value_name(o, i).s, ONNX_IN(d.s, put_scalar(o, n, "half", 0.5f).s));
+	onnx_plain(&o->p, "Mul", name_value(o, i).s, ONNX_IN(d.s, put_scalar(o, n, "half", 0.5f).s));
 }
 
 /* x (1 + tanh(sqrt(2 / pi) x (1 + 0.044715 x^2))) / 2.  Source: Hendrycks, Gimpel, arXiv:1606.08415. */
@@ -183,10 +183,10 @@ static void
 put_gelu_tanh(struct onnx *o, uint32_t i, const char *x)
 {
 	const struct graph_node *n = &o->g->node[i];
-	struct text one = put_scalar(o, n, "one", 1), a = part_name(n, "a"), b = part_name(n, "b"),
-	    c = part_name(n, "c"),
-	    d = part_name(n, "d"), e = part_name(n, "e"), f = part_name(n, "f"), h = part_name(n, "g"),
-	    k = part_name(n, "h");
+	struct text one = put_scalar(o, n, "one", 1), a = name_part(n, "a"), b = name_part(n, "b"),
+	    c = name_part(n, "c"),
+	    d = name_part(n, "d"), e = name_part(n, "e"), f = name_part(n, "f"), h = name_part(n, "g"),
+	    k = name_part(n, "h");
 
 	onnx_plain(&o->p, "Mul", a.s, ONNX_IN(x, x));
 	onnx_plain(&o->p, "Mul", b.s, ONNX_IN(a.s, put_scalar(o, n, "cubic", 0.044715f).s));
@@ -196,7 +196,7 @@ put_gelu_tanh(struct onnx *o, uint32_t i, const char *x)
 	onnx_plain(&o->p, "Tanh", f.s, ONNX_IN(e.s));
 	onnx_plain(&o->p, "Add", h.s, ONNX_IN(f.s, one.s));
 	onnx_plain(&o->p, "Mul", k.s, ONNX_IN(x, h.s));
-	onnx_plain(&o->p, "Mul", value_name(o, i).s, ONNX_IN(k.s, put_scalar(o, n, "half", 0.5f).s));
+	onnx_plain(&o->p, "Mul", name_value(o, i).s, ONNX_IN(k.s, put_scalar(o, n, "half", 0.5f).s));
 }
 
 static int
@@ -208,7 +208,7 @@ put_act(struct onnx *o, uint32_t i)
 		[GRAPH_LEAKY] = { "LeakyRelu", true }, [GRAPH_ELU] = { "Elu", true },
 	};
 	const struct graph_node *n = &o->g->node[i];
-	struct text x = keep_form(o, i), out = value_name(o, i), gate = part_name(n, "gate");
+	struct text x = keep_form(o, i), out = name_value(o, i), gate = name_part(n, "gate");
 	size_t at;
 
 	switch (n->act) {
@@ -249,7 +249,7 @@ end_padding(uint32_t out, uint32_t stride, uint32_t size, uint32_t pad, uint32_t
 static void
 put_pad(struct onnx *o, const struct graph_node *n, const char *x, const char *out, const char *mode)
 {
-	struct text pads = part_name(n, "pads");
+	struct text pads = name_part(n, "pads");
 	size_t at;
 
 	onnx_constants(&o->p, pads.s, (const int64_t[]){ 0, 0, n->pad[0], n->pad[1], 0, 0, n->pad[0], n->pad[1] }, 8);
@@ -265,9 +265,9 @@ put_pad(struct onnx *o, const struct graph_node *n, const char *x, const char *o
 static int
 put_pool(struct onnx *o, uint32_t i)
 {
-	const struct graph_node *n = &o->g->node[i], *from = &o->g->node[input_of(o, i)];
+	const struct graph_node *n = &o->g->node[i], *from = &o->g->node[get_input(o, i)];
 	const char *type = n->pool == GRAPH_MAX ? "MaxPool" : "AveragePool";
-	struct text x = reshape_value(o, input_of(o, i)), padded = part_name(n, "padded");
+	struct text x = reshape_value(o, get_input(o, i)), padded = name_part(n, "padded");
 	int64_t pads[4] = { n->pad[0], n->pad[1], end_padding(n->h, n->stride[0], n->r, n->pad[0], from->h),
 		end_padding(n->w, n->stride[1], n->s, n->pad[1], from->w) };
 	bool inside = n->pool == GRAPH_AVG && n->divide != GRAPH_WINDOW;
@@ -280,7 +280,7 @@ put_pool(struct onnx *o, uint32_t i)
 		pads[2] = pads[2] > n->pad[0] ? pads[2] - n->pad[0] : 0;
 		pads[3] = pads[3] > n->pad[1] ? pads[3] - n->pad[1] : 0;
 	}
-	at = onnx_begin(&o->p, type, value_name(o, i).s, ONNX_IN(x.s));
+	at = onnx_begin(&o->p, type, name_value(o, i).s, ONNX_IN(x.s));
 	onnx_ints(&o->p, "kernel_shape", (const int64_t[]){ n->r, n->s }, 2);
 	onnx_ints(&o->p, "strides", (const int64_t[]){ n->stride[0], n->stride[1] }, 2);
 	onnx_ints(&o->p, "pads", pads, 4);
@@ -295,7 +295,7 @@ put_border(struct onnx *o, uint32_t i)
 {
 	const struct graph_node *n = &o->g->node[i];
 
-	put_pad(o, n, reshape_value(o, input_of(o, i)).s, value_name(o, i).s, n->reflect ? "reflect" : "constant");
+	put_pad(o, n, reshape_value(o, get_input(o, i)).s, name_value(o, i).s, n->reflect ? "reflect" : "constant");
 	return 0;
 }
 
@@ -318,7 +318,7 @@ list_inputs(struct onnx *o, uint32_t i, struct text **room)
 	for (uint32_t k = 0; k < n->nin; k++)
 		form &= o->form[o->as[n->in[k]]];
 	for (uint32_t k = 0; k < n->nin; k++) {
-		(*room)[k] = form & FLAT ? value_name(o, o->as[n->in[k]]) : reshape_value(o, o->as[n->in[k]]);
+		(*room)[k] = form & FLAT ? name_value(o, o->as[n->in[k]]) : reshape_value(o, o->as[n->in[k]]);
 		names[k] = (*room)[k].s;
 	}
 	o->form[i] = form;
@@ -341,13 +341,13 @@ put_several(struct onnx *o, uint32_t i)
 			struct text before = sum;
 
 			snprintf(number, sizeof(number), "%u", k + 1 == n->nin ? 0 : k);
-			sum = part_name(n, number);
+			sum = name_part(n, number);
 			onnx_plain(&o->p, "Mul", sum.s, ONNX_IN(k == 1 ? in[0] : before.s, in[k]));
 		}
 		if (n->nin == 1)
-			onnx_plain(&o->p, "Identity", value_name(o, i).s, in);
+			onnx_plain(&o->p, "Identity", name_value(o, i).s, in);
 	} else {
-		at = onnx_begin(&o->p, n->op == GRAPH_ADD ? "Sum" : "Concat", value_name(o, i).s, in);
+		at = onnx_begin(&o->p, n->op == GRAPH_ADD ? "Sum" : "Concat", name_value(o, i).s, in);
 		if (n->op == GRAPH_CONCAT)
 			onnx_int(&o->p, "axis", 1);
 		onnx_end(&o->p, at);
@@ -360,14 +360,14 @@ put_several(struct onnx *o, uint32_t i)
 static int
 put_flatten(struct onnx *o, uint32_t i)
 {
-	uint32_t in = input_of(o, i);
+	uint32_t in = get_input(o, i);
 	size_t at;
 
 	if (o->form[in] & FLAT) {
 		o->as[i] = in;
 		return 0;
 	}
-	at = onnx_begin(&o->p, "Flatten", value_name(o, i).s, ONNX_IN(value_name(o, in).s));
+	at = onnx_begin(&o->p, "Flatten", name_value(o, i).s, ONNX_IN(name_value(o, in).s));
 	onnx_int(&o->p, "axis", 1);
 	onnx_end(&o->p, at);
 	o->form[i] = FLAT;
@@ -378,13 +378,13 @@ static int
 put_lrn(struct onnx *o, uint32_t i)
 {
 	const struct graph_node *n = &o->g->node[i];
-	struct text x = reshape_value(o, input_of(o, i));
+	struct text x = reshape_value(o, get_input(o, i));
 	size_t at;
 
 	/* For even sizes ONNX has the longer half after the channel, tally before it. */
 	if (n->size % 2 == 0)
 		return err_fail(ERR_NOTSUP, "%s: ONNX has no LRN over %u channels, an even number", n->name, n->size);
-	at = onnx_begin(&o->p, "LRN", value_name(o, i).s, ONNX_IN(x.s));
+	at = onnx_begin(&o->p, "LRN", name_value(o, i).s, ONNX_IN(x.s));
 	onnx_float(&o->p, "alpha", n->alpha);
 	onnx_float(&o->p, "beta", n->power);
 	onnx_float(&o->p, "bias", n->knorm);
@@ -396,7 +396,7 @@ put_lrn(struct onnx *o, uint32_t i)
 static int
 pass_dropout(struct onnx *o, uint32_t i)
 {
-	o->as[i] = input_of(o, i);
+	o->as[i] = get_input(o, i);
 	return 0;
 }
 
@@ -412,7 +412,7 @@ pass_data(struct onnx *o, uint32_t i)
 static void
 put_loss(struct onnx *o, uint32_t i, const char *out, bool logits)
 {
-	struct text x = flatten_value(o, input_of(o, i));
+	struct text x = flatten_value(o, get_input(o, i));
 	enum graph_loss loss = logits ? GRAPH_LOSS_SQUARED : o->g->node[i].loss;
 	size_t at = onnx_begin(&o->p, loss == GRAPH_LOSS_SQUARED ? "Identity" : loss == GRAPH_LOSS_SIGMOID ?
 	    "Sigmoid" : "Softmax", out, ONNX_IN(x.s));

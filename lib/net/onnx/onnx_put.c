@@ -37,7 +37,7 @@ onnx_plain(struct proto *p, const char *type, const char *out, const char *const
 }
 
 static size_t
-attribute_begin(struct proto *p, const char *name)
+begin_attribute(struct proto *p, const char *name)
 {
 	size_t at = proto_open(p, NODE_ATTRIBUTE);
 
@@ -46,7 +46,7 @@ attribute_begin(struct proto *p, const char *name)
 }
 
 static void
-attribute_end(struct proto *p, size_t at, uint64_t type)
+end_attribute(struct proto *p, size_t at, uint64_t type)
 {
 	proto_uint(p, ATTRIBUTE_TYPE, type);
 	proto_close(p, at);
@@ -55,38 +55,38 @@ attribute_end(struct proto *p, size_t at, uint64_t type)
 void
 onnx_int(struct proto *p, const char *name, int64_t v)
 {
-	size_t at = attribute_begin(p, name);
+	size_t at = begin_attribute(p, name);
 
 	proto_uint(p, ATTRIBUTE_I, (uint64_t)v);
-	attribute_end(p, at, TYPE_I);
+	end_attribute(p, at, TYPE_I);
 }
 
 void
 onnx_ints(struct proto *p, const char *name, const int64_t *v, unsigned n)
 {
-	size_t at = attribute_begin(p, name);
+	size_t at = begin_attribute(p, name);
 
 	for (unsigned i = 0; i < n; i++)
 		proto_uint(p, ATTRIBUTE_INTS, (uint64_t)v[i]);
-	attribute_end(p, at, TYPE_INTS);
+	end_attribute(p, at, TYPE_INTS);
 }
 
 void
 onnx_float(struct proto *p, const char *name, float v)
 {
-	size_t at = attribute_begin(p, name);
+	size_t at = begin_attribute(p, name);
 
 	proto_float(p, ATTRIBUTE_F, v);
-	attribute_end(p, at, TYPE_F);
+	end_attribute(p, at, TYPE_F);
 }
 
 void
 onnx_string(struct proto *p, const char *name, const char *v)
 {
-	size_t at = attribute_begin(p, name);
+	size_t at = begin_attribute(p, name);
 
 	proto_text(p, ATTRIBUTE_S, v);
-	attribute_end(p, at, TYPE_S);
+	end_attribute(p, at, TYPE_S);
 }
 
 void
@@ -115,7 +115,7 @@ onnx_scalar(struct proto *p, const char *name, float v)
 
 /* A ValueInfoProto: f32 [N, dim...]. */
 static void
-value_info(struct proto *p, uint32_t field, const char *name, const uint32_t *dim, unsigned n)
+put_value_info(struct proto *p, uint32_t field, const char *name, const uint32_t *dim, unsigned n)
 {
 	size_t info = proto_open(p, field), type, tensor, shape, at;
 
@@ -142,6 +142,6 @@ void
 onnx_declare_io(struct proto *p, const char *in, const uint32_t chw[3], const char *out, uint32_t classes)
 {
 	proto_text(p, GRAPH_TITLE, "tally");
-	value_info(p, GRAPH_INPUT, in, chw, 3);
-	value_info(p, GRAPH_OUTPUT, out, &classes, 1);
+	put_value_info(p, GRAPH_INPUT, in, chw, 3);
+	put_value_info(p, GRAPH_OUTPUT, out, &classes, 1);
 }

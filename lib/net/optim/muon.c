@@ -41,16 +41,16 @@ ISA_CLONES(static, void, multiply_band, (float *restrict c, const float *restric
 }
 
 static size_t
-panels_of(size_t cols)
+count_panels(size_t cols)
 {
 	return (cols + COLS - 1) / COLS;
 }
 
-/* c [p, q] = a [p, k] b [k, q]; panel [panels_of(q), k, COLS] gets the columns of b side by side. */
+/* c [p, q] = a [p, k] b [k, q]; panel [count_panels(q), k, COLS] gets the columns of b side by side. */
 static void
 multiply_matrices(float *c, const float *a, const float *b, size_t p, size_t k, size_t q, float *panel)
 {
-	size_t panels = panels_of(q);
+	size_t panels = count_panels(q);
 
 	#pragma omp parallel if (p * k * q > SHARED)
 	{
@@ -103,12 +103,12 @@ muon_room(size_t rows, size_t cols)
 	size_t p = rows < cols ? rows : cols, q = rows < cols ? cols : rows;
 
 	/* The panels of the widest product. */
-	return 2 * p * q + 2 * p * p + (q * panels_of(p) > p * panels_of(q) ? q * panels_of(p) :
-	    p * panels_of(q)) * COLS;
+	return 2 * p * q + 2 * p * p + (q * count_panels(p) > p * count_panels(q) ? q * count_panels(p) :
+	    p * count_panels(q)) * COLS;
 }
 
 static double
-frobenius_norm(const float *x, size_t n)
+compute_frobenius_norm(const float *x, size_t n)
 {
 	struct norm s = { { 0 } };
 
@@ -140,7 +140,7 @@ gather_momentum(float *restrict u, float *restrict m, const float *restrict g, s
 		m[i] = h->momentum * m[i] + d;
 		u[i] = d + h->momentum * m[i];
 	}
-	scale_matrix(u, count, 1 / (frobenius_norm(u, count) + (double)h->eps));
+	scale_matrix(u, count, 1 / (compute_frobenius_norm(u, count) + (double)h->eps));
 }
 
 void
@@ -150,7 +150,7 @@ muon_step(float *w, float *m, const float *g, size_t rows, size_t cols, double n
 	size_t count = rows * cols, p = rows < cols ? rows : cols, q = rows < cols ? cols : rows;
 	float *x = room, *t = room + count, *a = t + count, *b = a + p * p, *panel = b + p * p;
 	float keep = 1 - h->lr * h->wd, step = h->lr * sqrtf(rows > cols ? (float)rows / (float)cols : 1);
-	double norm = h->unit ? frobenius_norm(w, count) : 0;
+	double norm = h->unit ? compute_frobenius_norm(w, count) : 0;
 
 	gather_momentum(rows > cols ? t : x, m, g, count, n, h);
 	if (rows > cols)

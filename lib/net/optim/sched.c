@@ -141,7 +141,7 @@ sched_parse(const char *text, struct sched *s)
 
 /* The rate of the curve, without factors, at an epoch, which may have a fraction. */
 static double
-curve_at(const struct sched *s, double epoch)
+compute_curve(const struct sched *s, double epoch)
 {
 	double p = (epoch - s->warmup) / (s->until - s->warmup);
 
@@ -175,7 +175,7 @@ sched_rate(const struct sched *s, uint64_t step, uint64_t steps, double scale)
 	 * warm-up has the full rate.
 	 */
 	part = s->warmup > 0 ? ((double)step + 1) / (s->warmup * (double)steps) : 1;
-	rate = curve_at(s, epoch) * scale;
+	rate = compute_curve(s, epoch) * scale;
 	if (part < 1)
 		rate = s->from * (1 - part) + rate * part;
 	for (uint32_t i = 0; i < s->n && s->part[i].at <= epoch; i++)

@@ -19,7 +19,7 @@ send_queue_free(struct send_queue *q)
 }
 
 static bool
-leaves_before(const struct send_item *a, const struct send_item *b)
+is_sent_before(const struct send_item *a, const struct send_item *b)
 {
 	if (a->group != b->group)
 		return a->group < b->group;
@@ -37,7 +37,7 @@ send_queue_put(struct send_queue *q, const struct msg *m)
 	q->group += !gradient || !q->gradient;
 	q->gradient = gradient;
 	item.group = q->group;
-	for (; at > 0 && leaves_before(&item, &q->heap[(at - 1) / 2]); at = (at - 1) / 2)
+	for (; at > 0 && is_sent_before(&item, &q->heap[(at - 1) / 2]); at = (at - 1) / 2)
 		q->heap[at] = q->heap[(at - 1) / 2];
 	q->heap[at] = item;
 }
@@ -50,8 +50,8 @@ send_queue_take(struct send_queue *q)
 	uint32_t at = 0, next;
 
 	while ((next = 2 * at + 1) < q->n) {
-		next += next + 1 < q->n && leaves_before(&q->heap[next + 1], &q->heap[next]);
-		if (!leaves_before(&q->heap[next], last))
+		next += next + 1 < q->n && is_sent_before(&q->heap[next + 1], &q->heap[next]);
+		if (!is_sent_before(&q->heap[next], last))
 			break;
 		q->heap[at] = q->heap[next];
 		at = next;

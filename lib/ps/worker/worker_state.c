@@ -25,7 +25,7 @@ count_arrays(struct worker_state *ws)
 }
 
 static uint32_t
-slice_bytes(const struct worker_opt *w)
+count_slice_bytes(const struct worker_opt *w)
 {
 	return w->slice > 0 ? w->slice : SHARD_PLAN_SLICE;
 }
@@ -76,7 +76,7 @@ worker_state_new(const struct worker_state_opt *opt, struct worker_state **state
 	ws->parting = ws->w->parting;
 	ws->graph = ws->w->graph;
 	if ((e = hello_check(&ws->w->hyper, ws->w->slack)) < 0 ||
-	    (e = shard_plan_new(ws->graph, opt->nservers, slice_bytes(ws->w), ws->w->mults, &ws->w->hyper,
+	    (e = shard_plan_new(ws->graph, opt->nservers, count_slice_bytes(ws->w), ws->w->mults, &ws->w->hyper,
 	    &ws->plan)) < 0 ||
 	    (e = alloc_worker_state(ws)) < 0) {
 		worker_state_free(ws);
@@ -134,7 +134,7 @@ int
 worker_state_hello(struct worker_state *ws, uint32_t server)
 {
 	struct hello job = { .version = MSG_VERSION, .tally = TALLY_VERSION, .nworkers = ws->w->nworkers,
-	    .nservers = ws->o.nservers, .server = server, .slack = ws->w->slack, .slice = slice_bytes(ws->w),
+	    .nservers = ws->o.nservers, .server = server, .slack = ws->w->slack, .slice = count_slice_bytes(ws->w),
 	    .hyper = ws->w->hyper, .hash = graph_hash(ws->graph) };
 	struct buf text = { 0 };
 	int e;

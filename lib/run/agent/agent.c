@@ -94,7 +94,7 @@ forward_lines(struct agent *a, uint32_t i, int which)
 }
 
 static bool
-all_ended(const struct agent *a)
+have_all_procs_ended(const struct agent *a)
 {
 	for (uint32_t i = 0; i < a->job.nchildren; i++)
 		if (a->proc != NULL && a->proc[i].state != PROC_ENDED)
@@ -118,7 +118,7 @@ finish_job(struct agent *a)
 {
 	int e = 0;
 
-	if (!a->done && all_ended(a)) {
+	if (!a->done && have_all_procs_ended(a)) {
 		a->done = true;
 		e = chan_log(a->chan, CTL_DONE, NULL, 0);
 	}
@@ -321,7 +321,7 @@ agent_run(const struct agent_opt *opt)
 	struct agent a = { .opt = opt };
 	int e = open_agent(&a);
 
-	while (e == 0 && (a.chan != NULL || !all_ended(&a)))
+	while (e == 0 && (a.chan != NULL || !have_all_procs_ended(&a)))
 		e = run_agent_round(&a);
 	for (uint32_t i = 0; i < a.job.nchildren && a.proc != NULL; i++)
 		proc_free(&a.proc[i]);

@@ -22,7 +22,7 @@
 
 /* The silence after which a connection is lost, in seconds. */
 static double
-link_timeout_s(const struct launch *l)
+choose_link_timeout_s(const struct launch *l)
 {
 	double silence = l->opt->job.silence_ms * 1e-3;
 
@@ -49,7 +49,7 @@ check_silence(struct launch *l, struct remote *r)
 	char why[REMOTE_LAST];
 
 	snprintf(why, sizeof(why), "silent for %.0f s", silent);
-	if (silent > link_timeout_s(l)) {
+	if (silent > choose_link_timeout_s(l)) {
 		r->silent = false;
 		if (r->detached)
 			launch_lose_link(l, r, why);
@@ -95,7 +95,7 @@ service_remote(struct launch *l, struct remote *r, bool died)
 	}
 	/* The agent may end now, and the launcher need not wait for it. */
 	if (r->state == REMOTE_DONE && r->chan != NULL &&
-	    (r->why[0] != 0 || chan_silent_s(r->chan) > link_timeout_s(l)))
+	    (r->why[0] != 0 || chan_silent_s(r->chan) > choose_link_timeout_s(l)))
 		remote_hang_up(r, 0);
 }
 

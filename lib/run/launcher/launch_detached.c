@@ -127,7 +127,7 @@ call_again(struct launch *l, struct remote *r)
 
 /* True if another host answers, so that the fault is not in this machine's network. */
 static bool
-other_host_answers(const struct launch *l)
+does_other_host_answer(const struct launch *l)
 {
 	for (uint32_t h = 0; h < l->roster->hosts; h++)
 		if (l->remote[h].state == REMOTE_UP || l->remote[h].state == REMOTE_DONE)
@@ -144,7 +144,7 @@ is_given_up(const struct launch *l, const struct remote *r, double now)
 
 	if (!r->detached)
 		return away > ADOPT_S || l->roster->killed;
-	return away > o->job.silence_ms * 1e-3 || (away > others_wait && other_host_answers(l)) ||
+	return away > o->job.silence_ms * 1e-3 || (away > others_wait && does_other_host_answer(l)) ||
 	    (l->roster->killed && now > l->kill_at + GIVEN_UP_S);
 }
 
@@ -272,7 +272,7 @@ write_output(struct launch *l)
 }
 
 static uint64_t
-file_size(int fd)
+get_file_size(int fd)
 {
 	struct stat st;
 
@@ -299,7 +299,7 @@ save_record(struct launch *l)
 	const struct roster *c = l->roster;
 	struct job_record r = { .attempt = l->opt->detached.attempt, .started = l->started, .stopped = c->stopped,
 	    .asked = c->asked, .termed = c->termed, .killed = c->killed, .code = (uint32_t)c->code,
-	    .signo = (uint32_t)l->signo, .out = file_size(l->opt->out), .err = file_size(l->opt->err),
+	    .signo = (uint32_t)l->signo, .out = get_file_size(l->opt->out), .err = get_file_size(l->opt->err),
 	    .hosts = c->hosts, .n = c->n, .signals = l->nsent };
 	struct buf b = { 0 };
 	int e;

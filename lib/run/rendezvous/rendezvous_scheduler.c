@@ -193,7 +193,7 @@ accept_peer(struct scheduler *s)
 }
 
 static bool
-all_left(const struct scheduler *s)
+have_all_left(const struct scheduler *s)
 {
 	for (uint32_t i = 0; i < s->nslots; i++)
 		if (!s->slot[i].ever_connected || s->slot[i].connected)
@@ -239,7 +239,7 @@ rendezvous_run(const struct rendezvous_opt *o)
 		e = err_nomem();
 	else
 		e = addr_listen(o->env->at, &s.fd, where);
-	while (e == 0 && !all_left(&s))
+	while (e == 0 && !have_all_left(&s))
 		e = run_rendezvous_round(&s);
 	while (s.n > 0)
 		remove_peer(&s, s.n - 1);

@@ -52,7 +52,7 @@ spread_lines(size_t floats)
 }
 
 static struct side
-side_of(const struct dnnl_shape *s, uint32_t channels, uint32_t lanes)
+describe_side(const struct dnnl_shape *s, uint32_t channels, uint32_t lanes)
 {
 	size_t blocks = (channels + lanes - 1) / lanes;
 
@@ -61,28 +61,28 @@ side_of(const struct dnnl_shape *s, uint32_t channels, uint32_t lanes)
 }
 
 static size_t
-matrix_floats(size_t rows, const struct side *s)
+count_matrix_floats(size_t rows, const struct side *s)
 {
 	return spread_lines(rows * s->line);
 }
 
 /* Floats of one thread's chunk. */
 static size_t
-chunk_floats(const struct wino *w, size_t tiles)
+count_chunk_floats(const struct wino *w, size_t tiles)
 {
-	return WINO_POSITIONS * (matrix_floats(tiles, &w->in) + matrix_floats(tiles, &w->out));
+	return WINO_POSITIONS * (count_matrix_floats(tiles, &w->in) + count_matrix_floats(tiles, &w->out));
 }
 
 /* Floats of transformed weights, with a row for each channel of `in`. */
 static size_t
-weight_floats(const struct side *in, const struct side *out)
+count_weight_floats(const struct side *in, const struct side *out)
 {
-	return WINO_POSITIONS * matrix_floats(in->channels, out);
+	return WINO_POSITIONS * count_matrix_floats(in->channels, out);
 }
 
 /* Tiles of a chunk whose matrices have about this many bytes; at least 32.  All chunks are about equal. */
 static size_t
-chunk_of(const struct wino *w, size_t bytes)
+choose_chunk(const struct wino *w, size_t bytes)
 {
 	size_t each = WINO_POSITIONS * (w->in.line + w->out.line) * sizeof(float), most = bytes / each, chunks;
 
@@ -99,9 +99,9 @@ chunk_of(const struct wino *w, size_t bytes)
 static void
 choose_slices(struct wino *w)
 {
-	size_t bytes = weight_floats(&w->in, &w->out) * sizeof(float), chunks;
+	size_t bytes = count_weight_floats(&w->in, &w->out) * sizeof(float), chunks;
 
-	w->weight_chunk = chunk_of(w, bytes / 2 > WEIGHT_BYTES ? bytes / 2 : WEIGHT_BYTES);
+	w->weight_chunk = choose_chunk(w, bytes / 2 > WEIGHT_BYTES ? bytes / 2 : WEIGHT_BYTES);
 	chunks = (w->tiles + w->weight_chunk - 1) / w->weight_chunk;
 	w->slices = 1;
 	while (w->slices < SLICES && 2 * w->slices * bytes <= SLICE_BYTES && w->tiles >= 2 * w->slices * SLICE_TILES)
@@ -112,7 +112,7 @@ choose_slices(struct wino *w)
 
 /* The most lines of positions that a thread works on at once. */
 static size_t
-most_lines(const struct wino *w)
+count_most_lines(const struct wino *w)
 {
 	size_t each = (w->slices * LINES + w->threads - 1) / w->threads;
 
@@ -121,15 +121,15 @@ most_lines(const struct wino *w)
 
 /* Floats of one thread's chunk for dw. */
 static size_t
-lines_floats(const struct wino *w)
+count_lines_floats(const struct wino *w)
 {
-	return most_lines(w) * LINES *
-	    (matrix_floats(w->weight_chunk, &w->in) + matrix_floats(w->weight_chunk, &w->out));
+	return count_most_lines(w) * LINES *
+	    (count_matrix_floats(w->weight_chunk, &w->in) + count_matrix_floats(w->weight_chunk, &w->out));
 }
 
 /* Floats of the sums of dy over each chunk. */
 static size_t
-sums_floats(const struct wino *w)
+count_sums_floats(const struct wino *w)
 {
 	return (w->tiles + w->weight_chunk - 1) / w->weight_chunk * w->out.map.blocks * w->lanes;
 }
@@ -145,11 +145,13 @@ static struct dnnl_needs
 needs_of(const struct wino *w)
 {
 	static const char *const name = "own:wino_4x3";
-	size_t pass = w->threads * chunk_floats(w, w->chunk) + (w->shape.data ? weight_floats(&w->out, &w->in) : 0);
-	size_t weight = w->threads * lines_floats(w) + w->slices * weight_floats(&w->in, &w->out) + sums_floats(w);
+	size_t pass =
+	    w->threads * count_chunk_floats(w, w->chunk) + (w->shape.data ? count_weight_floats(&w->out, &w->in) : 0);
+	size_t weight = w->threads * count_lines_floats(w) + w->slices * count_weight_floats(&w->in, &w->out) +
+	    count_sums_floats(w);
 
 	return (struct dnnl_needs) { .x_block = w->lanes, .y_block = w->lanes,
-	    .packed = (spread_lines(count_weights(w)) + weight_floats(&w->in, &w->out)) * sizeof(float),
+	    .packed = (spread_lines(count_weights(w)) + count_weight_floats(&w->in, &w->out)) * sizeof(float),
 	    .scratch = (pass > weight ? pass : weight) * sizeof(float),
 	    .kernel = { name, w->shape.data ? name : "-", name } };
 }
@@ -164,10 +166,10 @@ wino_new(const struct dnnl_shape *shape, uint32_t block, struct wino **made)
 	w->shape = *shape;
 	w->lanes = block;
 	w->threads = (unsigned)omp_get_max_threads();
-	w->in = side_of(shape, shape->c, block);
-	w->out = side_of(shape, shape->k, block);
+	w->in = describe_side(shape, shape->c, block);
+	w->out = describe_side(shape, shape->k, block);
 	w->tiles = (size_t)shape->n * w->in.map.th * w->in.map.tw;
-	w->chunk = chunk_of(w, CHUNK_BYTES);
+	w->chunk = choose_chunk(w, CHUNK_BYTES);
 	choose_slices(w);
 	w->needs = needs_of(w);
 	*made = w;
@@ -199,7 +201,7 @@ static void
 transform_weights(const struct wino *w, const struct wino_weights *from, const struct side *in, const struct side *out,
     float *u)
 {
-	size_t position = matrix_floats(in->channels, out);
+	size_t position = count_matrix_floats(in->channels, out);
 
 	#pragma omp parallel for collapse(2)
 	for (size_t row = 0; row < in->channels; row++)
@@ -209,7 +211,7 @@ transform_weights(const struct wino *w, const struct wino_weights *from, const s
 }
 
 static float *
-canonical_weights(const struct wino *w)
+get_canonical_weights(const struct wino *w)
 {
 	return w->place.packed;
 }
@@ -217,7 +219,7 @@ canonical_weights(const struct wino *w)
 static float *
 forward_transformed(const struct wino *w)
 {
-	return canonical_weights(w) + spread_lines(count_weights(w));
+	return get_canonical_weights(w) + spread_lines(count_weights(w));
 }
 
 /* Weights [k, c, 9] as a matrix with a row for each channel of x. */
@@ -232,7 +234,7 @@ wino_load(struct wino *w, const float *weights)
 {
 	struct wino_weights from = forward_weights(w, weights);
 
-	memcpy(canonical_weights(w), weights, count_weights(w) * sizeof(float));
+	memcpy(get_canonical_weights(w), weights, count_weights(w) * sizeof(float));
 	transform_weights(w, &from, &w->in, &w->out, forward_transformed(w));
 }
 
@@ -251,12 +253,12 @@ static int
 convolve_chunk(const struct wino *w, const struct pass *p, size_t first, float *scratch)
 {
 	const size_t count = wino_min(w->tiles - first, w->chunk);
-	const struct wino_tiles v = { scratch, first, p->in->line, matrix_floats(w->chunk, p->in) };
+	const struct wino_tiles v = { scratch, first, p->in->line, count_matrix_floats(w->chunk, p->in) };
 	const struct wino_tiles m = { scratch + WINO_POSITIONS * v.position, first, p->out->line,
-	    matrix_floats(w->chunk, p->out) };
+	    count_matrix_floats(w->chunk, p->out) };
 	const struct dnnl_matrices product = { .m = count, .n = p->out->map.blocks * w->lanes, .k = p->in->channels,
 		.a = v.line, .b = p->out->line, .c = m.line };
-	const size_t u_position = matrix_floats(p->in->channels, p->out);
+	const size_t u_position = count_matrix_floats(p->in->channels, p->out);
 	struct wino_run run = { .first = first, .count = count, .lines = LINES };
 	int e = 0;
 
@@ -283,7 +285,7 @@ convolve_tiles(const struct wino *w, const struct pass *p, float *scratch)
 	#pragma omp parallel for schedule(static) reduction(min : e)
 	for (size_t first = 0; first < w->tiles; first += w->chunk) {
 		int failed = convolve_chunk(w, p, first,
-		    scratch + (size_t)omp_get_thread_num() * chunk_floats(w, w->chunk));
+		    scratch + (size_t)omp_get_thread_num() * count_chunk_floats(w, w->chunk));
 
 		e = failed < e ? failed : e;
 	}
@@ -304,11 +306,11 @@ compute_data(const struct wino *w)
 {
 	float *u = w->place.scratch;
 	const struct pass p = { .in = &w->out, .out = &w->in, .from = w->place.dy, .to = w->place.dx, .u = u };
-	const struct wino_weights rotated = { .p = canonical_weights(w), .row = 9 * (size_t)w->shape.c, .column = 9,
+	const struct wino_weights rotated = { .p = get_canonical_weights(w), .row = 9 * (size_t)w->shape.c, .column = 9,
 		.columns = w->shape.c, .rotated = true };
 
 	transform_weights(w, &rotated, &w->out, &w->in, u);
-	return convolve_tiles(w, &p, u + weight_floats(&w->out, &w->in));
+	return convolve_tiles(w, &p, u + count_weight_floats(&w->out, &w->in));
 }
 
 /* ------ weight ------ */
@@ -316,7 +318,7 @@ compute_data(const struct wino *w)
 /* The work of one thread: lines [line, line + lines) of the positions of one slice. */
 struct part {
 	size_t slice, line, lines;
-	float *scratch;		/* [lines_floats] */
+	float *scratch;		/* [count_lines_floats] */
 	float *u;		/* the slice's sums, [positions][c][k] */
 	float *sums;		/* of dy, [chunks][blocks][lanes] */
 };
@@ -325,12 +327,12 @@ struct part {
 static int
 add_chunk(const struct wino *w, const struct part *p, size_t first, size_t count)
 {
-	const struct wino_tiles v = { p->scratch, first, w->in.line, matrix_floats(w->weight_chunk, &w->in) };
+	const struct wino_tiles v = { p->scratch, first, w->in.line, count_matrix_floats(w->weight_chunk, &w->in) };
 	const struct wino_tiles d = { v.p + p->lines * LINES * v.position, first, w->out.line,
-	    matrix_floats(w->weight_chunk, &w->out) };
+	    count_matrix_floats(w->weight_chunk, &w->out) };
 	const struct dnnl_matrices product = { .m = w->in.channels, .n = w->out.map.blocks * w->lanes, .k = count,
 		.a = v.line, .b = d.line, .c = w->out.line, .transposed = true, .add = first > p->slice * w->slice };
-	const size_t position = matrix_floats(w->in.channels, &w->out);
+	const size_t position = count_matrix_floats(w->in.channels, &w->out);
 	float *sums = p->sums + first / w->weight_chunk * w->out.map.blocks * w->lanes;
 	struct wino_run run = { .first = first, .count = count, .line = p->line, .lines = p->lines };
 	int e = 0;
@@ -367,10 +369,10 @@ add_thread_part(const struct wino *w, float *u, float *sums, float *scratch)
 	const size_t all = w->slices * LINES, end = all * (thread + 1) / threads;
 
 	for (size_t i = all * thread / threads; i < end;) {
-		const size_t slice = i / LINES, line = i % LINES, most = wino_min(LINES - line, most_lines(w));
+		const size_t slice = i / LINES, line = i % LINES, most = wino_min(LINES - line, count_most_lines(w));
 		const struct part p = { .slice = slice, .line = line, .lines = wino_min(end - i, most),
-			.scratch = scratch + thread * lines_floats(w),
-			.u = u + slice * weight_floats(&w->in, &w->out), .sums = sums };
+			.scratch = scratch + thread * count_lines_floats(w),
+			.u = u + slice * count_weight_floats(&w->in, &w->out), .sums = sums };
 
 		ERR_TRY(add_slice(w, &p));
 		i += p.lines;
@@ -382,10 +384,11 @@ static void
 write_weights(const struct wino *w, const float *u, float *dw)
 {
 	const struct wino_weights to = forward_weights(w, NULL);
-	const struct wino_sums from = { .p = u, .line = w->out.line, .position = matrix_floats(w->in.channels, &w->out),
-		.slice = weight_floats(&w->in, &w->out), .slices = w->slices };
+	const struct wino_sums from = { .p = u, .line = w->out.line,
+	    .position = count_matrix_floats(w->in.channels, &w->out), .slice = count_weight_floats(&w->in, &w->out),
+	    .slices = w->slices };
 
-	#pragma omp for collapse(2) schedule(static)
+#pragma omp for collapse(2) schedule(static)
 	for (size_t block = 0; block < w->out.map.blocks; block++)
 		for (size_t row = 0; row < w->in.channels; row++)
 			wino_tile_dw(w->lanes, &from, &to, row, block * w->lanes, dw);
@@ -395,7 +398,7 @@ write_weights(const struct wino *w, const float *u, float *dw)
 static void
 write_bias(const struct wino *w, const float *sums)
 {
-	const size_t width = w->out.map.blocks * w->lanes, chunks = sums_floats(w) / width;
+	const size_t width = w->out.map.blocks * w->lanes, chunks = count_sums_floats(w) / width;
 
 	for (size_t k = 0; k < w->out.channels; k++) {
 		double sum = 0;
@@ -409,8 +412,8 @@ write_bias(const struct wino *w, const float *sums)
 static int
 compute_weight(const struct wino *w, float *dw)
 {
-	float *u = w->place.scratch, *sums = u + w->slices * weight_floats(&w->in, &w->out),
-	    *scratch = sums + sums_floats(w);
+	float *u = w->place.scratch, *sums = u + w->slices * count_weight_floats(&w->in, &w->out),
+	    *scratch = sums + count_sums_floats(w);
 	int e = 0;
 
 	#pragma omp parallel reduction(min : e)

@@ -36,6 +36,15 @@ done
 kill -CONT "$stopped"
 ok "the job goes on again" goes_on
 
+stopped="$(real_process --worker 0) $(real_process --server 1)"
+: >"$T/err"
+# shellcheck disable=SC2086
+kill -STOP $stopped
+ok "worker 1 names worker 0 and server 1, which are stopped at once" names 1 'worker 0, server 1 ('
+# shellcheck disable=SC2086
+kill -CONT $stopped
+ok "the job goes on after both" goes_on
+
 read -r agent <"/proc/$pid/task/$pid/children"
 stop_process "$agent"
 ok "the launcher names the host of the stopped agent" line_of "$T/err" '^dlaunch: waiting for host localhost: silent for 3 s$' 1

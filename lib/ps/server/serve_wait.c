@@ -26,11 +26,11 @@ serve_answer_wait(struct serve *s, struct client *g, const struct msg *m)
 
 	serve_count_msg(s, m->worker, PEER_TRAFFIC_IN, m);
 	s->waits[m->worker] = m->slice < s->o->nservers ? m->slice : MSG_NOBODY;
-	if (m->slice != s->o->index)
+	if (s->waits[m->worker] == MSG_NOBODY)
 		return;
 	late = server_state_late(s->state, m->worker);
 	serve_send(s, g, m->worker, &(struct msg){ .type = MSG_WAIT, .incarnation = s->o->incarnation,
 	    .worker = m->worker, .slice = late, .samples = late != MSG_NOBODY ? s->waits[late] : MSG_NOBODY });
-	if (late != MSG_NOBODY && s->waits[late] == MSG_NOBODY)
+	if (m->slice == s->o->index && late != MSG_NOBODY && s->waits[late] == MSG_NOBODY)
 		report_late(s, late);
 }

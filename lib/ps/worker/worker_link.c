@@ -13,26 +13,6 @@
 #define MEMORY_FLOATS	(6 + 2 * OPT_STATES)	/* most in a server's memory for each weight */
 #define MEMORY_SLICE	4096			/* and bytes beside them for each slice, */
 #define MEMORY_HEAD	(16u << 20)		/* and for all */
-#define NAME		320		/* bytes of a server's name and address */
-
-void
-worker_link_report_wait(struct worker_net *n, uint32_t s)
-{
-	const struct link *l = &n->link[s];
-	char whom[NAME];
-
-	if (n->o->waiting == NULL)
-		return;
-	pthread_mutex_lock(&n->lock);
-	if (l->late != MSG_NOBODY && l->behind == MSG_NOBODY) {
-		snprintf(whom, sizeof(whom), "worker %" PRIu32, l->late);
-	} else {
-		s = l->late != MSG_NOBODY ? l->behind : s;
-		snprintf(whom, sizeof(whom), "server %" PRIu32 " (%s)", s, n->o->server[s]);
-	}
-	pthread_mutex_unlock(&n->lock);
-	n->o->waiting(n->o->arg, whom);
-}
 
 void
 worker_link_count(const struct worker_net *n, struct link *l, enum peer_traffic_way way, const struct msg *m)
@@ -67,9 +47,7 @@ receive_messages(struct worker_net *n, uint32_t s)
 		worker_link_count(n, l, PEER_TRAFFIC_IN, &m);
 		n->events += m.type != MSG_WAIT;
 		if (m.type == MSG_WAIT) {
-			l->asked = false;
-			l->late = m.slice < n->o->nworkers ? m.slice : MSG_NOBODY;
-			l->behind = m.samples < n->o->nservers ? m.samples : MSG_NOBODY;
+			worker_late_take(n, s, &m);
 		} else if (m.type == MSG_PING) {
 			l->pinged = true;
 			l->ping = m.step;
@@ -171,7 +149,7 @@ lose_link(struct worker_net *n, uint32_t s)
 	}
 	l->lost = true;
 	send_queue_clear(&l->queue);
-	l->pinged = l->asked = false;
+	l->pinged = l->asked = l->answered = false;
 	l->late = MSG_NOBODY;
 	for (int way = 0; way < PEER_TRAFFIC_WAYS; way++)
 		l->earlier[way] = l->traffic.wire[way];
@@ -360,7 +338,7 @@ worker_link_connect(struct worker_net *n, uint32_t end)
 		if (n->link[missing].conn != NULL && !conn_open(n->link[missing].conn) && clk_s() >= until)
 			return err_fail(ERR_PEER, "server %" PRIu32 ": %s: no answer", missing, n->o->server[missing]);
 		if (clk_s() >= report_at) {
-			worker_link_report_wait(n, missing);
+			worker_late_report(n, missing);
 			report_at += n->o->wait_report_s;
 		}
 		poll_greetings(n, end);

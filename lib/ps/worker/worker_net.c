@@ -273,29 +273,6 @@ worker_net_unlock(struct worker_net *n)
 	pthread_mutex_unlock(&n->lock);
 }
 
-/*
- * Tells all servers for which one this worker waits, or MSG_NOBODY.  That one answers, if it is not late itself; it is
- * asked once.  The others tell it to workers that wait for this one.
- */
-static void
-tell_servers(struct worker_net *n, uint32_t server)
-{
-	const struct msg m = { .type = MSG_WAIT, .incarnation = n->o->incarnation, .worker = n->o->rank,
-	    .slice = server };
-
-	n->waits = server != MSG_NOBODY;
-	if (n->waits)
-		n->link[server].late = MSG_NOBODY;
-	for (uint32_t s = 0; s < n->o->nservers; s++) {
-		struct link *l = &n->link[s];
-
-		if (l->lost || (l->asked && server != MSG_NOBODY) || (s != server && l->queue.n > 0))
-			continue;
-		l->asked |= s == server;
-		worker_net_send(n, s, &m);
-	}
-}
-
 /* With the lock: returns false if nothing has arrived until this time. */
 static bool
 wait_until(struct worker_net *n, uint64_t seen, double until)
@@ -316,18 +293,18 @@ worker_net_wait(struct worker_net *n, uint32_t server)
 
 	/* The answer comes while there is still patience, unless the server itself is late. */
 	if (!wait_until(n, seen, from + most - n->o->wait_report_s * ANSWER)) {
-		tell_servers(n, server);
+		worker_late_tell(n, server);
 		/* A worker that was stopped itself is late, and what it waits for may be there. */
 		if (!wait_until(n, seen, clk_s() + n->o->wait_report_s * ANSWER)) {
 			n->told = 1 + seen;
 			pthread_mutex_unlock(&n->lock);
-			worker_link_report_wait(n, server);
+			worker_late_report(n, server);
 			pthread_mutex_lock(&n->lock);
 		}
 	}
 	/* Otherwise those that wait for this worker would be told of a server that has answered. */
 	if (n->waits && n->events != seen)
-		tell_servers(n, MSG_NOBODY);
+		worker_late_tell(n, MSG_NOBODY);
 	return get_network_error(n);
 }
 

@@ -26,8 +26,10 @@ struct link {
 	bool		 pinged;	/* the server's question `ping` is to be answered */
 	uint64_t	 ping;
 	bool		 asked;		/* a question for whom this worker waits is under way */
-	/* The answer: a worker, and the server for which that one waits; MSG_NOBODY: none. */
+	bool		 answered;	/* since the last question there was an answer, */
+	/* which names a worker, and the server for which that one waits; MSG_NOBODY: none. */
 	uint32_t	 late, behind;
+	uint64_t	 sent_before;	/* bytes on the wire at the last question */
 	struct peer_traffic	 traffic;
 };
 
@@ -66,7 +68,15 @@ void	 worker_link_count(const struct worker_net *n, struct link *l, enum peer_tr
 /* Milliseconds until a lost connection is to be tried again, or until all are to be run. */
 #define WORKER_LINK_TURN_MS 1000
 int	 worker_link_timeout(const struct worker_net *n);
-/* Reports the wait for a server, "server 1 (127.0.0.1:4242)", or for whom that has named, as in "worker 0". */
-void	 worker_link_report_wait(struct worker_net *n, uint32_t s);
+
+/*
+ * worker_late.c, with the lock: asks all servers for whom this worker waits, and tells them that it needs an answer of
+ * `server` next, or of MSG_NOBODY.
+ */
+void	 worker_late_tell(struct worker_net *n, uint32_t server);
+/* With the lock: notes the answer of server s. */
+void	 worker_late_take(struct worker_net *n, uint32_t s, const struct msg *m);
+/* Reports for whom it waits, as in "worker 0, server 1 (127.0.0.1:4242)"; `server` if nobody else is known. */
+void	 worker_late_report(struct worker_net *n, uint32_t server);
 
 #endif

@@ -94,6 +94,8 @@ enum worker_wait {
  * begin only while WORKER_WAIT_STATS of the step before returns 0.
  */
 int	 worker_state_missing(struct worker_state *ws, enum worker_wait what, uint32_t a, uint32_t *server);
+/* Whether a server has to answer anything. */
+bool	 worker_state_owed(const struct worker_state *ws, uint32_t server);
 /* Copies the sum to v[0..n) after WORKER_WAIT_SUM. */
 void	 worker_state_total(const struct worker_state *ws, double *v, uint32_t n);
 /*

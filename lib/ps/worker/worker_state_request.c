@@ -175,3 +175,12 @@ worker_state_repeat(struct worker_state *ws, uint32_t server)
 	if (ws->parting && !ws->link[server].bye)
 		send_bye(ws, server);
 }
+
+bool
+worker_state_owed(const struct worker_state *ws, uint32_t server)
+{
+	for (uint32_t i = 0; i < ws->plan->n; i++)
+		if (ws->plan->slice[i].owner == server && (ws->part[i].waiting || ws->part[i].asked))
+			return true;
+	return (ws->summing && server == 0) || (ws->parting && !ws->link[server].bye);
+}

@@ -64,9 +64,7 @@ settle_cuts(struct pworker *p)
 	if (base != NULL && strstr(base, CUT_INFIX) != NULL)
 		front_wrong("--save: %s: a name with '" CUT_INFIX "' is that of a cut", t->save);
 	t->no_cuts = pworker_given(p, "cut") && t->cut == 0;
-	if ((t->cut > 0 || p->cut_dir != NULL) && t->ps.slack != STALE_SYNC)
-		front_wrong("--%s: needs a synchronous job", t->cut > 0 ? "cut" : "cut-dir");
-	if (t->save == NULL || t->ps.slack != STALE_SYNC)
+	if (t->save == NULL)
 		return;
 	if ((p->cuts = cut_prefix(t->save, p->cut_dir)) == NULL)
 		front_die("--cut", err_nomem());

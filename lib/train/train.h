@@ -106,8 +106,7 @@ struct train_opt {
 	const char	*net_text;		/* the net and its options, stored with checkpoints, or NULL */
 	const char	*save;			/* PREFIX of checkpoints, which rank 0 writes, or NULL */
 	uint32_t	 keep;			/* newest checkpoints that stay; 0: all */
-	/* prefix of the cuts (train/cut.h) of a synchronous run, which rank 0 makes, or NULL; needs save */
-	const char	*cuts;
+	const char	*cuts;			/* prefix of cuts (train/cut.h), which rank 0 makes, or NULL */
 	uint64_t	 cut;			/* steps from one cut to the next; 0: so that they cost little */
 	bool		 no_cuts;		/* makes none, but goes on from those that are there */
 	/* the best by validation is PREFIX-best.safetensors too; needs save and val */

@@ -89,16 +89,17 @@ train_agree(struct train *t)
 	enum { N = sizeof(mine) / sizeof(*mine) };
 	double v[2 * N + 1];	/* halves of numbers: a double holds sums of 32 bits without rounding */
 
-	if (e < 0 || failed < 0 || !t->sync)
+	if (e < 0 || failed < 0)
 		return e < 0 ? e : failed;
+	v[2 * N] = (double)train_first_cut(t);
 	for (int i = 0; i < N; i++) {
 		v[2 * i] = (double)(mine[i].v & UINT32_MAX);
 		v[2 * i + 1] = (double)(mine[i].v >> 32);
 	}
-	v[2 * N] = (double)train_first_cut(t);
-	ERR_TRY(train_sum(t, TRAIN_AGREES, v, 2 * N + 1));
+	if (t->sync)
+		ERR_TRY(train_sum(t, TRAIN_AGREES, v, 2 * N + 1));
 	t->cuts.next = v[2 * N] > 0 ? t->step + (uint64_t)v[2 * N] : 0;
-	for (int i = 0; i < N; i++)
+	for (int i = 0; i < N && t->sync; i++)
 		if (v[2 * i] != (double)(mine[i].v & UINT32_MAX) * o->ps.nworkers ||
 		    v[2 * i + 1] != (double)(mine[i].v >> 32) * o->ps.nworkers)
 			return err_fail(ERR_ARG, "%s: not the same in all workers", mine[i].what);

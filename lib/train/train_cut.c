@@ -1,4 +1,4 @@
-/* train_cut - when a synchronous run makes cuts, and what is in them: serves train. */
+/* train_cut - when a run makes cuts, and what is in them: serves train. */
 #include "train/train_in.h"
 #include "base/err.h"
 #include "base/clk.h"
@@ -29,7 +29,7 @@ train_run_id(const struct train_opt *o)
 uint64_t
 train_first_cut(const struct train *t)
 {
-	if (t->writer == NULL || t->o->cuts == NULL || t->o->no_cuts || !t->sync || t->stream)
+	if (t->writer == NULL || t->o->cuts == NULL || t->o->no_cuts || t->stream)
 		return 0;
 	return t->o->cut > 0 ? t->o->cut - t->step % t->o->cut : LOOK;
 }
@@ -71,14 +71,26 @@ plan_next_cut(const struct train *t)
 	return 1 + (uint64_t)(fmax(interval_s, LEAST_S) / fmax(step_s, 1e-6));
 }
 
-/* All workers are at the cut, before the step's first gradient.  Worker 0 saves, and plans the next one for all. */
+/* All workers of a synchronous job are at the cut.  Worker 0 plans the next one for all; v: the sums of the epoch. */
+static int
+agree_on_cut(struct train *t, double v[4])
+{
+	double all[5] = { v[0], v[1], v[2], v[3], t->writer != NULL ? (double)plan_next_cut(t) : 0 };
+
+	if (t->sync)
+		ERR_TRY(train_sum(t, TRAIN_CUTS, all, 5));
+	memcpy(v, all, 4 * sizeof(*v));
+	t->cuts.next = t->step + (uint64_t)all[4];
+	return 0;
+}
+
+/* Before the step's first gradient.  In a job that is not synchronous, the others go on meanwhile. */
 int
 train_cut(struct train *t)
 {
 	struct train_cuts *c = &t->cuts;
-	double v[5] = { t->epoch.loss, t->epoch.correct, t->epoch.top5, t->epoch.samples }, from;
-	bool plans = t->o->ps.rank == 0, looks = t->o->cut == 0 && t->step == t->first + LOOK;
-	struct train_sums sums;
+	double v[4] = { t->epoch.loss, t->epoch.correct, t->epoch.top5, t->epoch.samples }, from;
+	bool looks = t->o->cut == 0 && t->step == t->first + LOOK;
 	struct kept_place next;
 	int e;
 
@@ -93,15 +105,12 @@ train_cut(struct train *t)
 		c->next = next.next_cut;
 		return 0;
 	}
-	v[4] = plans ? (double)plan_next_cut(t) : 0;
-	ERR_TRY(train_sum(t, TRAIN_CUTS, v, 5));
-	sums = (struct train_sums){ v[0], v[1], v[2], v[3] };
-	c->next = t->step + (uint64_t)v[4];
+	ERR_TRY(agree_on_cut(t, v));
 	/* Between two epochs there is a checkpoint. */
-	if (!plans || looks || t->step % t->steps == 0)
+	if (t->writer == NULL || looks || t->step % t->steps == 0)
 		return 0;
 	from = clk_s();
-	e = train_save(t, CHECKPOINT_CUT, &sums);
+	e = train_save(t, CHECKPOINT_CUT, &(struct train_sums){ v[0], v[1], v[2], v[3] });
 	c->collect_s = clk_s() - from;
 	c->from_s = clk_s();
 	c->from = t->step;

@@ -15,7 +15,7 @@ struct train_sums {
 
 /* When cuts are made: train_cut.c. */
 struct train_cuts {
-	uint64_t next;		/* the step before which the workers are at a cut; 0: there is none */
+	uint64_t next;		/* the step before which this worker is at a cut; 0: there is none */
 	double	 from_s;	/* worker 0: when it began to measure steps, and at which */
 	uint64_t from;
 	bool	 failed;	/* one could not be written, which was reported */

@@ -66,6 +66,48 @@ if have mnist; then
 	check sgd 40 "$@" --val "$MNIST_TEST" --batch 125 --epochs "$KILLS" --cut 3 --best
 	KILLS=1 check adam 40 "$@" --batch 125 --epochs 1 --cut 2 --optimizer adam --ema 0.99
 
+	# With --async and --slack the workers go on at the step of worker 0, and the updates of all are counted on.
+	updates() { head -c 65536 "$1" | grep -aoE '"updates": ?"[0-9]+"' | tr -dc 0-9; }
+	steps=100
+	for how in "--async" "--slack 2"; do
+		# shellcheck disable=SC2086
+		start cut.loose -- "$@" $how --batch 50 --steps 199 --cut 5
+		ok "$how: a job is killed after a cut" all_die 1
+		last=$(newest) file=$(find . -name 'cut.loose.cut-*.manifest' | sort | tail -n 1) file=${file%.manifest}
+		made=$(updates "$file")
+		# shellcheck disable=SC2086
+		start cut.loose -- "$@" $how --batch 50 --steps 199 --cut 5 --resume-last
+		ok "$how: it ends well" ends 0
+		like "$T/err" "^worker 0: pworker: resumes from .*/${file#./}$" "$how: it goes on from its newest cut"
+		ok "$how: it reaches its last step" test -e cut.loose-0001-000099.safetensors
+		ok "$how: the updates of all workers are counted on" \
+			test "$(updates cut.loose-0001-000099.safetensors)" -ge $((made + 199 - last))
+		is "$(cuts)" 0 "$how: no cut is left"
+		rm -f ./*.safetensors
+	done
+
+	# All processes die while a cut is written.
+	start whole.half -- "$@" --batch 50 --optimizer adam --steps 99
+	ends 0
+	start cut.half -- "$@" --batch 50 --optimizer adam --steps 99 --cut 1
+	pid0=$(real_process --worker 0)
+	until [ "$(sealed cut.half)" -gt 0 ]; do kill -0 "$pid" || break; read -rt 0.02 <> <(:) || :; done
+	unfinished() { compgen -G 'cut.half.cut-*.tmp' >/dev/null; }
+	# A process stops a moment after the signal was sent.
+	stopped_within() { unfinished && kill -STOP "$pid0" && { read -rt 0.05 <> <(:) || unfinished; }; }
+	until stopped_within; do kill -CONT "$pid0" || break; done 2>/dev/null
+	# shellcheck disable=SC2046
+	kill -9 "$pid" $(really_living)
+	wait "$pid" 2>/dev/null
+	ok "a job is killed while it writes a cut" unfinished
+	ok "nothing of it is left" really_none_left
+	start cut.half -- "$@" --batch 50 --optimizer adam --steps 99 --cut 1 --resume-last
+	ok "it ends well" ends 0
+	like "$T/err" '^worker 0: pworker: resumes from .*/cut.half.cut-[0-9a-f]*-0000-[0-9]*.safetensors$' "it goes on from the cut before"
+	ok "all weights have the bits of the undisturbed job" same_bits
+	ok "nothing of the unfinished cut is left" test "$(cuts)" -eq 0
+	rm -f ./*.safetensors
+
 	# Servers that die with the memory of all of them: dlaunch starts the job again, from the cut.
 	start again.whole -- "$@" --batch 50 --steps 99
 	ends 0

@@ -58,6 +58,9 @@ DIALECT += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
 LINK    += -fsanitize=$(SAN)
 endif
 
+# Files below FOLDERS, at every depth.
+find    = $(sort $(shell find $(1) -name '$(2)'))
+
 NOT     := $(filter-out $(wildcard lib/engine/cpu/dnnl_v$(DNNL)*.c),$(wildcard lib/engine/cpu/dnnl_v*.c)) \
 	$(if $(filter cpu,$(engines)),,lib/engine/cpu/% tests/op/kernels_test.c tests/op/wino_test.c) $(if $(filter cuda,$(engines)),,lib/engine/cuda.c tests/op/device_test.c) lib/engine/cuda/%
 # libjpeg-turbo's private header, which not every system installs and whose structs only 2.1 is known to have so: else
@@ -69,7 +72,7 @@ JPEGINT := $(JPEGINT)
 PNGPLAIN ?= 1
 NOT     += $(if $(filter 1,$(JPEGINT)),lib/image/img_jpeg_none.c,lib/image/huff%.c lib/image/img_jpeg_fast.c) \
 	lib/image/img_png_plain$(if $(filter 1,$(PNGPLAIN)),_none).c
-LIB     := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(NOT),$(sort $(shell find lib -name '*.c'))))
+LIB     := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(NOT),$(call find,lib,*.c)))
 
 # The cuda engine's other half is a module, built where CUDA's compiler and cuDNN's header are; CUDA=0 leaves it out.
 CUDA_HOME  ?= /usr/local/cuda
@@ -112,12 +115,12 @@ EMU        := $(if $(filter cuda,$(engines)),$(BUILD)/tests/emu/tally-cuda.so $(
 FRONT   := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/front*.c))
 TOOLS   := $(patsubst cmd/%/main.c,%,$(wildcard cmd/*/main.c)) \
 	$(patsubst cmd/%.c,%,$(filter-out cmd/front.c $(wildcard cmd/*_*.c),$(wildcard cmd/*.c)))
-TESTS   := $(patsubst %.c,$(BUILD)/%,$(filter-out $(NOT),$(wildcard tests/lib/*_test.c tests/op/*_test.c tests/law/*_test.c tests/golden/*_test.c)))
-WORLD   := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %_test.c,$(wildcard tests/law/*.c)))
+TESTS   := $(patsubst %.c,$(BUILD)/%,$(filter-out $(NOT),$(call find,tests/lib tests/op tests/law tests/golden,*_test.c)))
+WORLD   := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %_test.c,$(call find,tests/law,*.c)))
 PEERS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/peers/*.c))
 FUZZ    := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAY  := $(FUZZ:%=$(BUILD)/tests/fuzz/%)
-SCRIPTS := $(wildcard tests/op/*.t tests/cmd/*.t tests/flow/*.t tests/golden/*.t tests/lint/*.t)
+SCRIPTS := $(call find,tests/op tests/cmd tests/flow tests/golden tests/lint,*.t)
 
 all: $(BUILD)/libtally.a $(addprefix $(BUILD)/,$(TOOLS)) $(MODULE)	## build the tools into build/
 
@@ -189,7 +192,7 @@ $(BUILD)/libtally.a: $(LIB) $(MADE_FOR)
 
 $(addprefix $(BUILD)/,$(TOOLS)): $(FRONT) $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LINK) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
-$(foreach t,$(TOOLS),$(eval $(BUILD)/$t: $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/$t.c cmd/$t_*.c cmd/$t/*.c))))
+$(foreach t,$(TOOLS),$(eval $(BUILD)/$t: $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/$t.c cmd/$t_*.c) $(if $(wildcard cmd/$t/.),$(call find,cmd/$t,*.c)))))
 
 # Parts of the module by themselves, with its libraries.
 $(GPU_TESTS): $(BUILD)/%: $(BUILD)/%.o $(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%) $(BUILD)/libtally.a
@@ -239,12 +242,12 @@ checked: tests
 # tools, jobs and simulations, other authors' numbers, and all engines over again through emulation are for make check.
 QUICK   := $(filter $(BUILD)/tests/lib/% $(BUILD)/tests/op/%,$(TESTS))
 check-quick: all $(QUICK)	## run the tests of single modules and engines, and lint: less than a minute on two cores
-	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) SAN=$(SAN) prove -j$(shell nproc) --failures --exec tests/run $(wildcard tests/lint/*.t) $(QUICK)
+	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) SAN=$(SAN) prove -j$(shell nproc) --failures --exec tests/run $(filter tests/lint/%,$(SCRIPTS)) $(QUICK)
 
 # A script needs the tools, and those of tests/op the engines' tests too.  T names a test by its path, with or without .c, or
 # by its name alone.
 find_test = $(or $(if $(wildcard $(1).c),$(1)),$(filter %.t,$(wildcard $(1))),$(firstword $(patsubst %.c,%,\
-	$(wildcard $(foreach s,.c .t,tests/*/$(1)$s)) $(filter %.t,$(wildcard tests/*/$(1))))),$(error T=$(T): there is no test $(1)))
+	$(filter %/$(1).c %/$(1).t $(filter %.t,%/$(1)),$(call find,tests,*.[ct])))),$(error T=$(T): there is no test $(1)))
 FOR_T   := $(if $(filter test,$(MAKECMDGOALS)),$(if $(T),$(foreach t,$(patsubst %.c,%,$(T)),$(call find_test,$t)),\
 	$(error T names no test; for example: make test T=tests/lib/rec_test)))
 ASKED   := $(filter %.t,$(FOR_T)) $(patsubst %,$(BUILD)/%,$(filter-out %.t,$(FOR_T)))
@@ -275,7 +278,7 @@ gpu:	## install what is missing, test the cuda engine on this machine's GPU and 
 	@tests/gpu/verdict $(abspath $(BUILD)) $(CUDA_HOME)
 
 lint: tests	## run the tests of the tree's own laws: floors, names, headers, pages
-	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) prove --exec tests/run $(wildcard tests/lint/*.t)
+	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) prove --exec tests/run $(filter tests/lint/%,$(SCRIPTS))
 
 # An xz file may ask for 4 GB at once; what it does not fill is no memory.
 fuzz: $(FUZZ)	## give each parser FUZZTIME=60 seconds of hostile bytes (clang)

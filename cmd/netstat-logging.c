@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
+static const char netstat_usage[] =
     "netstat-logging [-q] [-d seconds] [-i interface] [-o file] [-p seconds]\n"
     "       [option ...] [command [argument ...]]";
-static const char help[] =
+static const char netstat_help[] =
     "Logs the traffic of network interfaces or of a command, a line a period.\n"
     "  -d, --duration SECONDS   stop after this time (at SIGINT or SIGTERM)\n"
     "  -i, --interface NAME     watch this one, too (that of the default route)\n"
@@ -90,7 +90,7 @@ main(int argc, char *argv[])
 	struct options o = { .period_s = 1 };
 	int status;
 
-	front_init(argv[0], usage, help);
+	front_init(argv[0], netstat_usage, netstat_help);
 	front_options(&argc, &argv, FRONT_FIRST, option_table, &o);	/* options after the command are its own */
 	if (argv[optind] != NULL)
 		o.argv = argv + optind;

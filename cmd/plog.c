@@ -15,10 +15,10 @@
 
 #define LINE	65536	/* bytes of the longest line */
 
-static const char usage[] =
+static const char plog_usage[] =
     "plog [-cfr] [--format form] [--html file] [--png file] [--svg file]\n"
     "       [option ...] [log ...]";
-static const char help[] =
+static const char plog_help[] =
     "Tables:\n"
     "  -c, --compare   a line for each log, a run       -r, --ranks  a line a rank\n"
     "  --all           all columns, not those that fit the screen\n"
@@ -310,7 +310,7 @@ main(int argc, char *argv[])
 	struct table profile = { 0 };
 	char title[256];
 
-	front_init(argv[0], usage, help);
+	front_init(argv[0], plog_usage, plog_help);
 	front_options(&argc, &argv, FRONT_ANYWHERE, option_table, &o);
 	if (o.follow && (o.compare || o.machines || o.form != TABLE_TEXT))
 		front_wrong("-f: only with text, and not with --compare or --machines");

@@ -20,11 +20,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static const char usage[] =
+static const char pserver_usage[] =
     "pserver --listen HOST:PORT --workers W [--server I/S] [--listen-fd N]\n"
     "               [--ready-fd N] [--state FILE] --key-file FILE | --plain\n"
     "       pserver --key-file FILE | --plain";
-static const char help[] =
+static const char pserver_help[] =
     "  --listen HOST:PORT    listen at this address; port 0 lets the system choose\n"
     "  --listen-fd N         use socket N, which listens there already\n"
     "  --workers W           number of workers of the job\n"
@@ -102,7 +102,7 @@ parse_place(void *pserver, const char *option, char *text)
 
 #define MEMBER(m)	FRONT_MEMBER(struct pserver, m)
 
-static const struct front_option options[] = {
+static const struct front_option server_options[] = {
 	{ "key-file", FRONT_TEXT, MEMBER(key) },
 	{ "listen", FRONT_TEXT, MEMBER(serve.listen) },
 	{ "listen-fd", FRONT_VALUE, .apply = take_listener },
@@ -117,7 +117,7 @@ static const struct front_option options[] = {
 static void
 parse_options(int argc, char *argv[], struct pserver *p)
 {
-	front_options(&argc, &argv, FRONT_ANYWHERE, options, p);
+	front_options(&argc, &argv, FRONT_ANYWHERE, server_options, p);
 	if (p->serve.listen != NULL)
 		front_address("--listen", p->serve.listen);
 	if (optind != argc)
@@ -184,7 +184,7 @@ main(int argc, char *argv[])
 	uint8_t key[CONN_KEY];
 	int e;
 
-	front_init(argv[0], usage, help);
+	front_init(argv[0], pserver_usage, pserver_help);
 	parse_options(argc, argv, &p);
 	if (!p.plain && (e = conn_key_read(p.key, key)) < 0)
 		front_die(p.key, e);

@@ -14,14 +14,14 @@
 #define OUTAGE_S	600	/* most outage between hosts: a longer silence is that of a detached job's launcher */
 #define LEAST_S		1
 
-static const char usage[] =
+static const char dlaunch_usage[] =
     "dlaunch [-Pv] [-H hosts] [-n workers] [-s servers] [option ...] [@recipe]\n"
     "               command [argument ...]\n"
     "       dlaunch attach | logs | stop | wait job\n"
     "       dlaunch rm job ...\n"
     "       dlaunch list\n"
     "       dlaunch status [job ...]";
-static const char help[] =
+static const char dlaunch_help[] =
     "Runs a command as the workers of a job, beside servers, here or on many hosts.\n"
     "What runs:\n"
     "  -n, --num-workers N (1)          -s, --num-servers N (as many as workers)\n"
@@ -100,7 +100,7 @@ has_save(char *const *argv)
 #define NOT_GIVEN	UINT32_MAX
 
 static const struct front_word on_fail[] = { { "stop", false }, { "wait", true }, { NULL, 0 } };
-static const struct front_option options[] = {
+static const struct front_option launch_options[] = {
 	{ "agent", FRONT_FLAG, MEMBER(agent) },
 	{ "agent-adopt", FRONT_TEXT, MEMBER(agent_adopt) },
 	{ "agent-keep", FRONT_TEXT, MEMBER(agent_keep) },
@@ -152,7 +152,7 @@ parse_options(struct dlaunch *c, int argc, char *argv[])
 {
 	c->line = argv;		/* before recipes are expanded: --resume reads them again */
 	/* Words after the command's name belong to the command. */
-	front_options(&argc, &argv, FRONT_RECIPES, options, c);
+	front_options(&argc, &argv, FRONT_RECIPES, launch_options, c);
 	c->argv = argv + optind;
 	if (c->servers == NOT_GIVEN)
 		c->servers = c->workers;
@@ -231,7 +231,7 @@ main(int argc, char *argv[])
 	const char *resume;
 	int status;
 
-	front_init(argv[0], usage, help);
+	front_init(argv[0], dlaunch_usage, dlaunch_help);
 	if (dlaunch_verb(argc, argv, &status))
 		return status;
 	init_options(&c, argc, argv);

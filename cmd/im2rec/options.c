@@ -13,7 +13,7 @@
 #define PIXELS_MOST	INT32_MAX	/* libraries count in ints */
 #define BYTES_MOST	((int64_t)1 << 40)
 
-static const char usage[] =
+static const char im2rec_usage[] =
     "im2rec [-q] [-j n] [-o file.rec] [option ...] images ...\n"
     "       im2rec [-q] [-j n] [-o file.rec] [option ...] list.lst [root]\n"
     "       im2rec --list [-v] file.rec ...\n"
@@ -25,7 +25,7 @@ static const char usage[] =
     "              file.rec ...\n"
     "       im2rec --index file.rec ...\n"
     "       im2rec --make-list -o prefix [option ...] directory";
-static const char help[] =
+static const char im2rec_help[] =
     "IMAGES are folders or archives of class folders, webdatasets, CIFAR or MNIST.\n"
     "Input:\n"
     "  --split train|test  pack only this part  --part I/N  every Nth item, from I on\n"
@@ -143,7 +143,7 @@ choose_verb(void *im2rec, const char *option, char *text)
 
 #define MEMBER(m)	FRONT_MEMBER(struct im2rec, m)
 
-static const struct front_option options[] = {
+static const struct front_option pack_options[] = {
 	{ "cat", FRONT_VALUE, .apply = choose_verb },
 	{ "center-crop", FRONT_FLAG, MEMBER(pack.conv.crop) },
 	{ "chunks", FRONT_WHOLE, MEMBER(list.chunks), 1, LISTER_CHUNKS },
@@ -207,8 +207,8 @@ im2rec_options(struct im2rec *o, int argc, char *argv[])
 {
 	*o = (struct im2rec){ .ready = -1, .list = { .shuffle = true, .seed = 100 },
 	    .in.bytes = IMG_BYTES, .pack.conv = { .inter = RESIZE_CUBIC, .pixels = IMG_PIXELS } };
-	front_init(argv[0], usage, help);
-	front_options(&argc, &argv, FRONT_ANYWHERE, options, o);
+	front_init(argv[0], im2rec_usage, im2rec_help);
+	front_options(&argc, &argv, FRONT_ANYWHERE, pack_options, o);
 	if (o->listen != NULL)
 		front_address("--listen", o->listen);
 	if (optind == argc)

@@ -18,7 +18,7 @@
 
 #define PATTERNS 256	/* most patterns of --pick, and of --drop */
 
-static const char usage[] =
+static const char pmerge_usage[] =
     "pmerge [-o file] [--mean | --weights a:b... | --ema decay | --join]\n"
     "              [--pick pattern] [--drop pattern] [--rename rule]\n"
     "              [--state | --no-state] [--average | --no-average] [--mean-image]\n"
@@ -28,7 +28,7 @@ static const char usage[] =
     "       pmerge --split n -o prefix file\n"
     "       pmerge --list | --verify file ...\n"
     "       pmerge --diff [--tolerance x] file file";
-static const char help[] =
+static const char pmerge_help[] =
     "Merging:\n"
     "  --mean (the default)  --weights A:B:...  --ema DECAY  a moving average\n"
     "  --join  all tensors of all files         --force  if preprocessing differs\n"
@@ -132,7 +132,7 @@ parse_net_shape(void *args, const char *option, char *text)
 static const struct front_word formats[] = {
 	{ "safetensors", TENSORS_SAFE }, { "params", TENSORS_PARAMS }, { "onnx", TENSORS_ONNX }, { NULL, 0 }
 };
-static const struct front_option options[] = {
+static const struct front_option merge_options[] = {
 	{ "average", FRONT_SET, MEMBER(average), MERGE_AVERAGES },
 	{ "classes", FRONT_WHOLE, MEMBER(net.classes), 1, 1 << 24 },
 	{ "diff", FRONT_ACTION, .apply = choose_verb },
@@ -186,7 +186,7 @@ get_kind(const struct args *a)
 static void
 parse_arguments(struct args *a, int argc, char *argv[])
 {
-	front_options(&argc, &argv, FRONT_ANYWHERE, options, a);
+	front_options(&argc, &argv, FRONT_ANYWHERE, merge_options, a);
 	if (optind == argc)
 		front_missing(argc, "no file of weights is named");
 	if (argc - optind > MERGE_FILES)
@@ -344,7 +344,7 @@ main(int argc, char *argv[])
 	static struct args a = { .out = "-", .state = -1, .average = -1, .kind = -1, .tolerance = -1, .stop_fd = -1 };
 	int status;
 
-	front_init(argv[0], usage, help);
+	front_init(argv[0], pmerge_usage, pmerge_help);
 	parse_arguments(&a, argc, argv);
 	check_options(&a);
 	a.began_s = clk_s();

@@ -12,11 +12,11 @@
 
 #define SPINS	"1000"	/* turns of an idle thread before it sleeps: tens of microseconds */
 
-static const char usage[] =
+static const char pworker_usage[] =
     "pworker [@recipe] --net net --data train.rec [options]\n"
     "       pworker --eval | --predict | --statistics weights --data file [options]\n"
     "       pworker --eval | --predict weights [options] [image ...]";
-static const char help[] =
+static const char pworker_help[] =
     "Training:\n"
     "  --net NAME|FILE.lua  with its options: --net-opt KEY=VALUE, or --KEY VALUE\n"
     "  --data FILE.rec,...  or HOST:PORT, --data-key-file FILE  --val FILE.rec,...\n"
@@ -90,7 +90,7 @@ main(int argc, char *argv[])
 	if (!is_query(argv))
 		limit_spinning(argv);
 	mem_limit_heaps();
-	front_init(argv[0], usage, help);
+	front_init(argv[0], pworker_usage, pworker_help);
 	pworker_options(&p, argc, argv);
 	if (p.mode != PWORKER_TRAIN)
 		status = pworker_evaluate(&p);

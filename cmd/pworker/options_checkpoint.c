@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char help[] =
+static const char checkpoint_help[] =
     "usage: pworker ... [options for checkpoints and initial weights]\n"
     "  --save PREFIX        write PREFIX-EEEE.safetensors after each epoch\n"
     "  --keep N             remove all but the newest N\n"
@@ -42,7 +42,7 @@ static const struct pworker_option checkpoint_options[] = {
 	{ "best", PWORKER_FLAG, PWORKER_MEMBER(train.best), .needs = NEED_TRAINING },
 	{ "cut", PWORKER_WHOLE, PWORKER_MEMBER(train.cut), 0, UINT32_MAX, .needs = NEED_TRAINING | NEED_FILE },
 	{ "cut-dir", PWORKER_TEXT, PWORKER_MEMBER(cut_dir), .needs = NEED_TRAINING | NEED_FILE },
-	{ "help-keep", PWORKER_HELP, .text = help },
+	{ "help-keep", PWORKER_HELP, .text = checkpoint_help },
 	{ "keep", PWORKER_WHOLE, PWORKER_MEMBER(train.keep), 1, UINT32_MAX, .needs = NEED_TRAINING },
 	{ "patience", PWORKER_WHOLE, PWORKER_MEMBER(train.patience), 1, UINT32_MAX, .needs = NEED_TRAINING },
 	{ "resume", PWORKER_TEXT, PWORKER_MEMBER(train.resume), .needs = NEED_TRAINING },

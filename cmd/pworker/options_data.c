@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char help[] =
+static const char data_help[] =
     "usage: pworker ... [options that say how records are read]\n"
     "  --no-shuffle         keep their order         --shuffle-buffer N\n"
     "  --cache ram[:MB]|device  keep decoded images  --prefetch MB (128)  read ahead\n"
@@ -85,7 +85,7 @@ static const struct pworker_option data_options[] = {
 	{ "cutmix", PWORKER_REAL, AUG(cutmix), 0, 100 },
 	{ "cutout", PWORKER_WHOLE, AUG(cutout), 0, 65536 },
 	{ "fill-value", PWORKER_WHOLE, AUG(fill), 0, 255, .needs = NEED_BORDER },
-	{ "help-data", PWORKER_HELP, .text = help },
+	{ "help-data", PWORKER_HELP, .text = data_help },
 	{ "img-size", PWORKER_RANGE, AUG(side), 1, 65536 },
 	{ "label-at", PWORKER_WHOLE, DATA(label_at), 0, 65535, .needs = NEED_LABELS },
 	{ "max-random-contrast", PWORKER_REAL, AUG(rand_contrast), 0, 10 },

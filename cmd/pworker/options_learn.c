@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-static const char help[] =
+static const char learn_help[] =
     "usage: pworker ... [options of training]; tally-training(7) has the formulas\n"
     "Learning rate (of the net; adam, adamw, rmsprop: 0.001; muon: 0.02; lars: 0.1):\n"
     "  --lr RATE            or [warmup:E[:FROM],]RATE[,xFACTOR@E]...[,CURVE]; CURVE\n"
@@ -134,7 +134,7 @@ static const struct pworker_option learn_options[] = {
 	{ "clip-norm", PWORKER_REAL, LEARN(clip_norm), 0, 1e30, .needs = NEED_TRAINING },
 	{ "ema", PWORKER_VALUE, .apply = parse_ema, .needs = NEED_TRAINING },
 	{ "epsilon", PWORKER_REAL, LEARN(eps), 0, 1e30, .needs = NEED_TRAINING },
-	{ "help-learn", PWORKER_HELP, .text = help },
+	{ "help-learn", PWORKER_HELP, .text = learn_help },
 	{ "l1", PWORKER_REAL, LEARN(l1), 0, 1e30, .needs = NEED_TRAINING },
 	{ "lookahead", PWORKER_VALUE, .apply = parse_lookahead, .needs = NEED_TRAINING },
 	{ "class-weights", PWORKER_TEXT, PWORKER_MEMBER(class_weights), .needs = NEED_TRAINING },

@@ -9,7 +9,7 @@
 
 #define TRACE_STEPS_USUAL	20
 
-static const char help[] =
+static const char log_help[] =
     "usage: pworker ... [options that say what a run reports]\n"
     "  --frequent N (50)    steps between two lines of progress\n"
     "  --log FILE           write the log's rows to a file, not to standard output\n"
@@ -54,7 +54,7 @@ parse_trace(struct pworker *p, const char *option, char *text)
 
 static const struct pworker_option log_options[] = {
 	{ "frequent", PWORKER_WHOLE, PWORKER_MEMBER(frequent), 1, 0x1p63, .needs = NEED_TRAINING },
-	{ "help-log", PWORKER_HELP, .text = help },
+	{ "help-log", PWORKER_HELP, .text = log_help },
 	{ "log", PWORKER_TEXT, PWORKER_MEMBER(log), .needs = NEED_TRAINING },
 	{ "log-style", PWORKER_VALUE, .apply = parse_style, .needs = NEED_TRAINING },
 	{ "profile", PWORKER_WHOLE, PWORKER_MEMBER(profile), 1, 1e6, .needs = NEED_TRAINING },

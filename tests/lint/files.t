@@ -33,12 +33,20 @@ is "$(awk '{
 	"no line of a test, script or program is over 140 columns"
 
 if git rev-parse --git-dir >/dev/null 2>&1; then
+	is "$(git ls-files -s | grep '^120000' | cut -f 2)" "" "no file is a link"
+	is "$(git ls-files | grep '[[:blank:]]')" "" "no file name has a blank"
+	is "$(git ls-files 'tests/*_test.c' | grep -vE '^tests/(lib|op|law|golden|gpu)/' )$(
+		git ls-files 'tests/*.t' | grep -vE '^tests/(op|cmd|flow|golden|lint|peers)/')" "" \
+		"each test stands where make looks for it"
 	is "$(git ls-files | cut -d / -f 1 | sort -u | paste -sd' ')" \
 		"$(echo .ci .clang-format .gitignore CHANGELOG.md HACKING.md LICENSE Makefile README.md RESULTS.md VERSION \
 			bench cmd lib man share tests)" \
 		"the root holds only known files"
 else
-	skip "the root holds only known files" "not a git checkout"
+	for what in "no file is a link" "no file name has a blank" "each test stands where make looks for it" \
+		"the root holds only known files"; do
+		skip "$what" "not a git checkout"
+	done
 fi
 is "$(for f in tests/fuzz/fuzz_*.c; do
 	s=$(basename "$f" .c)

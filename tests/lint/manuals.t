@@ -71,6 +71,18 @@ for n in share/nets/*.lua; do
 	is "$(cat "$T/told")" "$(cat "$T/asked")" "the first lines of $net.lua list its options"
 done
 
+# What HACKING.md names exists.
+is "$(grep -oE '`[a-z_0-9]+\(\)`' HACKING.md | tr -d '`()' | sort -u | while read -r name; do
+	grep -rqw "$name" lib cmd tests bench || echo "$name"
+done)" "" "HACKING.md names functions that exist"
+is "$(grep -oE '`(lib|cmd|man|share|tests|bench)/[^`{* ]+`' HACKING.md | tr -d '`' | grep -v '[A-Z<]' | sort -u | while read -r path; do
+	[ -e "$path" ] || echo "$path"
+done)" "" "HACKING.md names files that exist"
+is "$(grep -oE '`[^`]*--[a-z][a-z-]+[^`]*`' HACKING.md | grep -v '^`perf ' | grep -oE -- '--[a-z][a-z-]+' | sort -u |
+	while read -r option; do
+		grep -q "Fl .*\\\\-${option#--}\>" man/*.1 || echo "$option"
+	done)" "" "HACKING.md names options that exist"
+
 # Each short option has one long name in all tools.
 is "$(for c in $(find cmd -name '*.c'); do
 	awk '/struct [a-z_]*option [a-z_]*\[\]/ { on = 1 } /^};/ { on = 0 } on' "$c" |

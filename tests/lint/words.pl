@@ -3,7 +3,7 @@
 #
 # usage: words.pl private LIST FILE...     words of LIST, a file of words, and what begins with one
 #        words.pl comments FILE...         comments that begin with three dots
-#        words.pl statics MAX FILE...      static functions of one name in more than MAX files
+#        words.pl statics MAX FILE...      static functions or variables of one name in more than MAX files
 #        words.pl single FILE...           static functions whose name has no verb and object
 #        words.pl columns MAX FILE...      lines of more than MAX columns, tabs being 8 wide
 #        words.pl folders MAX FILE...      folders that hold more than MAX of the files
@@ -50,16 +50,18 @@ sub find_comments {
 	}
 }
 
-# The functions that a file defines for itself: what it is stands on the line of the name or on the line before.
+# The functions that a file defines for itself, and with $all its variables, too: [name, line].
 sub statics_of {
-	my ($file) = @_;
-	my ($n, $before, @names) = (0, '');
-	for (lines_of($file)) {
-		$n++;
-		my $local = $before =~ /\bstatic\b|^\s*(?:ISA_INLINE|ISA_CLONES|KERNEL_BODY)\b/ && $before !~ /[;={}(]/;
-		push @names, [$1, $n] if $local ? /^\s*(\w+)\s*\(/ :
-		    /^\s*(?:static|ISA_INLINE|ISA_CLONES|KERNEL_BODY)\b[^;={}()]*?\b(\w+)\(/;
-		$before = $_;
+	my ($file, $all) = @_;
+	my $text = join("\n", lines_of($file));
+	my @names;
+	$text =~ s{/\*.*?\*/}{$& =~ tr/\n//cdr}ges;
+	$text =~ s{//.*|\b__attribute__\s*\(\(.*?\)\)}{}g;
+	my $kind = qr/(?:int|void|bool|char|double|float|unsigned|\w+_t)\b/;
+	while ($text =~ /^(?=\w)((?:\w+\b|\*|\s)+?)\(?\s*\**\s*\b(?!$kind)(\w+)\)?\s*([(\[=;])/mg) {
+		my ($type, $name, $end, $n) = ($1, $2, $3, 1 + substr($text, 0, $-[2]) =~ tr/\n//);
+		next if $type !~ /\b(?:static|ISA_INLINE|ISA_CLONES|KERNEL_BODY)\b/;
+		push @names, [$name, $n] if $end eq '(' || $all;
 	}
 	return @names;
 }
@@ -67,7 +69,7 @@ sub statics_of {
 sub find_statics {
 	my %in;
 	for my $file (@files) {
-		$in{$_->[0]}{$file} //= $_->[1] for statics_of($file);
+		$in{$_->[0]}{$file} //= $_->[1] for statics_of($file, 1);
 	}
 	for my $name (sort keys %in) {
 		my @where = sort keys %{ $in{$name} };

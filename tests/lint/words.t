@@ -2,8 +2,9 @@
 . "$TOP/tests/tap.sh"
 cd "$TOP" || exit 1
 
+# A checker that fails has not looked at all files: this is a finding, too.
 find_words() { # MODE [LIMIT] FILE...
-	perl tests/lint/words.pl "$@"
+	perl tests/lint/words.pl "$@" || echo "words.pl: status $?"
 }
 
 long() { # FILE: its sentences over 40 words, without its folder
@@ -48,6 +49,12 @@ is "$(for mode in comments single "statics 0" "columns 17"; do find_words $mode 
 $T/u.c:3: static function of one word: take
 static take in 1 files: $T/u.c
 $T/u.c:1: 18 columns" "comments, names and columns are found"
+printf '%s\n' 'static __attribute__((x)) int' 'a(void)' '_Noreturn static void b(int x)' 'int static c(void)' \
+	'static int (*d(void))(int)' 'static int /* x */ e(void)' 'static uint32_t (f)(void)' 'static const char g[] = "";' \
+	'static struct h *h;' '	static int i;' 'int j(void)' 'static int' 'k(struct k *k,' '    int n)' >"$T/x.c"
+is "$(find_words "statics" 0 "$T/x.c" | sed 's/static \(.\) .*/\1/' | paste -sd' ')" "a b c d e f g h k" \
+	"static names are found in each spelling"
+is "$(find_words single "$T/none.c" 2>/dev/null)" "words.pl: status 2" "a checker that fails is a finding"
 is "$(for mode in comments single; do find_words $mode "$T/w.c"; done | sed 's/.*w\.c://')" "1: a comment begins with \"...\"
 2: a comment begins with \"...\"
 3: static function of one word: put
@@ -68,7 +75,7 @@ is "$(find_words claims "$T/v.t" | sed 's/.*v\.t://')" "1: a test's name begins 
 {
 	is "$(find_words private tests/lint/private-words $code $prose)" "" "no private word where the field has a term"
 	is "$(find_words comments $code)" "" "no comment begins with \"...\""
-	is "$(find_words statics 2 $code)" "" "a static function's name stands in at most two files"
+	is "$(find_words statics 2 $code)" "" "a static name stands in at most two files"
 	is "$(find_words single $code)" "" "a static function is named by a verb and an object"
 	# engine_open() reads *e before it writes it.
 	is "$(find_words outs $headers | grep -v ': engine_open$')" "" "out-parameters come last"

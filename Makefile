@@ -21,7 +21,7 @@ DESTDIR ?=
 SAN     ?=
 FUZZTIME ?= 60
 comma   := ,
-# oneDNN's major version by its installed header, empty where there is none.  lib/engine/cpu/dnnl_v2.c and dnnl_v3.c know one
+# oneDNN's major version by its installed header, empty where there is none.  lib/engine/cpu/dnnl/dnnl_v2.c and dnnl_v3.c know one
 # each, but not 3.0.
 DNNL    := $(shell printf '\043include <oneapi/dnnl/dnnl_version.h>\nDNNL_VERSION_MAJOR DNNL_VERSION_MINOR\n' | \
 	$(CC) $(CPPFLAGS) -E -P - 2>/dev/null | sed -n '$$ s/ /./p' | sed 's/^\([1-9][0-9]*\)\.[1-9].*/\1/; s/^2\.0/2/')
@@ -61,7 +61,7 @@ endif
 # Files below FOLDERS, at every depth.
 find    = $(sort $(shell find $(1) -name '$(2)'))
 
-NOT     := $(filter-out $(wildcard lib/engine/cpu/dnnl_v$(DNNL)*.c),$(wildcard lib/engine/cpu/dnnl_v*.c)) \
+NOT     := $(filter-out $(wildcard lib/engine/cpu/dnnl/dnnl_v$(DNNL)*.c),$(wildcard lib/engine/cpu/dnnl/dnnl_v*.c)) \
 	$(if $(filter cpu,$(engines)),,lib/engine/cpu/% tests/op/kernels_test.c tests/op/wino_test.c) $(if $(filter cuda,$(engines)),,lib/engine/cuda.c tests/op/device_test.c) lib/engine/cuda/%
 # libjpeg-turbo's private header, which not every system installs and whose structs only 2.1 is known to have so: else
 # turbojpeg reads all JPEG, and reading is slower (bench/read.sh).  JPEGINT=0 builds without it.
@@ -70,7 +70,7 @@ JPEGINT ?= $(shell printf '\043include <stdio.h>\n\043include <jpeglib.h>\n\043i
 JPEGINT := $(JPEGINT)
 # The own path of plain PNG calls only public functions of libdeflate.  PNGPLAIN=0 builds without it: libspng decodes all PNG.
 PNGPLAIN ?= 1
-NOT     += $(if $(filter 1,$(JPEGINT)),lib/image/img_jpeg_none.c,lib/image/huff%.c lib/image/img_jpeg_fast.c) \
+NOT     += $(if $(filter 1,$(JPEGINT)),lib/image/jpeg/img_jpeg_none.c,lib/image/jpeg/huff%.c lib/image/jpeg/img_jpeg_fast.c) \
 	lib/image/img_png_plain$(if $(filter 1,$(PNGPLAIN)),_none).c
 LIB     := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(NOT),$(call find,lib,*.c)))
 
@@ -131,7 +131,7 @@ CUDA_FOR := $(call stamp,cuda-for,$(CUDA_HOME) $(CUDNN_HOME) $(CUDA_CODE) $(CUDA
 FOUND    := $(call stamp,found,$(engines) $(DNNL) $(JPEGINT) $(SAN) $(CUDA) $(CUDA_HOME) $(CUDNN_HOME) $(CUDA_CODE) $(CUDA_WHY) $(PKGCONF))
 $(MADE_FOR) $(CUDA_FOR):
 	@mkdir -p $(@D) && rm -f $(@D)/$(firstword $(subst -for-, ,$(@F)))-for-* && touch $@
-$(BUILD)/lib/engine/engine.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/engine/cpu/dnnl*.c)): $(MADE_FOR)
+$(BUILD)/lib/engine/engine.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/engine/cpu/dnnl/dnnl*.c)): $(MADE_FOR)
 $(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%): $(CUDA_FOR)
 
 # What this machine has, printed again when it changes.  A module of a toolkit that is no longer there is removed.

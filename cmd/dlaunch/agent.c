@@ -64,7 +64,7 @@ run_kept_agent(const char *name, bool adopts, int fd)
 static int
 start_kept_agent(const char *name, bool adopts)
 {
-	char why[1024];
+	char why[ERR_LINE];
 	size_t got;
 	int fd[2];
 	pid_t pid;

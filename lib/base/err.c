@@ -6,14 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LINE_MAX_ 1024
-
-static _Thread_local char line[LINE_MAX_];
+static _Thread_local char line[ERR_LINE];
 
 void
 err_note(int errnum, const char *fmt, ...)
 {
-	char text[LINE_MAX_];	/* the arguments may point into the old line */
+	char text[ERR_LINE];	/* the arguments may point into the old line */
 	int keep = errno;
 	va_list ap;
 	int n;
@@ -30,7 +28,7 @@ err_note(int errnum, const char *fmt, ...)
 static void
 put_before(const char *fmt, va_list ap)
 {
-	char head[LINE_MAX_ / 2], tail[LINE_MAX_];
+	char head[ERR_LINE / 2], tail[ERR_LINE];
 
 	vsnprintf(head, sizeof(head), fmt, ap);
 	memcpy(tail, line, sizeof(tail));

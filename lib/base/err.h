@@ -33,7 +33,7 @@
 	X(ERR_BYTES, -13, "a file of more bytes than allowed") \
 	X(ERR_PIXELS, -14, "an image of more pixels than allowed")
 
-#define ERR_LINE	512	/* bytes for a copy of err_line(); a longer line is cut */
+#define ERR_LINE	1024	/* bytes of err_line() with its zero; a longer one is cut */
 
 #define ERR_ENUM(name, code, text) name = code,
 enum err { ERR_LIST(ERR_ENUM) ERR_LAST_ = ERR_PIXELS };

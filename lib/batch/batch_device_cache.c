@@ -17,7 +17,7 @@ struct device_cache {
 	atomic_ullong	 next;		/* number of the next record */
 	atomic_int	 e;		/* the first error of reading records */
 	pthread_mutex_t	 lock;
-	char		 line[512];
+	char		 line[ERR_LINE];
 };
 
 struct cache_thread {

@@ -2,6 +2,7 @@
 #ifndef BATCH_BATCH_IN_H
 #define BATCH_BATCH_IN_H
 
+#include "base/err.h"
 #include "base/threads.h"
 #include "record/recimg.h"
 #include "record/recs_stream.h"
@@ -37,7 +38,7 @@ struct batch_micro {
 	uint32_t	 received;		/* of a stream: records received */
 	uint32_t	 fail_at;	/* the first record that cannot be read, or BATCH_NONE */
 	int		 fail;		/* the error of that record */
-	char		 line[512];	/* its message */
+	char		 line[ERR_LINE];	/* its message */
 };
 
 /* A record whose image is in the device cache. */

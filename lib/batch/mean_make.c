@@ -21,7 +21,7 @@ struct lane {
 	uint32_t	 n;		/* images in sum */
 	uint64_t	 images;
 	int		 e;		/* the first error of reading records */
-	char		 line[512];	/* its message */
+	char		 line[ERR_LINE];	/* its message */
 };
 
 struct making {

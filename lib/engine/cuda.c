@@ -96,9 +96,11 @@ free_none(struct engine_plan *plan)
 	(void)plan;
 }
 
+static const struct engine_module module = { .open = cuda_open };
+
 const struct engine engine_cuda = {
 	.name = "cuda",
-	.open_module = cuda_open,
+	.module = &module,
 	.close = close_none,
 	.plan_free = free_none,
 };

@@ -2,22 +2,22 @@
  * cuda - loads the engine of NVIDIA's GPUs, a module that is linked with CUDA, cuDNN and cuBLASLt.
  *
  * Those libraries have hundreds of megabytes and take a tenth of a second to load, so no tool is linked with them.
- * engine_cuda's open_module() loads the file CUDA_FILE and returns the module's table.  It searches the
- * folder in $TALLY_MODULES; without that variable, the program's folder and then ../lib/tally from there.
+ * engine_cuda's module->open() loads the file CUDA_FILE and returns the module's table.  It searches the folder in
+ * $TALLY_MODULES; without that variable, the program's folder and then ../lib/tally from there.
  *
  * The module exports one symbol, a struct cuda_module.  It is not linked with lib/, so that the error line and all
  * tables exist once: it calls lib/ through struct cuda_host.  Both sides are built from this header, and cuda_load()
  * refuses a module of another version.
  *
- * Without a GPU, open_module() returns ERR_NOTSUP, and the line is "no GPU: " and what is missing: the module, the
- * driver or the device.
+ * Without a GPU, it returns ERR_NOTSUP, and the line is "no GPU: " and what is missing: the module, the driver or the
+ * device.
  */
 #ifndef ENGINE_CUDA_H
 #define ENGINE_CUDA_H
 
 #include "engine/engine.h"
 
-#define CUDA_VERSION	8u		/* of this header's structures */
+#define CUDA_VERSION	9u		/* of this header's structures */
 #define CUDA_FILE	"tally-cuda.so"
 #define CUDA_SYMBOL	"tally_cuda"
 

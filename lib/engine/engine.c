@@ -25,7 +25,7 @@ const struct engine *const engine_list[] = {
 int
 engine_open(const struct engine **e, uint32_t index, unsigned threads, struct engine_dev **dev)
 {
-	return (*e)->open_module != NULL ? (*e)->open_module(index, e, dev) : (*e)->open(index, threads, dev);
+	return (*e)->module != NULL ? (*e)->module->open(index, e, dev) : (*e)->open(index, threads, dev);
 }
 
 static bool
@@ -92,7 +92,7 @@ engine_plan(const struct engine *e, struct engine_dev *dev, const struct graph *
 	}
 	if (err < 0)
 		err_within("a batch of %u", batch);
-	else if (e->commit != NULL)
+	else
 		err = e->commit(*plan);
 	if (err < 0 && *plan != NULL) {
 		e->plan_free(*plan);

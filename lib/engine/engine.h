@@ -37,6 +37,7 @@
 #define ENGINE_KEY 512		/* the name of an operation that several kernels can run */
 #define ENGINE_CHOICE 256	/* the name of one of its kernels */
 
+struct engine;
 struct engine_dev;	/* an open device; each engine has its own */
 struct engine_plan;	/* a graph made ready on a device */
 
@@ -276,6 +277,12 @@ struct engine_device_opt {
 	int  (*settle)(struct engine_plan *plan);
 };
 
+/* An engine in a file of its own.  Of its table only name, module, close(NULL) and plan_free(NULL) may be used. */
+struct engine_module {
+	/* Loads the file, opens the device, and sets *e to the table for this one device.  Returns as engine.open(). */
+	int  (*open)(uint32_t index, const struct engine **e, struct engine_dev **dev);
+};
+
 struct engine {
 	const char *name;	/* as in --engine */
 
@@ -284,12 +291,6 @@ struct engine {
 	 * processors that this process may use.  Returns 0, ERR_NOTSUP or ERR_NOMEM.
 	 */
 	int  (*open)(uint32_t index, unsigned threads, struct engine_dev **dev);
-	/*
-	 * Instead of open(), in an engine that is a module: loads the module, opens the device, and sets *e to the
-	 * table for this one device.  Before that only close(NULL) and plan_free(NULL) may be called.  Returns as
-	 * open().
-	 */
-	int  (*open_module)(uint32_t index, const struct engine **e, struct engine_dev **dev);
 	void (*close)(struct engine_dev *dev);		/* NULL is fine */
 	/* Appends one line for people and logs: library, version, instruction set, threads. */
 	int  (*describe)(const struct engine_dev *dev, struct buf *out);
@@ -301,7 +302,7 @@ struct engine {
 	 */
 	int  (*plan)(struct engine_dev *dev, const struct graph *graph, uint32_t batch,
 		 enum engine_precision precision, struct engine_plan **plan);
-	/* Allocates the memory of a plan.  Returns as plan().  NULL: plan() has done so. */
+	/* Allocates what memory of the plan() is still missing.  Returns as plan(). */
 	int  (*commit)(struct engine_plan *plan);
 	void (*plan_free)(struct engine_plan *plan);	/* NULL is fine */
 	/*
@@ -329,11 +330,6 @@ struct engine {
 	 */
 	int  (*backward)(struct engine_plan *plan, float *g, float *stats, const struct engine_hook *hook);
 	/*
-	 * Only the statistics of backward(), between forward() and backward() or instead of backward().  Returns as
-	 * backward().  NULL in split.
-	 */
-	int  (*statistics)(struct engine_plan *plan, float *stats);
-	/*
 	 * Inference pass with the running statistics and without dropout; a mixture counts as its class y.  prob f32
 	 * [n, classes] gets the softmax unless NULL.
 	 */
@@ -347,6 +343,12 @@ struct engine {
 		 const struct opt_hyper *hyper);
 
 	/* Optional parts; NULL: this engine does not have them. */
+	const struct engine_module *module;
+	/*
+	 * Only the statistics of backward(), between forward() and backward() or instead of backward().  Returns as
+	 * backward().
+	 */
+	int  (*statistics)(struct engine_plan *plan, float *stats);
 	const struct engine_accel *accel;
 	const struct engine_device_opt *device_opt;
 	const struct engine_profiler *profiler;
@@ -363,7 +365,7 @@ bool	 engine_precision_find(const char *name, enum engine_precision *p);
 void	 engine_tune(const struct engine *e, struct engine_dev *dev, const struct engine_tune *how);
 
 /*
- * Opens device number `index` of *e with open() or open_module(), and returns as they do.  *e becomes the engine that
+ * Opens device number `index` of *e by open() or module->open(), and returns as they do.  *e becomes the engine that
  * runs the device.
  */
 int	 engine_open(const struct engine **e, uint32_t index, unsigned threads, struct engine_dev **dev);

@@ -2,7 +2,7 @@
 #include "image/img.h"
 #include "base/err.h"
 #include "image/img_formats.h"
-#include "image/img_jpeg.h"
+#include "image/jpeg/img_jpeg.h"
 #include "image/img_png.h"
 #include "image/loaded/img_apart.h"
 

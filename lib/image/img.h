@@ -1,9 +1,9 @@
 /*
  * img - decodes images (JPEG, PNG, WebP, BMP, GIF, PNM, TIFF, HEIC, AVIF, JPEG XL), and encodes JPEG and PNG.
  *
- * lib/image decodes, encodes, resizes and converts images.  Read it in this order: img; its codecs img_jpeg, img_png,
- * img_formats and, in loaded/, img_apart, which img alone calls (img_jpeg also serves transcode_planes); exif and
- * orient; resize; transcode.
+ * lib/image decodes, encodes, resizes and converts images.  Read it in this order: img; its codecs jpeg/img_jpeg,
+ * img_png, img_formats and, in loaded/, img_apart, which img alone calls (img_jpeg also serves transcode_planes); exif
+ * and orient; resize; transcode.
  *
  * JPEG is decoded by libjpeg-turbo, with most Huffman codes read by huff.h; PNG by libdeflate and libspng; WebP by
  * libwebp; GIF by giflib; TIFF by libtiff; BMP and PNM here.  libheif (HEIC, AVIF) and libjxl (JPEG XL) are loaded when

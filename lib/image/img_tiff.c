@@ -1,7 +1,7 @@
 /* img_tiff - decodes the first page of a TIFF.  For img. */
 #include "image/img_formats.h"
 #include "base/err.h"
-#include "image/img_jpeg_scan.h"
+#include "image/jpeg/img_jpeg_scan.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -136,7 +136,7 @@ open_tiff(TIFF **t, struct input *in, uint32_t pixels, struct img_head *head)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	uint16_t turn = 1, samples = 1, photometric = 0;
-	char why[1024];
+	char why[ERR_LINE];
 
 	pthread_once(&once, set_handlers);
 	err_note(0, "TIFF: damaged");

@@ -1,7 +1,7 @@
 /* transcode_planes - resizes a JPEG by its planes, without conversion to RGB.  For transcode. */
 #include "image/transcode_planes.h"
 #include "base/err.h"
-#include "image/img_jpeg.h"
+#include "image/jpeg/img_jpeg.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -18,7 +18,7 @@ struct item {
 	struct buf	 data;		/* of the record */
 	int		 e;		/* 0, or the record's error */
 	bool		 damage;
-	char		 line[256];
+	char		 line[ERR_LINE];
 };
 
 struct group {
@@ -39,7 +39,7 @@ struct checking {
 	uint32_t		 groups;
 	bool			 ended;		/* the walk has ended */
 	int			 e;		/* its error, or 0 */
-	char			 line[256];
+	char			 line[ERR_LINE];
 };
 
 static void

@@ -25,7 +25,7 @@ struct item {
 	size_t		 source_bytes;		/* bytes of the source's image */
 	struct buf	 framed;
 	int		 e;
-	char		 line[512];
+	char		 line[ERR_LINE];
 };
 
 struct group {
@@ -45,7 +45,7 @@ struct packing {
 	size_t			 likely;	/* expected bytes of an image that is not yet read */
 	bool			 ended;		/* the source has ended */
 	int			 e;		/* its error, or 0 */
-	char			 line[1024];
+	char			 line[ERR_LINE];
 };
 
 /* Transcodes the image in an item's record. */

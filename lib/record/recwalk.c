@@ -307,7 +307,7 @@ skip_damage(struct recwalk *w, uint64_t *bytes)
 static int
 report_damage(struct recwalk *w, struct recwalk_rec *r)
 {
-	char line[256];
+	char line[ERR_LINE];
 
 	snprintf(line, sizeof(line), "%s", err_line());
 	ERR_TRY(skip_damage(w, &r->bytes));

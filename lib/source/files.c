@@ -33,8 +33,8 @@ struct files {
 	bool		 reading_held;		/* whether the held file is the current one */
 	const char	*name;			/* of the current file */
 	int		 e;			/* what the last step returned */
-	char		 line[1024];
-	char		 fault[1024];
+	char		 line[ERR_LINE];
+	char		 fault[ERR_LINE];
 };
 
 /* The prefix of names in a path: of several paths, each becomes a folder. */

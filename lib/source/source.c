@@ -22,9 +22,9 @@ struct source {
 	uint64_t			 cut;	/* items that lost labels */
 	size_t				 given;	/* number of given classes */
 	struct names			 classes;
-	char				 fault[512];	/* what was wrong before the kind was known */
+	char				 fault[ERR_LINE];	/* what was wrong before the kind was known */
 	/* A JSON file without labels, and what is wrong with it. */
-	char				 json[512], no_list[512];
+	char				 json[512], no_list[ERR_LINE];
 };
 
 /* Whether the current file of the walk shows that it is one of shards. */
@@ -312,7 +312,7 @@ source_classes(const struct source *s)
 int
 source_fail_missing(const struct files *f, int e)
 {
-	char line[512];
+	char line[ERR_LINE];
 
 	if (*files_fault(f) == 0)
 		return e;

@@ -27,7 +27,7 @@ struct state {
 	bool			 ahead;		/* e and name are already those of the next sample */
 	int			 e;
 	const char		*name;
-	char			 line[1024];	/* error line of e */
+	char			 line[ERR_LINE];	/* error line of e */
 	bool			 numbered;	/* labels are class numbers */
 	uint32_t		 most;		/* the largest so far */
 	/* The current sample. */
@@ -36,9 +36,9 @@ struct state {
 	float			 label[2];
 	float			*list;		/* [listed] the labels in JSON */
 	size_t			 listed, cap;
-	char			 no_list[512];	/* what is wrong with the JSON, or "" */
+	char			 no_list[ERR_LINE];	/* what is wrong with the JSON, or "" */
 	int			 bad;
-	char			 why[512];
+	char			 why[ERR_LINE];
 };
 
 /* The length of a name up to the first dot of its last component. */

@@ -54,7 +54,7 @@ struct calls {
 	struct meter_child child;
 	sem_t	 ready;			/* started and why are set */
 	int	 started;		/* 0 or an error */
-	char	 why[256];
+	char	 why[ERR_LINE];
 };
 
 /* The calls that count. */

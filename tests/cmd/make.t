@@ -132,14 +132,15 @@ mkdir -p "$T/jpeg"
 printf '#!/bin/sh\nexec gcc -isystem "%s" "$@"\n' "$T/jpeg" >"$T/jpeg/cc" && chmod +x "$T/jpeg/cc"
 own() {
 	make -n BUILD="$T/build" CC="$T/jpeg/cc" CUDA=0 "$@" all |
-		grep -o 'lib/image/\(huff\|img_jpeg_fast\|img_jpeg_none\|img_png_plain[a-z_]*\)\.c$' | sort -u | xargs
+		grep -o 'lib/image/\(jpeg/huff\|jpeg/img_jpeg_fast\|jpeg/img_jpeg_none\|img_png_plain[a-z_]*\)\.c$' | sort -u | xargs
 }
 printf '#define LIBJPEG_TURBO_VERSION_NUMBER 2001005\n' >"$T/jpeg/jpeglib.h" && touch "$T/jpeg/jpegint.h"
-is "$(own)" "lib/image/huff.c lib/image/img_jpeg_fast.c lib/image/img_png_plain.c" "libjpeg-turbo 2.1 gets the own entropy decoder"
-is "$(own JPEGINT=0 PNGPLAIN=0)" "lib/image/img_jpeg_none.c lib/image/img_png_plain_none.c" \
+is "$(own)" "lib/image/img_png_plain.c lib/image/jpeg/huff.c lib/image/jpeg/img_jpeg_fast.c" \
+	"libjpeg-turbo 2.1 gets the own entropy decoder"
+is "$(own JPEGINT=0 PNGPLAIN=0)" "lib/image/img_png_plain_none.c lib/image/jpeg/img_jpeg_none.c" \
 	"JPEGINT=0 and PNGPLAIN=0 build without own decoding"
 printf '#define LIBJPEG_TURBO_VERSION_NUMBER 3000003\n' >"$T/jpeg/jpeglib.h"
-is "$(own)" "lib/image/img_jpeg_none.c lib/image/img_png_plain.c" "libjpeg-turbo 3 is called by its public interface"
+is "$(own)" "lib/image/img_png_plain.c lib/image/jpeg/img_jpeg_none.c" "libjpeg-turbo 3 is called by its public interface"
 
 # A compiler that finds another oneDNN than this machine's, or none.
 mkdir -p "$T/dnnl/oneapi/dnnl"

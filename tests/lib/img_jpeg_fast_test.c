@@ -2,8 +2,8 @@
 #include "base/err.h"
 #include "base/rng.h"
 #include "image/img.h"
-#include "image/img_jpeg.h"
-#include "image/img_jpeg_fast.h"
+#include "image/jpeg/img_jpeg.h"
+#include "image/jpeg/img_jpeg_fast.h"
 #include "tap.h"
 
 #include <stdlib.h>

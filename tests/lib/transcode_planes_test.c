@@ -1,7 +1,7 @@
 /* transcode_planes_test - JPEGs resized by their planes, near exact sums and near resizing in RGB. */
 #include "base/err.h"
 #include "image/transcode.h"
-#include "image/img_jpeg.h"
+#include "image/jpeg/img_jpeg.h"
 #include "photo.h"
 #include "tap.h"
 

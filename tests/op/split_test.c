@@ -164,7 +164,7 @@ memory(const struct engine *e, struct engine_dev *dev, const struct engine *part
 
 	nets_must(e->plan(dev, g, BATCH, ENGINE_F32, &p));
 	e->memory(p, &m);
-	is(m.host, part->commit != NULL ? m.activations + m.weights + m.scratch : D * g->P * sizeof(float),
+	is(m.host, part->accel == NULL ? m.activations + m.weights + m.scratch : D * g->P * sizeof(float),
 	    "memory() has the bytes of the host");
 	e->plan_free(p);
 	graph_free(g);

@@ -8,7 +8,7 @@
 #ifndef ENGINE_CPU_CPU_CONV_H
 #define ENGINE_CPU_CPU_CONV_H
 
-#include "engine/cpu/dnnl.h"
+#include "engine/cpu/dnnl/dnnl.h"
 
 struct cpu_conv;
 

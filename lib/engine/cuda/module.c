@@ -83,6 +83,14 @@ module_cache_images(struct engine_dev *dev, const uint8_t *pixels, size_t bytes)
 	return (e = device_upload(d, DEVICE_MAIN, at, pixels, bytes)) < 0 ? e : device_wait(d);
 }
 
+/* module_plan() has allocated it. */
+static int
+module_commit(struct engine_plan *p)
+{
+	(void)p;
+	return 0;
+}
+
 static void
 module_plan_free(struct engine_plan *p)
 {
@@ -335,6 +343,7 @@ static const struct engine engine = {
 	.close = module_close,
 	.describe = module_describe,
 	.plan = module_plan,
+	.commit = module_commit,
 	.plan_free = module_plan_free,
 	.explain = module_explain,
 	.memory = module_memory,

@@ -155,8 +155,7 @@ split_commit(struct engine_plan *p)
 	int e = 0;
 
 	for (uint32_t k = 0; k < p->n && e == 0; k++)
-		if (p->lane[k].engine->commit != NULL)
-			e = p->lane[k].engine->commit(p->lane[k].plan);
+		e = p->lane[k].engine->commit(p->lane[k].plan);
 	return e;
 }
 

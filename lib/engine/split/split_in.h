@@ -15,7 +15,7 @@ struct engine_dev {
 		uint32_t	     index;
 	} part[SPLIT_MOST];
 	bool	 joined;	/* the devices add gradients themselves */
-	char	 why[256];	/* the remark of split_remark(), or "" */
+	char	 why[ERR_LINE];	/* the remark of split_remark(), or "" */
 };
 
 enum split_job { SPLIT_FORWARD, SPLIT_BACKWARD, SPLIT_EVALUATE, SPLIT_SETTLE, SPLIT_END };

@@ -15,7 +15,7 @@
 #ifndef ENGINE_CPU_WINO_WINO_H
 #define ENGINE_CPU_WINO_WINO_H
 
-#include "engine/cpu/dnnl.h"
+#include "engine/cpu/dnnl/dnnl.h"
 
 struct wino;
 

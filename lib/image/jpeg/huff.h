@@ -11,8 +11,8 @@
  *
  * Threads: one struct for each.
  */
-#ifndef IMAGE_HUFF_H
-#define IMAGE_HUFF_H
+#ifndef IMAGE_JPEG_HUFF_H
+#define IMAGE_JPEG_HUFF_H
 
 #include <stdbool.h>
 #include <stdio.h>

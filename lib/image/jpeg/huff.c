@@ -1,6 +1,6 @@
 /* huff - a fast decoder of the Huffman codes of a JPEG with a single baseline scan. */
-#include "image/huff.h"
-#include "image/huff_table.h"
+#include "image/jpeg/huff.h"
+#include "image/jpeg/huff_table.h"
 #include "base/buf.h"
 #include "base/err.h"
 

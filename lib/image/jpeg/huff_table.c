@@ -1,5 +1,5 @@
 /* huff_table - a lookup table for the Huffman codes of a JPEG.  For huff. */
-#include "image/huff_table.h"
+#include "image/jpeg/huff_table.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* img_jpeg_scan - reads the header of a JPEG and checks all of it, without making pixels. */
-#include "image/img_jpeg_scan.h"
+#include "image/jpeg/img_jpeg_scan.h"
 #include "base/err.h"
 #include "image/img.h"
 

@@ -1,5 +1,5 @@
 /* dnnl_v3 - the calls of dnnl_lib.h in oneDNN 3.x (github.com/oneapi-src/oneDNN, branch rls-v3.7, doc/). */
-#include "engine/cpu/dnnl_lib.h"
+#include "engine/cpu/dnnl/dnnl_lib.h"
 
 dnnl_lib_desc
 dnnl_lib_desc_new(int ndims, const dnnl_dims_t dims, dnnl_data_type_t type, dnnl_format_tag_t tag)

@@ -4,11 +4,11 @@
  * The result equals that of turbojpeg to the last bit; huff.h makes it faster.  The caller decodes with turbojpeg
  * what this refuses.
  */
-#ifndef IMAGE_IMG_JPEG_FAST_H
-#define IMAGE_IMG_JPEG_FAST_H
+#ifndef IMAGE_JPEG_IMG_JPEG_FAST_H
+#define IMAGE_JPEG_IMG_JPEG_FAST_H
 
 #include "image/img.h"
-#include "image/img_jpeg_scan.h"
+#include "image/jpeg/img_jpeg_scan.h"
 #include "image/resize.h"
 
 struct img_jpeg_fast;

@@ -1,8 +1,8 @@
 /* dnnl_dev - the opened library, as the files of dnnl.h share it. */
-#ifndef ENGINE_CPU_DNNL_DEV_H
-#define ENGINE_CPU_DNNL_DEV_H
+#ifndef ENGINE_CPU_DNNL_DNNL_DEV_H
+#define ENGINE_CPU_DNNL_DNNL_DEV_H
 
-#include "engine/cpu/dnnl_lib.h"
+#include "engine/cpu/dnnl/dnnl_lib.h"
 
 struct dnnl_dev {
 	dnnl_engine_t	     engine;

@@ -1,5 +1,5 @@
 /* dnnl_product - a product of matrices by oneDNN, whose call is the same in versions 2 and 3. */
-#include "engine/cpu/dnnl.h"
+#include "engine/cpu/dnnl/dnnl.h"
 
 #include "base/err.h"
 

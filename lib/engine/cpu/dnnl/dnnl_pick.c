@@ -1,5 +1,5 @@
 /* dnnl_pick - describes a layer's operands to oneDNN, and picks the best kernel for each direction. */
-#include "engine/cpu/dnnl_pick.h"
+#include "engine/cpu/dnnl/dnnl_pick.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
  *
  * It uses libjpeg, which numbers its warnings, because turbojpeg keeps only the text of the first.
  */
-#ifndef IMAGE_IMG_JPEG_SCAN_H
-#define IMAGE_IMG_JPEG_SCAN_H
+#ifndef IMAGE_JPEG_IMG_JPEG_SCAN_H
+#define IMAGE_JPEG_IMG_JPEG_SCAN_H
 
 #include "image/exif.h"
 #include "image/img.h"

@@ -3,10 +3,10 @@
  *
  * The caller frees every descriptor that these functions return.  NULL means that memory is short.
  */
-#ifndef ENGINE_CPU_DNNL_PICK_H
-#define ENGINE_CPU_DNNL_PICK_H
+#ifndef ENGINE_CPU_DNNL_DNNL_PICK_H
+#define ENGINE_CPU_DNNL_DNNL_PICK_H
 
-#include "engine/cpu/dnnl_dev.h"
+#include "engine/cpu/dnnl/dnnl_dev.h"
 
 /* The layouts of x and y; 0: the library chooses. */
 struct dnnl_pick_blocks {

@@ -1,5 +1,5 @@
 /* dnnl_layer - makes the oneDNN kernels of a layer's shape, and runs them. */
-#include "engine/cpu/dnnl_pick.h"
+#include "engine/cpu/dnnl/dnnl_pick.h"
 
 #include "base/err.h"
 

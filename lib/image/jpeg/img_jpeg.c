@@ -1,6 +1,6 @@
 /* img_jpeg - decodes JPEG to pixels or planes, and encodes it.  For img and transcode_planes. */
-#include "image/img_jpeg.h"
-#include "image/img_jpeg_fast.h"
+#include "image/jpeg/img_jpeg.h"
+#include "image/jpeg/img_jpeg_fast.h"
 #include "base/err.h"
 #include "image/orient.h"
 

@@ -1,6 +1,6 @@
 /* img_jpeg_fast - decodes undamaged baseline JPEGs to pixels or planes.  For img_jpeg. */
-#include "image/img_jpeg_fast.h"
-#include "image/huff.h"
+#include "image/jpeg/img_jpeg_fast.h"
+#include "image/jpeg/huff.h"
 #include "base/err.h"
 
 #include <setjmp.h>

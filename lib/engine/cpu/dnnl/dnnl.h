@@ -3,8 +3,9 @@
  *
  *	y = x * w + b,  dx = dy * w^T,  dw = sum over the batch of x^T dy,  db = sum of dy
  *
- * This header hides oneDNN from the rest of tally.  dnnl_lib.h hides the differences between its major versions 2 and
- * 3 (github.com/oneapi-src/oneDNN, doc/).
+ * lib/engine/cpu/dnnl hides oneDNN from the rest of tally.  dnnl_pick chooses kernels and layouts, dnnl_product
+ * multiplies matrices, and dnnl_dev has the library's engine and stream.  dnnl_lib.h hides the differences between its
+ * major versions 2 and 3 (github.com/oneapi-src/oneDNN, doc/).
  *
  * Layouts: f32 activations have block 1 (plain [N,C,H,W]) or block B = 8 or 16: [N, ceil(C/B), H, W, B], where the
  * channels past C are zero.  With channels_last they have block C, [N, H, W, C].  The library is asked for its
@@ -20,8 +21,8 @@
  * Threads: one at a time.  The library uses the caller's omp_get_max_threads(), which must be the same when a layer is
  * made and when it runs.
  */
-#ifndef ENGINE_CPU_DNNL_H
-#define ENGINE_CPU_DNNL_H
+#ifndef ENGINE_CPU_DNNL_DNNL_H
+#define ENGINE_CPU_DNNL_DNNL_H
 
 #include "base/buf.h"
 

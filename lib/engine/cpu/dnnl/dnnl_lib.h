@@ -6,10 +6,10 @@
  * descriptor is a handle, and there are no operation descriptors.  Here a memory descriptor is a pointer in both.
  * All other calls are the same in both.  Source: oneDNN's developer guide, "Transition from v2.x to v3.x".
  */
-#ifndef ENGINE_CPU_DNNL_LIB_H
-#define ENGINE_CPU_DNNL_LIB_H
+#ifndef ENGINE_CPU_DNNL_DNNL_LIB_H
+#define ENGINE_CPU_DNNL_DNNL_LIB_H
 
-#include "engine/cpu/dnnl.h"
+#include "engine/cpu/dnnl/dnnl.h"
 
 #include <dnnl.h>
 

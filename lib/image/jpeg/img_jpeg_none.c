@@ -1,5 +1,5 @@
 /* img_jpeg_none - refuses every JPEG: replaces img_jpeg_fast if libjpeg has no private header of a known version. */
-#include "image/img_jpeg_fast.h"
+#include "image/jpeg/img_jpeg_fast.h"
 
 #include <stddef.h>
 

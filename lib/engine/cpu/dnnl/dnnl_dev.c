@@ -1,5 +1,5 @@
 /* dnnl_dev - opens oneDNN and describes what it uses of this processor. */
-#include "engine/cpu/dnnl_dev.h"
+#include "engine/cpu/dnnl/dnnl_dev.h"
 
 #include "base/err.h"
 #include "base/isa.h"

@@ -1,5 +1,5 @@
 /* dnnl_v2 - the calls of dnnl_lib.h in oneDNN 2.x (github.com/oneapi-src/oneDNN, branch rls-v2.6, doc/). */
-#include "engine/cpu/dnnl_lib.h"
+#include "engine/cpu/dnnl/dnnl_lib.h"
 
 #include <stdlib.h>
 

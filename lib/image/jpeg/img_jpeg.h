@@ -1,12 +1,15 @@
 /*
  * img_jpeg - decodes JPEG to pixels or planes, and encodes it.  For img and transcode_planes.
  *
+ * lib/image/jpeg: img_jpeg_scan reads and checks the header; img_jpeg_fast decodes by libjpeg-turbo's inner functions,
+ * with the Huffman codes of huff and huff_table, or refuses; libturbojpeg decodes the rest.
+ *
  * The contracts are those of img.h.  The room buffers grow to the image's size.
  */
-#ifndef IMAGE_IMG_JPEG_H
-#define IMAGE_IMG_JPEG_H
+#ifndef IMAGE_JPEG_IMG_JPEG_H
+#define IMAGE_JPEG_IMG_JPEG_H
 
-#include "image/img_jpeg_scan.h"
+#include "image/jpeg/img_jpeg_scan.h"
 #include "image/resize.h"
 
 struct img_jpeg;

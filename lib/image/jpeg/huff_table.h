@@ -3,8 +3,8 @@
  *
  * One lookup of HUFF_LOOK bits finds a symbol with its value, and the following symbol if it fits too.
  */
-#ifndef IMAGE_HUFF_TABLE_H
-#define IMAGE_HUFF_TABLE_H
+#ifndef IMAGE_JPEG_HUFF_TABLE_H
+#define IMAGE_JPEG_HUFF_TABLE_H
 
 #include "base/isa.h"
 

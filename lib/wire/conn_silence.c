@@ -62,10 +62,11 @@ conn_silence_look(struct conn *c)
 {
 	const double now = clk_s();
 	struct tcp_info t;
+	socklen_t n = sizeof(t);
 	unsigned attempts;
 	double heard;
 
-	if (now < c->look_at || getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &t, &(socklen_t){ sizeof(t) }) < 0)
+	if (now < c->look_at || getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &t, &n) < 0 || n < sizeof(t))
 		return 0;
 	c->look_at = now + LOOK_S;
 	attempts = t.tcpi_retransmits + t.tcpi_probes;	/* none of them answered */

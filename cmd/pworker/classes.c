@@ -101,7 +101,7 @@ has_control(const struct names *names)
 {
 	for (size_t i = 0; i < names->n; i++)
 		for (const char *c = names->p[i]; *c != 0; c++)
-			if ((*c >= 0 && *c < ' ') || *c == 0x7f)
+			if ((unsigned char)*c < ' ' || *c == 0x7f)
 				return true;
 	return false;
 }

@@ -232,11 +232,13 @@ CHECKED := $(if $(EMULATOR),$(TESTS) $(REPLAY),$(if $(filter thread,$(SAN)),$(fi
 check: setup-test	## install what is missing and run every test; SAN=... for a sanitizer
 	@$(MAKE) --no-print-directory checked
 
-# Tests run beside each other, one a processor; those that take longest begin, so that no processor waits for them at the end.
+# Three tests run for two processors, since those of jobs wait more than they compute.  Those that take longest begin, so that
+# no processor waits for them at the end.
+JOBS    ?= $(shell echo $$(($$(nproc) * 3 / 2)))
 PROVE   := prove --timer --failures --comments --exec tests/run
-LONGEST := $(foreach t,flow/ssh flow/learn flow/return flow/spare flow/bits flow/demo op/emulated flow/cut flow/codec flow/state cmd/examples flow/respawn flow/kill flow/agent,tests/$t.t)
+LONGEST := $(foreach t,flow/ssh op/emulated_verdict flow/gpu flow/learn flow/return flow/spare flow/bits flow/demo op/emulated flow/cut flow/codec flow/state cmd/examples flow/respawn flow/kill flow/agent,tests/$t.t)
 checked: tests
-	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PROVE) -j$(shell nproc) $(filter $(LONGEST),$(CHECKED)) $(filter-out $(LONGEST),$(CHECKED))
+	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PROVE) -j$(JOBS) $(filter $(LONGEST),$(CHECKED)) $(filter-out $(LONGEST),$(CHECKED))
 
 # What a developer runs after each edit: every test of one module or one engine by itself, and the tree's laws.  Whole
 # tools, jobs and simulations, other authors' numbers, and all engines over again through emulation are for make check.

@@ -23,6 +23,7 @@ static const char checkpoint_help[] =
     "  --patience N         end after N epochs without a better validation\n"
     "  --cut K              make a cut every K steps for a job that is lost (0: none)\n"
     "  --cut-dir DIR        write cuts to DIR, not beside PREFIX\n"
+    "  --cut-copies N       have N more workers write them, to disks of their own\n"
     "  --resume FILE.safetensors  continue from a checkpoint\n"
     "  --resume-last        continue from the newest one of --save, if any\n"
     "  --start FILE         take the weights that fit by name and shape\n"
@@ -41,6 +42,8 @@ add_start_rename(struct pworker *p, const char *option, char *rule)
 static const struct pworker_option checkpoint_options[] = {
 	{ "best", PWORKER_FLAG, PWORKER_MEMBER(train.best), .needs = NEED_TRAINING },
 	{ "cut", PWORKER_WHOLE, PWORKER_MEMBER(train.cut), 0, UINT32_MAX, .needs = NEED_TRAINING | NEED_FILE },
+	{ "cut-copies", PWORKER_WHOLE, PWORKER_MEMBER(train.cut_copies), 0, UINT32_MAX,
+	    .needs = NEED_TRAINING | NEED_FILE },
 	{ "cut-dir", PWORKER_TEXT, PWORKER_MEMBER(cut_dir), .needs = NEED_TRAINING | NEED_FILE },
 	{ "help-keep", PWORKER_HELP, .text = checkpoint_help },
 	{ "keep", PWORKER_WHOLE, PWORKER_MEMBER(train.keep), 1, UINT32_MAX, .needs = NEED_TRAINING },
@@ -64,6 +67,10 @@ settle_cuts(struct pworker *p)
 	if (base != NULL && strstr(base, CUT_INFIX) != NULL)
 		front_wrong("--save: %s: a name with '" CUT_INFIX "' is that of a cut", t->save);
 	t->no_cuts = pworker_given(p, "cut") && t->cut == 0;
+	if (t->cut_copies > 0 && t->ps.slack != STALE_SYNC)
+		front_wrong("--cut-copies: needs a synchronous job");
+	if (t->cut_copies > 0 && t->no_cuts)
+		front_wrong("--cut-copies: there are none with --cut 0");
 	if (t->save == NULL)
 		return;
 	if ((p->cuts = cut_prefix(t->save, p->cut_dir)) == NULL)
@@ -105,8 +112,9 @@ settle_checkpoint_options(struct pworker *p)
 		front_wrong("--resume-last: needs --save");
 	if (p->train.keep > 0 && p->train.save == NULL)
 		front_wrong("--keep: needs --save");
-	if ((pworker_given(p, "cut") || p->cut_dir != NULL) && p->train.save == NULL)
-		front_wrong("--%s: needs --save", pworker_given(p, "cut") ? "cut" : "cut-dir");
+	for (const char *const *o = (const char *const[]){ "cut", "cut-copies", "cut-dir", NULL }; *o != NULL; o++)
+		if (pworker_given(p, *o) && p->train.save == NULL)
+			front_wrong("--%s: needs --save", *o);
 	check_weights_name("resume", p->train.resume);
 	check_weights_name("start", p->train.start);
 	check_weights_name(p->mode == PWORKER_EVAL ? "eval" : p->mode == PWORKER_PREDICT ? "predict" : "statistics",
@@ -138,14 +146,12 @@ pworker_find_last(struct pworker *p)
 	bool again = kept_began(t->kept, &step);
 	int e;
 
-	if (!p->resume_last || t->ps.rank != 0)
+	t->resumes_last = p->resume_last;
+	if (!p->resume_last || (t->ps.rank > 0 && t->cut_copies == 0))
 		return;
-	e = cut_find(t->save, t->cuts, train_run_id(t), again ? NULL : report_refused_cut, &p->found);
+	e = cut_find(t->save, t->cuts, train_run_id(t), again ? NULL : report_refused_cut, &t->resume_at, &p->found);
 	front_must("--resume-last", e);
 	if (e > 0)
 		t->resume = p->found;
 	t->from_cut = e == 2;
-	if (!again)
-		front_say("resumes from %s", t->resume != NULL ? t->resume :
-		    "the beginning: there is no checkpoint yet");
 }

@@ -246,6 +246,9 @@ pworker_run(struct pworker *p, double began_s)
 
 	if ((t->engine = engine_find(p->engine)) == NULL)
 		front_die("--engine", ERR_ARG);
+	if (t->cut_copies >= t->ps.nworkers)
+		front_wrong("--cut-copies: %u: the job has %u worker%s", t->cut_copies, t->ps.nworkers,
+		    t->ps.nworkers > 1 ? "s" : "");
 	if (p->lr_find && t->ps.nworkers > 1)
 		front_wrong("--lr-find: runs in one worker, not in %u", t->ps.nworkers);
 	open_records(p, key);

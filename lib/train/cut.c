@@ -3,7 +3,6 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/io.h"
-#include "train/checkpoint_find.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -172,7 +171,8 @@ is_later(const struct checkpoint_name *a, const struct checkpoint_name *b)
 }
 
 int
-cut_find(const char *prefix, const char *cuts, uint64_t run, void (*refused)(const char *why), char **path)
+cut_find(const char *prefix, const char *cuts, uint64_t run, void (*refused)(const char *why),
+    struct checkpoint_name *at, char **path)
 {
 	struct checkpoint_name *save = NULL, *cut = NULL;
 	size_t nsave = 0, ncut = 0;
@@ -186,6 +186,7 @@ cut_find(const char *prefix, const char *cuts, uint64_t run, void (*refused)(con
 		if ((*path = checkpoint_path(cuts, &cut[i])) == NULL) {
 			e = err_nomem();
 		} else if ((bad = check_cut(*path, run, &cut[i], refused != NULL)) == 0) {
+			*at = cut[i];
 			e = 2;
 		} else {
 			snprintf(why, sizeof(why), "%s: %s", *path, err_line());
@@ -197,8 +198,10 @@ cut_find(const char *prefix, const char *cuts, uint64_t run, void (*refused)(con
 			*path = NULL;
 		}
 	}
-	if (e == 0 && nsave > 0)
-		e = (*path = checkpoint_path(prefix, &save[0])) != NULL ? 1 : err_nomem();
+	if (e == 0 && nsave > 0) {
+		*at = save[0];
+		e = (*path = checkpoint_path(prefix, at)) != NULL ? 1 : err_nomem();
+	}
 	free(save);
 	free(cut);
 	return e;

@@ -10,6 +10,8 @@
 #ifndef TRAIN_CUT_H
 #define TRAIN_CUT_H
 
+#include "train/checkpoint_find.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,10 +42,11 @@ int	 cut_seal(const char *path, const struct cut_manifest *m);
 /*
  * Finds the newest of a run's checkpoints under `prefix` and cuts under `cuts` (NULL: none).  Cuts of another run or
  * without a manifest that fits are passed over, and their reasons given to refused().  Without refused() a cut is not
- * read: its manifest is believed.  Returns 1 for a checkpoint or 2 for a cut, with *path, which the caller frees, 0 if
- * there is none (or no directory), ERR_SYS or ERR_NOMEM.
+ * read: its manifest is believed.  Returns 1 for a checkpoint or 2 for a cut, with its position and *path, which the
+ * caller frees, 0 if there is none (or no directory), ERR_SYS or ERR_NOMEM.
  */
-int	 cut_find(const char *prefix, const char *cuts, uint64_t run, void (*refused)(const char *why), char **path);
+int	 cut_find(const char *prefix, const char *cuts, uint64_t run, void (*refused)(const char *why),
+    struct checkpoint_name *at, char **path);
 /*
  * Removes all cuts of a run but the `most` newest up to an epoch and step.  Later ones go too: the run went on from
  * before them.  Those whose manifest names another run stay.  Returns 0, ERR_SYS or ERR_NOMEM.

@@ -22,7 +22,7 @@
 
 #include "ps/memory.h"
 
-#define KEPT_PHASES	8u	/* phases of the sums of a step */
+#define KEPT_PHASES	10u	/* phases of the sums of a step */
 #define KEPT_NUMBERS	64u	/* most numbers of a sum */
 
 /* The figures before a step. */

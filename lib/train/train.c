@@ -213,7 +213,7 @@ save_stopped_run(struct train *t)
 {
 	int e = sum_over_workers(t, TRAIN_STOPS, &t->epoch);
 
-	if (e == 0 && t->writer != NULL)
+	if (e == 0 && t->writer != NULL && !train_copies_cuts(t->o))
 		e = train_save(t, CHECKPOINT_PLAIN, &t->epoch);
 	return e < 0 ? e : ERR_STOP;
 }
@@ -222,7 +222,7 @@ save_stopped_run(struct train *t)
 static int
 save_epoch(struct train *t)
 {
-	int e = t->writer == NULL ? 0 :
+	int e = t->writer == NULL || train_copies_cuts(t->o) ? 0 :
 	    train_save(t, t->is_best && t->o->best ? CHECKPOINT_BEST : CHECKPOINT_PLAIN, &t->epoch);
 
 	t->is_best = false;

@@ -25,6 +25,7 @@
 #include "net/optim/sched.h"
 #include "net/weights.h"
 #include "engine/engine.h"
+#include "train/checkpoint_find.h"
 #include "train/tta.h"
 #include "ps/worker/worker.h"
 
@@ -42,7 +43,7 @@ enum train_kind {
 	TRAIN_EARLY,		/* the run ends: `samples` epochs in a row were no better than this one */
 	TRAIN_CACHE,		/* samples: images kept in memory after an epoch; text: their bytes */
 	TRAIN_FROM,		/* batch: arrays read from `start`; samples: arrays left out; text: which and why */
-	TRAIN_REMARK,		/* text: a line about the devices, before START */
+	TRAIN_REMARK,		/* text: a line for people, before START */
 	TRAIN_KERNELS,		/* text: the chosen kernels and CUDA graphs; samples: the graphs refused */
 	TRAIN_BAD,		/* text: a record that was left out, and why */
 	TRAIN_WAIT,		/* text: the peer that this worker has waited for */
@@ -108,6 +109,11 @@ struct train_opt {
 	uint32_t	 keep;			/* newest checkpoints that stay; 0: all */
 	const char	*cuts;			/* prefix of cuts (train/cut.h), which rank 0 makes, or NULL */
 	uint64_t	 cut;			/* steps from one cut to the next; 0: so that they cost little */
+	/*
+	 * Workers after rank 0 that make each cut too, on disks of their own.  Then the one that has the newest starts
+	 * the job, else rank 0 does.  All workers have the same number.
+	 */
+	uint32_t	 cut_copies;
 	bool		 no_cuts;		/* makes none, but goes on from those that are there */
 	/* the best by validation is PREFIX-best.safetensors too; needs save and val */
 	bool		 best;
@@ -117,8 +123,11 @@ struct train_opt {
 	uint32_t	 patience;
 	const char	*start;			/* file of tensors to start from by name, or NULL; read by rank 0 */
 	const struct rename_rules *start_rename;	/* of its names, or NULL */
-	const char	*resume;		/* checkpoint, or NULL; read by rank 0 */
+	const char	*resume;		/* checkpoint, or NULL; read by the worker that starts the job */
 	bool		 from_cut;		/* resume is a cut */
+	/* resume is the newest one that this worker has, at this position, or NULL as it has none */
+	bool		 resumes_last;
+	struct checkpoint_name resume_at;
 	struct kept	*kept;			/* what this worker leaves to its successor, lent, or NULL */
 	const volatile sig_atomic_t *stop;	/* other than 0: end soon, with a checkpoint */
 	/* called with the run's worker, for worker_quit(), and with NULL before that is closed; or NULL */

@@ -81,23 +81,26 @@ train_agree(struct train *t)
 		{ "--seed", o->seed },
 		{ "--best", o->best },
 		{ "--patience", o->patience },
+		{ "--cut-copies", o->cut_copies },
 		{ "--no-shuffle", o->data.shuffle },
 		{ "the names of classes beside the records or in --resume, --class-weights, --weight-at or --label-at",
 		    hash_classes(o) },
 		{ "--scale, --resize or other options for images", images },
 	};
 	enum { N = sizeof(mine) / sizeof(*mine) };
-	double v[2 * N + 1];	/* halves of numbers: a double holds sums of 32 bits without rounding */
+	/* Halves of numbers: a double holds sums of 32 bits without rounding. */
+	double v[2 * N + 3] = { [2 * N] = (double)train_first_cut(t), t->best, (double)t->best_epoch };
 
 	if (e < 0 || failed < 0)
 		return e < 0 ? e : failed;
-	v[2 * N] = (double)train_first_cut(t);
 	for (int i = 0; i < N; i++) {
 		v[2 * i] = (double)(mine[i].v & UINT32_MAX);
 		v[2 * i + 1] = (double)(mine[i].v >> 32);
 	}
 	if (t->sync)
-		ERR_TRY(train_sum(t, TRAIN_AGREES, v, 2 * N + 1));
+		ERR_TRY(train_sum(t, TRAIN_AGREES, v, 2 * N + 3));
+	t->best = v[2 * N + 1];
+	t->best_epoch = (uint64_t)v[2 * N + 2];
 	t->cuts.next = v[2 * N] > 0 ? t->step + (uint64_t)v[2 * N] : 0;
 	for (int i = 0; i < N && t->sync; i++)
 		if (v[2 * i] != (double)(mine[i].v & UINT32_MAX) * o->ps.nworkers ||

@@ -29,7 +29,7 @@ train_run_id(const struct train_opt *o)
 uint64_t
 train_first_cut(const struct train *t)
 {
-	if (t->writer == NULL || t->o->cuts == NULL || t->o->no_cuts || t->stream)
+	if (t->writer == NULL || t->o->ps.rank > 0 || t->o->cuts == NULL || t->o->no_cuts || t->stream)
 		return 0;
 	return t->o->cut > 0 ? t->o->cut - t->step % t->o->cut : LOOK;
 }
@@ -40,13 +40,18 @@ train_drop_cuts(struct train *t)
 	if (t->writer == NULL || t->o->cuts == NULL)
 		return 0;
 	return cut_prune(t->o->cuts, train_run_id(t->o), t->step / t->steps, t->step % t->steps,
-	    t->o->from_cut ? CUT_KEPT : 0);
+	    t->o->from_cut || t->o->cut_copies > 0 ? CUT_KEPT : 0);
 }
 
 void
 train_end_cuts(struct train *t)
 {
-	if (t->writer != NULL && t->o->cuts != NULL && t->saved)
+	double saved = t->saved;
+
+	/* Copies are needed until worker 0 has written the last checkpoint. */
+	if (t->o->cut_copies > 0 && train_sum(t, TRAIN_ENDS, &saved, 1) < 0)
+		return;
+	if (t->writer != NULL && t->o->cuts != NULL && saved > 0)
 		cut_prune(t->o->cuts, train_run_id(t->o), 0, 0, 0);	/* what stays is older than the checkpoint */
 }
 
@@ -71,14 +76,22 @@ plan_next_cut(const struct train *t)
 	return 1 + (uint64_t)(fmax(interval_s, LEAST_S) / fmax(step_s, 1e-6));
 }
 
-/* All workers of a synchronous job are at the cut.  Worker 0 plans the next one for all; v: the sums of the epoch. */
+/*
+ * All workers of a synchronous job are at the cut.  Worker 0 plans the next one for all, and tells what only it knows.
+ * Sets v to the sums of the epoch.
+ */
 static int
 agree_on_cut(struct train *t, double v[4])
 {
-	double all[5] = { v[0], v[1], v[2], v[3], t->writer != NULL ? (double)plan_next_cut(t) : 0 };
+	bool plans = t->o->ps.rank == 0 && t->writer != NULL;
+	double all[7] = { v[0], v[1], v[2], v[3], plans ? (double)plan_next_cut(t) : 0, plans ? t->best : 0,
+	    plans ? (double)t->best_epoch : 0 };
 
-	if (t->sync)
-		ERR_TRY(train_sum(t, TRAIN_CUTS, all, 5));
+	if (t->sync) {
+		ERR_TRY(train_sum(t, TRAIN_CUTS, all, 7));
+		t->best = all[5];
+		t->best_epoch = (uint64_t)all[6];
+	}
 	memcpy(v, all, 4 * sizeof(*v));
 	t->cuts.next = t->step + (uint64_t)all[4];
 	return 0;
@@ -106,8 +119,8 @@ train_cut(struct train *t)
 		return 0;
 	}
 	ERR_TRY(agree_on_cut(t, v));
-	/* Between two epochs there is a checkpoint. */
-	if (t->writer == NULL || looks || t->step % t->steps == 0)
+	/* Between two epochs worker 0 writes a checkpoint. */
+	if (t->writer == NULL || looks || (t->step % t->steps == 0 && t->o->ps.rank == 0))
 		return 0;
 	from = clk_s();
 	e = train_save(t, CHECKPOINT_CUT, &(struct train_sums){ v[0], v[1], v[2], v[3] });

@@ -50,7 +50,7 @@ struct train {
 	float		*average;	/* [P + A], or NULL */
 	uint32_t	 averaged;	/* number of weights in average */
 	struct peer_traffic	*traffic;	/* [nservers], NULL without servers */
-	struct checkpoint	*writer;	/* of checkpoints, or NULL */
+	struct checkpoint	*writer;	/* of checkpoints and cuts, or NULL */
 	struct trace	*trace;		/* NULL: none */
 	bool		 watched;	/* the device reports to the trace */
 	bool		 kernels_told;	/* TRAIN_KERNELS was reported, with this many refused graphs */
@@ -71,8 +71,8 @@ struct train {
 };
 
 /* The sums over workers, in the order of a step in which several fall. */
-enum train_phase { TRAIN_AGREES, TRAIN_MAY_GO_ON, TRAIN_HAS_RECORDS, TRAIN_ENDS_EPOCH, TRAIN_VALIDATES, TRAIN_RATES,
-	TRAIN_CUTS, TRAIN_STOPS };
+enum train_phase { TRAIN_STARTS, TRAIN_AGREES, TRAIN_MAY_GO_ON, TRAIN_HAS_RECORDS, TRAIN_ENDS_EPOCH, TRAIN_VALIDATES,
+	TRAIN_RATES, TRAIN_CUTS, TRAIN_STOPS, TRAIN_ENDS };
 
 /* Rounds a loss to multiples of 2^-20: sums up to 2^33 are exact and do not depend on their order. */
 static inline double
@@ -89,7 +89,8 @@ int	train_open(struct train *t);
 void	train_close(struct train *t);
 /*
  * Checks that all workers of a synchronous job have the same options and records.  Otherwise they could wait for each
- * other for ever, or read the wrong records.  Sets cuts.next, which worker 0 decides.
+ * other for ever, or read the wrong records.  Sets cuts.next, which worker 0 decides, and
+ * in a synchronous job the best epoch, which only the worker that read the checkpoint knows.
  */
 int	train_agree(struct train *t);
 /* The learning rate of a step. */
@@ -136,9 +137,16 @@ void	train_tell(struct train *t, struct train_event *ev);	/* reports an event */
 /* Counts the records of a batch that could not be used, and reports the first one. */
 void	train_tell_bad(struct train *t, const struct batch *b, uint64_t *left_out);
 
+/* Whether this worker makes cuts but no checkpoints, as a copy on its own disk of those of worker 0. */
+static inline bool
+train_copies_cuts(const struct train_opt *o)
+{
+	return o->ps.rank > 0 && o->ps.rank <= o->cut_copies && o->cuts != NULL && !o->no_cuts;
+}
+
 /* train_cut.c: steps from this one to the first cut, which worker 0 decides for all; 0: it makes none. */
 uint64_t train_first_cut(const struct train *t);
-/* In worker 0, before the first step: removes cuts that the run does not go on from. */
+/* Before the first step: removes cuts that the run does not go on from. */
 int	train_drop_cuts(struct train *t);
 /* Before a step: makes a cut if it is due. */
 int	train_cut(struct train *t);

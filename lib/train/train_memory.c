@@ -31,7 +31,8 @@ train_memory(const struct train_opt *o, struct train_memory *m)
 		.gradients = (1u + (o->accumulate > 1 || o->skip_nan)) * g->P +
 		    (coded ? 2 * g->P + learns / 2 + (within ? learns : 0) : 0),
 		.optimizer = (within ? states * learns : 0) + (average ? g->P + (within ? learns : 0) : 0),
-		.checkpoint = o->save != NULL && o->ps.rank == 0 ? (1 + states + average) * g->P : 0,
+		.checkpoint = (o->save != NULL && o->ps.rank == 0) || train_copies_cuts(o) ?
+		    (1 + states + average) * g->P : 0,
 	};
 	m->weights *= sizeof(float);
 	m->gradients *= sizeof(float);

@@ -6,8 +6,10 @@
 #include "base/io.h"
 #include "base/num.h"
 #include "engine/split/split.h"
+#include "ps/total.h"
 #include "train/train_in.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,11 +129,43 @@ report_waiting(void *arg, const char *whom)
 	train_tell(arg, &(struct train_event){ .kind = TRAIN_WAIT, .text = whom });
 }
 
+/* Sets *rank to the worker that has the newest checkpoint or cut.  It alone reads it, and starts the job. */
+static int
+choose_starter(struct train *t, uint32_t *rank)
+{
+	const struct train_opt *o = t->o;
+	const uint32_t n = o->ps.nworkers < TOTAL_MOST ? o->ps.nworkers : TOTAL_MOST;
+	double at[TOTAL_MOST] = { 0 };
+
+	*rank = 0;
+	if (o->cut_copies == 0)
+		return 0;
+	if (o->ps.rank < n && o->resumes_last && o->resume != NULL)
+		at[o->ps.rank] = (double)o->resume_at.epoch * 0x1p32 + (double)o->resume_at.step + 1;
+	ERR_TRY(worker_sum(t->wk, TRAIN_STARTS, at, n));
+	for (uint32_t w = 0; w < n; w++)
+		*rank = at[w] > at[*rank] ? w : *rank;
+	return 0;
+}
+
+static int
+start_job(struct train *t, float *state, struct worker_first *first)
+{
+	char text[CHECKPOINT_PATH + 64];
+
+	snprintf(text, sizeof(text), "resumes from %s", t->o->resume != NULL ? t->o->resume :
+	    "the beginning: there is no checkpoint yet");
+	if (t->o->resumes_last)
+		train_tell(t, &(struct train_event){ .kind = TRAIN_REMARK, .text = text });
+	return train_first(t, state, first, &t->step);
+}
+
 static int
 join_job(struct train *t)
 {
 	struct worker_opt ps = t->o->ps;
 	struct worker_first first = { 0 };
+	uint32_t starter = 0;
 	float *state = NULL;
 	int e;
 
@@ -152,11 +186,15 @@ join_job(struct train *t)
 	ERR_TRY(worker_open(&ps, &t->wk));
 	if (t->o->connected != NULL)
 		t->o->connected(t->wk);
-	if (ps.rank == 0 && !t->returned && ((e = alloc_floats(&state, t->graph->P * opt_states(ps.hyper.rule))) < 0 ||
-	    (e = train_first(t, state, &first, &t->step)) < 0)) {
+	if (!t->returned)
+		ERR_TRY(choose_starter(t, &starter));
+	if (ps.rank == starter && !t->returned &&
+	    ((e = alloc_floats(&state, t->graph->P * opt_states(ps.hyper.rule))) < 0 ||
+	    (e = start_job(t, state, &first)) < 0)) {
 		free(state);
 		return e;
 	}
+	first.starter = starter;
 	e = worker_begin(t->wk, &first, &t->step);
 	free(state);
 	if (e < 0 || (e = train_join(t)) < 0)
@@ -184,15 +222,16 @@ check_save(const char *prefix)
 static int
 open_checkpoints(struct train *t)
 {
+	const bool copies = train_copies_cuts(t->o);
 	uint64_t step;
 	int e;
 
-	if (t->o->save == NULL || t->o->ps.rank != 0)
+	if (t->o->save == NULL || (t->o->ps.rank != 0 && !copies))
 		return 0;
-	if (!kept_began(t->kept, &step) && ((e = check_save(t->o->save)) < 0 ||
+	if (!kept_began(t->kept, &step) && ((!copies && (e = check_save(t->o->save)) < 0) ||
 	    (t->o->cuts != NULL && !t->o->no_cuts && (e = check_save(t->o->cuts)) < 0)))
 		return e;
-	return checkpoint_open(&(struct checkpoint_opt){ .prefix = t->o->save, .graph = t->graph,
+	return checkpoint_open(&(struct checkpoint_opt){ .prefix = copies ? t->o->cuts : t->o->save, .graph = t->graph,
 	    .rule = t->o->ps.hyper.rule, .average = t->average != NULL, .mean_image = t->o->data.aug.mean,
 	    .trace = t->trace, .most = t->o->keep, .cuts = t->o->cuts, .run = train_run_id(t->o) }, &t->writer);
 }

@@ -26,7 +26,7 @@ enum msg_type {
 	MSG_HELLO = 1,	/* worker: joins; payload: the job's description */
 	MSG_WELCOME,	/* server: accepts; step: its step; flags: MSG_EMPTY if it has no weights yet */
 	MSG_REFUSE,	/* server: refuses; payload: one line of text */
-	MSG_INIT,	/* worker 0: first weights (or state: MSG_STATE_OF) of a slice, f32 */
+	MSG_INIT,	/* worker that starts the job: first weights (or state: MSG_STATE_OF) of a slice, f32 */
 	/* worker: gradient of a slice, summed over `samples`, in its codec; `rate`: the step's learning rate */
 	MSG_PUSH,
 	MSG_WEIGHTS,	/* server: a slice after `step` updates, in its codec */

@@ -91,4 +91,10 @@ kill -TERM $pid
 wait $pid
 is $? 143 "a run goes on while the directory of its checkpoints is gone"
 ok "it writes checkpoints when the directory is back" sh -c 'ls gone/w-*.safetensors'
+for wrong in "--cut-copies 1:needs --save" "--save x --cut-copies 1:1: the job has 1 worker" \
+	"--save x --cut-copies 1 --cut 0:there are none with --cut 0" "--save x --cut-copies 1 --slack 2:needs a synchronous job"; do
+	# shellcheck disable=SC2086
+	status 2 "${wrong%%:*} is refused" $train ${wrong%%:*}
+	like "$T/err" "^pworker: --cut-copies: ${wrong#*:}" "${wrong%%:*}: the line says why"
+done
 done_testing

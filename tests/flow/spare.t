@@ -36,8 +36,9 @@ dies() {
 }
 lose() { touch "$T/down.$1" && dies "$1"; }
 
-# hosts NAME...: a hosts file, with room for a server and a worker on each.
-hosts() { printf '%s slots=2 addr=127.0.0.1\n' "$@" >"$T/hosts"; rm -f "$T"/agent.* "$T"/down.*; }
+# hosts NAME...: a hosts file, with room for $slots processes on each.
+slots=2
+hosts() { printf "%s slots=$slots addr=127.0.0.1\n" "$@" >"$T/hosts"; rm -f "$T"/agent.* "$T"/down.*; }
 # start NAME OPTION... -- ARGUMENT...: a job of 2 workers and 2 servers in the background; $pid is dlaunch.
 start() {
 	local name=$1 options=()
@@ -46,7 +47,7 @@ start() {
 	shift
 	: >"$T/err"
 	dlaunch -H "$T/hosts" --rsh "$T/shell {host}" -n 2 -s 2 --restart 3 --env STAND --env TALLY_SHARE "${options[@]}" \
-		pworker "$@" --seed 7 --save "$T/$name" >"$T/$name.log" 2>"$T/err" & pid=$!
+		pworker "$@" --seed 7 --save "$T/${save:-$name}" >"$T/$name.log" 2>"$T/err" & pid=$!
 }
 ends() {
 	wait "$pid"
@@ -73,14 +74,15 @@ hosts one two
 start whole -- "$@"
 ok "an undisturbed job ends well" ends 0
 
-hosts one two three
+slots=1 hosts one two three four five
 start spare -- "$@"
 has_cut spare
+ok "spare: no process runs on the spare host" test ! -e "$T/agent.five"
 lose two
 ok "spare: a job whose host is lost ends well" ends 0
 like "$T/err" '^dlaunch: host two: went away' "spare: the lost host is named"
 like "$T/err" '^dlaunch: host two: is left out from now on$' "spare: it is left out"
-ok "spare: the spare host took its place" test -e "$T/agent.three"
+ok "spare: the spare host took its place" test -e "$T/agent.five"
 goes_on spare
 
 # The host of worker 0 and server 0; no spare, so that all run on the other host.
@@ -150,6 +152,55 @@ dies one
 ok "only: a job with one host is started there again" ends 0
 ok "only: it is not left out" test "$(grep -c 'is left out' "$T/err")" -eq 0
 goes_on only
+
+# Hosts with disks of their own, of which one is lost with the host of worker 0.
+if unshare -m true 2>"$T/.unshare"; then
+	mkdir "$T/disk" "$T"/disk.{one,two,three,four,five}
+	cat >"$T/shell" <<-'EOF'
+		#!/bin/bash
+		[ ! -e "${0%/*}/down.$1" ] || exit 255
+		echo $$ >"${0%/*}/agent.$1"
+		exec unshare -m sh -c 'mount --bind "$0.$1" "$0" && shift && exec "$@"' "${0%/*}/disk" "$@"
+	EOF
+	cuts_of() { (cd "$T/disk.$1" && ls ./*.cut-*.manifest 2>/dev/null); }
+	common() { comm -12 <(cuts_of three) <(cuts_of four) | tail -n 1; }
+	# own: the servers run on hosts one and two, worker 0 on three, and worker 1 on four; five is a spare.
+	own() {
+		slots=1 hosts one two three four five
+		save=disk/own start own -- "$@" --cut-copies 1
+	}
+	own "$@"
+	until [ -n "$(common)" ] || ! kill -0 "$pid"; do read -rt 0.02 <> <(:) || :; done
+	# shellcheck disable=SC2046
+	kill -STOP $(really_living)
+	read -rt 0.1 <> <(:)
+	cut=$(common) cut=${cut%.manifest}
+	ok "own: the copy of a cut has the same bytes" cmp "$T/disk.three/$cut" "$T/disk.four/$cut"
+	lose three
+	# shellcheck disable=SC2046
+	kill -CONT $(really_living)
+	ok "own: a job whose worker 0 is lost with its disk ends well" ends 0
+	like "$T/err" '^worker 0: pworker: resumes from .*/own.cut-[0-9a-f]*-[0-9]*-[0-9]*\.safetensors$' "own: it goes on from the copy"
+	ok "own: its weights have the bits of the undisturbed job" cmp "$T"/whole-*.safetensors "$T"/disk.four/own-0*.safetensors
+	is "$(cuts_of four; cuts_of five)" "" "own: no cut is left on the other disks"
+
+	# Worker 1 alone has cuts.
+	rm -f "$T"/disk.*/*
+	own "$@"
+	until [ -n "$(cuts_of four)" ] || ! kill -0 "$pid"; do read -rt 0.02 <> <(:) || :; done
+	kill -9 "$pid"
+	wait "$pid" 2>/dev/null
+	really_none_left
+	rm -f "$T"/disk.three/*
+	own "$@" --resume-last
+	ok "own: a job of which worker 1 alone has a cut ends well" ends 0
+	like "$T/err" '^worker 1: pworker: resumes from .*/own.cut-[0-9a-f]*-[0-9]*-[0-9]*\.safetensors$' "own: worker 1 starts it"
+	ok "own: its weights, too, have the bits of the undisturbed job" \
+		cmp "$T"/whole-*.safetensors "$T"/disk.three/own-0*.safetensors
+	is "$(cuts_of three; cuts_of four)" "" "own: no cut is left"
+else
+	skip "hosts with disks of their own" "$(cat "$T/.unshare")"
+fi
 
 # Each attempt has a key of its own, so that nobody of an earlier one can take part.
 hosts one two

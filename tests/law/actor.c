@@ -18,6 +18,13 @@ to_server(void *arg, uint32_t s, const struct msg *m)
 	pair_send(a->world->net, a->o.rank, a->world->W + s, m);
 }
 
+/* The worker that starts the job need not be the first. */
+static uint32_t
+find_starter(const struct actor *a)
+{
+	return (uint32_t)(a->world->seed % a->world->W);
+}
+
 void
 actor_start(struct actor *a)
 {
@@ -42,7 +49,7 @@ actor_start(struct actor *a)
 	a->o.incarnation--;		/* no count, no clock */
 	memset(a->o.w, 0xff, g->P * sizeof(float));
 	memset(a->o.aux, 0xff, g->A * sizeof(float));
-	if (a->o.rank == 0)
+	if (a->o.rank == find_starter(a))
 		world_first(a->world, a->o.w, a->o.aux, a->state);
 	if (worker_state_new(&bo, &a->worker) < 0)
 		abort();
@@ -283,7 +290,7 @@ actor_turn(struct actor *a)
 			a->phase = BYE;
 			return;
 		}
-		worker_state_begin(a->worker, a->o.rank == 0 ? &(struct worker_first){ .state = a->state } : NULL, 0);
+		worker_state_begin(a->worker, &(struct worker_first){ .starter = find_starter(a), .state = a->state }, 0);
 		a->phase = BEGIN;
 		return;
 	case BEGIN:

@@ -41,13 +41,17 @@ note_refused(const char *text)
 static void
 finds(const char *want, int nrefused, const char *reason, const char *name)
 {
-	char *path;
+	struct checkpoint_name at = { 0 };
+	char *path, *again;
 
 	*why = 0;
 	refusals = 0;
-	is(cut_find("w", "d/w.cut-00000001", RUN, note_refused, &path), want == NULL ? 0 : strstr(want, ".cut-") != NULL ? 2 : 1,
-	    "%s: %s is found", name, want != NULL ? "one" : "none");
+	is(cut_find("w", "d/w.cut-00000001", RUN, note_refused, &at, &path),
+	    want == NULL ? 0 : strstr(want, ".cut-") != NULL ? 2 : 1, "%s: %s is found", name, want != NULL ? "one" : "none");
 	is_str(path != NULL ? path : "", want != NULL ? want : "", "%s: it is the right one", name);
+	again = checkpoint_path(want != NULL && strstr(want, ".cut-") != NULL ? "d/w.cut-00000001" : "w", &at);
+	ok(want == NULL || strcmp(again, want) == 0, "%s: its position is that of its name", name);
+	free(again);
 	is(refusals, nrefused, "%s: so many are refused", name);
 	is_str(why, reason, "%s: the last refused says why", name);
 	free(path);
@@ -104,6 +108,7 @@ name_cuts(void)
 int
 main(void)
 {
+	struct checkpoint_name at;
 	static char dir[] = "/tmp/tally.XXXXXX";
 	char rm[64], *path;
 
@@ -140,7 +145,7 @@ main(void)
 	ok(access("d/w.cut-00000001-0002-000008.safetensors", F_OK) == 0 && access("d/w.cut-00000001-0002-000004.safetensors", F_OK) == 0 &&
 	    access("d/w.cut-00000001-0002-000004.safetensors.manifest", F_OK) == 0, "the two newest stay");
 	ok(access("d/w.cut-00000001-0001-000008.safetensors", F_OK) < 0, "older ones are gone");
-	is(cut_find("w", "d/w.cut-00000001", RUN, NULL, &path), 2, "without a reporter one is found");
+	is(cut_find("w", "d/w.cut-00000001", RUN, NULL, &at, &path), 2, "without a reporter one is found");
 	is_str(path, "d/w.cut-00000001-0002-000008.safetensors", "its manifest is believed");
 	free(path);
 	make_cut("d/w.cut-00000001-0002-000005.safetensors", RUN + 1, 2, 5);
@@ -152,7 +157,7 @@ main(void)
 	mkdir("d/w.cut-00000001-0003-000001.safetensors", 0700);
 	put_file("d/w.cut-00000001-0003-000001.safetensors.manifest", "{\"tally_cut\": 1, \"run\": \"0000000000000007\", "
 	    "\"epoch\": 3, \"step\": 1, \"bytes\": 5, \"xxh3\": \"fedcba9876543210\"}");
-	is(cut_find("w", "d/w.cut-00000001", RUN, note_refused, &path), ERR_SYS, "a cut that cannot be read is an error");
+	is(cut_find("w", "d/w.cut-00000001", RUN, note_refused, &at, &path), ERR_SYS, "a cut that cannot be read is an error");
 	free(path);
 	unlink("d/w.cut-00000001-0003-000001.safetensors.manifest");
 	rmdir("d/w.cut-00000001-0003-000001.safetensors");

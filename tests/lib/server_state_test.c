@@ -89,8 +89,8 @@ begun(uint32_t slack)
 	hello(s, 0, 1, TALLY_VERSION, slack);
 	hello(s, 1, 1, TALLY_VERSION, slack);
 	for (uint32_t i = 0; i < 2; i++)
-		tell(s, (struct msg){ .type = MSG_INIT, .incarnation = 1, .slice = i, .len = i == 0 ? 32 : 16,
-		    .payload = zero });
+		tell(s, (struct msg){ .type = MSG_INIT, .incarnation = 1, .worker = 1, .slice = i,
+		    .len = i == 0 ? 32 : 16, .payload = zero });
 	return s;
 }
 
@@ -210,7 +210,7 @@ test_wrong(void)
 	WRONG(m.flags = MSG_EMPTY, "samples and none");
 	WRONG(m.rate = NAN, "a rate that is NaN");
 	WRONG(m.type = MSG_WEIGHTS, "a server's message");
-	WRONG(m.type = MSG_INIT, "first weights of another rank");
+	WRONG((m.type = MSG_INIT, m.len = 28), "first weights that are too short");
 	WRONG((m.type = MSG_SUM, m.len = 12), "a sum of one number and a half");
 	m = push(1, 0, 0, a);
 	m.worker = 2;

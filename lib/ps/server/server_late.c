@@ -1,7 +1,10 @@
 /* server_late - finds the worker that keeps another one waiting: serves server_state. */
 #include "ps/server/server_state_in.h"
 
-/* Whether an answer to worker w needs a gradient, first weights or a part of a sum that `late` has not sent. */
+/*
+ * Whether an answer to worker w needs a gradient, first weights or a part of a sum that `late` has not sent.  The
+ * worker with the first weights is one of those that have not asked for them.
+ */
 static bool
 needs_worker(const struct server_state *s, uint32_t w, uint32_t late)
 {
@@ -13,7 +16,7 @@ needs_worker(const struct server_state *s, uint32_t w, uint32_t late)
 		const struct slice *sl = &s->shard.slice[i];
 
 		if (shard_mine(&s->shard, i) && sl->due[w] != 0 &&
-		    (sl->ready ? stale_waits(&sl->stale, w, late) : late == 0))
+		    (sl->ready ? stale_waits(&sl->stale, w, late) : sl->due[late] == 0))
 			return true;
 	}
 	return false;

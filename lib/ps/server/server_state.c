@@ -181,8 +181,6 @@ handle_slice_msg(struct server_state *s, const struct msg *m)
 		return err_fail(ERR_FORMAT, "slice %" PRIu32 " belongs to another server", m->slice);
 	if (m->type == MSG_PULL)
 		return handle_pull(s, m);
-	if (m->type == MSG_INIT && m->worker != 0)
-		return err_fail(ERR_FORMAT, "INIT: only worker 0 sends first weights");
 	was = s->shard.slice[m->slice].step;
 	ERR_TRY(m->type == MSG_INIT ? slice_first(&s->shard.slice[m->slice], m) : slice_push(&s->shard.slice[m->slice],
 	    m));

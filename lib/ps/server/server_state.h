@@ -10,7 +10,7 @@
  *		replaced incarnation is remembered: a message of an older one fails with ERR_FORMAT, but its hello is
  *		accepted.  In a synchronous job a worker that has said goodbye does not return, except to say it
  *		again (MSG_LAST).
- *	INIT	first weights of a slice, from rank 0; pulls wait for them
+ *	INIT	first weights of a slice, from the worker that starts the job; pulls wait for them
  *	PULL	answered by WEIGHTS or STATE.  In a synchronous job it gets the weights after the named step, if that
  *		is the current step or the one before, so that a restarted worker can repeat its step.  In any other
  *		job it gets the newest weights, once the staleness bound allows it.

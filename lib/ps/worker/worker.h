@@ -93,8 +93,9 @@ size_t	 worker_residuals_size(const char *mults, size_t P);
 int	 worker_open(const struct worker_opt *opt, struct worker **wk);
 void	 worker_close(struct worker *wk);	/* sends no goodbye; NULL does nothing */
 
-/* What rank 0 starts with besides weights; a struct of zeros is nothing.  Lent until worker_begin() returns. */
+/* What a job starts with besides weights; a struct of zeros is nothing.  Lent until worker_begin() returns. */
 struct worker_first {
+	uint32_t	 starter;	/* rank of the worker that supplies it, the same in all workers */
 	const float	*state;		/* [P, states] of opt.h; NULL: zeros */
 	const float	*average;	/* [P + A] of net/optim/average.h, or NULL */
 	uint32_t	 averaged;	/* number of weights in the average */
@@ -102,9 +103,9 @@ struct worker_first {
 };
 
 /*
- * Starts the job: rank 0 supplies w, aux, *first (NULL: nothing) and the steps already done; the other workers wait
- * for them.  On return w and aux are the job's, and *step is the number of their updates.  A worker that returns
- * supplies nothing; ERR_ARG if there are no weights.
+ * Starts the job: worker first->starter, or 0 if first is NULL, supplies w, aux, *first and the steps already done;
+ * the other workers wait for them.  On return w and aux are the job's, and *step is the number of their updates.  A
+ * worker that returns supplies nothing; ERR_ARG if there are no weights.
  */
 int	 worker_begin(struct worker *wk, const struct worker_first *first, uint64_t *step);
 

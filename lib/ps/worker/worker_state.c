@@ -220,7 +220,7 @@ send_first(struct worker_state *ws, uint32_t i)
 void
 worker_state_start_slice(struct worker_state *ws, uint32_t i)
 {
-	if (ws->w->rank == 0 && ws->link[ws->plan->slice[i].owner].empty)
+	if (ws->w->rank == ws->first.starter && ws->link[ws->plan->slice[i].owner].empty)
 		send_first(ws, i);
 	worker_state_emit_slice(ws, i, (struct msg){ .type = MSG_PULL, .step = ws->from });
 }

@@ -82,7 +82,7 @@ struct worker_state {
 void	 worker_state_emit(struct worker_state *ws, uint32_t server, struct msg m);
 /* A message about slice i to its owner. */
 void	 worker_state_emit_slice(struct worker_state *ws, uint32_t i, struct msg m);
-/* Requests the first weights of slice i, which rank 0 sends before. */
+/* Requests the first weights of slice i, which the starter sends before. */
 void	 worker_state_start_slice(struct worker_state *ws, uint32_t i);
 
 /* worker_state_code.c: room for gradients and residuals of slices with a codec.  Returns 0 or ERR_NOMEM. */

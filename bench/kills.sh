@@ -5,9 +5,11 @@
 #
 # Two workers and two servers under two agents train inception on CIFAR-10; with "hosts" three of each do, in network
 # namespaces of their own (as root).  They do it undisturbed, and then with kills of one or two processes at once: workers,
-# servers, agents, and with "detached" launchers.  A stall is the longest time between two steps of the whole job about a
-# kill, less the median step.  A worker that was started again reports the step at which it goes on; what it had reported
-# before and does again are repeated steps.  The script ends with status 1 if a job fails or the weights differ.
+# servers, agents, and with "detached" launchers.  The moments of the kills take turns: any, the start of what was killed
+# before, while a cut or a checkpoint is written, and during a validation.  A stall is the longest time between two steps of
+# the whole job about a kill, less the median time between such steps.  A worker that was started again reports the step at
+# which it goes on; what it had reported before and does again are repeated steps.  The script ends with status 1 if a job
+# fails or the weights differ.
 set -eu
 cd "$(dirname "$0")/.."
 TOP=$PWD BUILD=${BUILD:-$PWD/build}
@@ -43,8 +45,20 @@ process() {
 		case " ${words[*]} " in *" $1 $2/$n "*) echo "$p" ;; esac
 	done
 }
-# agent RANK: that of a worker.
-agent() { parent "$(parent "$(process --worker "$1")")" 2>/dev/null || :; }
+# agent RANK: that of a worker.  Its shims have its name, but a process below them.
+agent() {
+	local p words child below
+	for p in $(pgrep -x dlaunch); do
+		{ mapfile -d '' words <"/proc/$p/cmdline"; } 2>/dev/null
+		case "${words[1]-} ${words[2]-}" in --agent*-"$1") ;; *) continue ;; esac
+		tr '\0' '\n' 2>/dev/null <"/proc/$p/environ" | grep -qxF "STAND=$STAND" || continue
+		below=
+		for child in $(cat "/proc/$p/task/$p/children" 2>/dev/null); do
+			case $(cat "/proc/$child/comm" 2>/dev/null) in pworker | pserver) below=yes ;; esac
+		done
+		[ -n "$below" ] || echo "$p"
+	done
+}
 launcher() { cut -d' ' -f1 "$XDG_STATE_HOME/tally/jobs/cut/lock"; }
 
 # launch NAME [OPTION]...: the job's command.
@@ -52,8 +66,8 @@ launch() {
 	local name=$1
 	shift
 	dlaunch "$@" -H "$T/hosts" --rsh "$T/shell {host}" -n $n -s $n --respawn 100000 --env STAND --env TALLY_SHARE \
-		pworker --net inception --data "$CIFAR_TRAIN" --rand-crop --rand-mirror --batch 4 --frequent 1 \
-		--steps $((kills * 6 + 10)) --seed 7 --save "$T/$name"
+		pworker --net inception --data "$T/train.rec" --val "$T/val.rec" --rand-crop --rand-mirror --batch 4 \
+		--frequent 1 --epochs $((kills * 2 / 3 + 2)) --cut 3 --keep 1 --seed 7 --save "$T/$name"
 }
 # follow NAME: what the job prints for people.
 follow() {
@@ -66,66 +80,105 @@ train() {
 	return "${PIPESTATUS[0]}"
 }
 steps() { grep -cs "worker 1: Epoch.*Batch" "$T/cut.err" || :; }
-
-train whole || { echo "kills.sh: the undisturbed job failed" >&2; tail "$T/whole.err" >&2; exit 1; }
-train cut & pid=$!
-for ((k = 0; k < kills; k++)); do
-	until [ "$(steps)" -ge $((k * 6 + 3)) ] 2>/dev/null; do
-		kill -0 $pid 2>/dev/null || break 2
-		read -rt 0.02 <> <(:) || :
-	done
-	read -rt 0.0$((RANDOM % 90 + 10)) <> <(:) || :
-	case $((RANDOM % most)) in
-	0) what="worker 0" p=$(process --worker 0) ;;
-	1) what="worker 1" p=$(process --worker 1) ;;
-	2) what="server 0" p=$(process --server 0) ;;
-	3) what="server 1" p=$(process --server 1) ;;
-	4) what="both workers" p="$(process --worker 0) $(process --worker 1)" ;;
-	5) what="worker and server" p="$(process --worker 0) $(process --server 1)" ;;
-	6) what="one agent" p=$(agent 1) ;;
-	7) what="both agents" p="$(agent 0) $(agent 1)" ;;
-	8) what="agent and worker" p="$(agent 0) $(process --worker 0)" ;;
-	9) what="launcher" p=$(launcher) ;;
-	10) what="launcher and agent" p="$(agent 0) $(launcher)" ;;
+# victims WHAT: its processes that run now.
+victims() {
+	case $1 in
+	worker\ ? | server\ ?) process "--${1% *}" "${1#* }" ;;
+	"both workers") process --worker 0 && process --worker 1 ;;
+	"worker and server") process --worker 0 && process --server 1 ;;
+	"one agent") agent 1 ;;
+	"both agents") agent 0 && agent 1 ;;
+	"agent and worker") agent 0 && process --worker 0 ;;
+	launcher) launcher ;;
+	"launcher and agent") launcher && agent 0 ;;
 	esac
-	# One that was killed before may not be there again.
+}
+# kill_all WHAT: false if a process of it is not there, as one that was killed before.
+kill_all() {
+	local p
+	p=$(victims "$1")
 	# shellcheck disable=SC2086
-	if kill -9 $p; then
-		echo "$EPOCHREALTIME kill $what" >>"$T/kills"
-	else
-		k=$((k - 1))
+	[ -n "$p" ] && kill -9 $p
+}
+pause() { read -rt "$1" <> <(:) || :; }
+# comes MOMENT WHAT: whether it has come.
+comes() {
+	case $1 in
+	any) pause 0.0$((RANDOM % 90 + 10)) ;;
+	start)	# of the successors
+		local before now until=$((SECONDS + 10))
+		before=$(victims "$2")
+		kill_all "$2" || return
+		until now=$(victims "$2"); [ "$(wc -w <<<"$now")" -eq "$(wc -w <<<"$before")" ] && [ "$now" != "$before" ]; do
+			[ $SECONDS -lt $until ] || return
+			pause 0.01
+		done
+		pause 0.$((RANDOM % 4))$((RANDOM % 10))
+		;;
+	cut) compgen -G "$T/cut.cut-*.tmp" ;;
+	validation) tail -n 1 "$T/cut.err" | grep 'Time cost' ;;
+	checkpoint) compgen -G "$T/cut-*.tmp" ;;
+	esac >"$T/comes"
+}
+
+im2rec -q "$DATA/cifar-10-binary.tar.xz" --split test --part 0/$((150 / n)) -o "$T/train.rec"
+im2rec -q "$DATA/cifar-10-binary.tar.xz" --split test --part 1/50 -o "$T/val.rec"
+train whole || { echo "kills.sh: the undisturbed job failed" >&2; tail "$T/whole.err" >&2; exit 1; }
+every=$(grep -c 'worker 1: Epoch.0. Batch' "$T/whole.err")
+train cut & pid=$!
+moments=(any start cut validation checkpoint)
+whats=("worker 0" "worker 1" "server 0" "server 1" "both workers" "worker and server" "one agent" "both agents"
+	"agent and worker" launcher "launcher and agent")
+: >"$T/kills"
+for ((k = 0, from = 0; k < kills;)); do
+	moment=${moments[k % 5]} what=${whats[RANDOM % most]}
+	until [ "$(steps)" -ge $((from + 2)) ] && comes $moment "$what"; do
+		kill -0 $pid 2>/dev/null || break 2
+		pause 0.005
+	done
+	from=$(steps)
+	if kill_all "$what"; then
+		echo "$EPOCHREALTIME kill $moment $what" >>"$T/kills"
+		k=$((k + 1))
 	fi 2>>"$T/errors"
 done
 wait $pid || { echo "kills.sh: the job failed" >&2; tail "$T/cut.err" >&2; exit 1; }
 
-sort -n "$T/cut.err" "$T/kills" | awk '
-	$2 == "kill" { kill_at[++k] = $1; what[k] = $3 " " $4 " " $5; next }
-	/worker .: Epoch.*Batch/ { step = $0; sub(/.*Batch \[/, "", step); sub(/\].*/, "", step)
-		rank = $3 + 0; last[rank] = step; if ($1 > done[step]) done[step] = $1; if (step > most) most = step }
+sort -n "$T/cut.err" "$T/kills" | awk -v every="$every" '
+	$2 == "kill" { kill_at[++k] = $1; what[k] = $0; sub(/.* kill /, "", what[k]); sub(/ /, "\t", what[k]); next }
+	/worker .: Epoch.*Batch/ { epoch = step = $0; sub(/.*Epoch\[/, "", epoch); sub(/.*Batch \[/, "", step)
+		step = epoch * every + step; rank = $3 + 0; last[rank] = step; if ($1 > done[step]) done[step] = $1
+		if (step > most) most = step }
 	/goes on at step/ { rank = $3 + 0; again = last[rank] - $NF; if (again > repeated[k]) repeated[k] = again }
 	function median(v, n,   i, j, x) {
 		for (i = 2; i <= n; i++) { x = v[i]; for (j = i - 1; j > 0 && v[j] > x; j--) v[j + 1] = v[j]; v[j + 1] = x }
 		return v[int((n + 1) / 2)]
 	}
 	END {
-		for (s = 2; s <= most; s++) if (done[s] && done[s - 1]) { gap[s] = done[s] - done[s - 1]; all[++n] = gap[s] }
+		# Between two epochs are a validation and a checkpoint.
+		for (s = 2; s <= most; s++) if (done[s] && done[s - 1]) { gap[s] = done[s] - done[s - 1]
+			if (s % every == 1) border[++m] = gap[s]; else all[++n] = gap[s] }
 		usual = median(all, n)
+		usual_border = median(border, m)
 		kill_at[k + 1] = 1e18
 		for (i = 1; i <= k; i++) {
-			for (s in gap) if (done[s] > kill_at[i] && done[s - 1] < kill_at[i + 1] && gap[s] - usual > stall[i])
-				stall[i] = gap[s] - usual
+			for (s in gap) { over = gap[s] - (s % every == 1 ? usual_border : usual)
+				if (done[s] > kill_at[i] && done[s - 1] < kill_at[i + 1] && over > stall[i]) stall[i] = over }
 			printf "%s\t%.3f\t%d\n", what[i], stall[i], repeated[i]
 		}
-		printf "step\t%.3f\n", usual
+		printf "step\t\t%.3f\t%.3f\n", usual, usual_border
 	}' >"$T/stalls"
 printf 'killed\tkills\tmedian_stall_s\tlongest_stall_s\trepeated_steps_most\n'
-for what in "worker 0" "worker 1" "server 0" "server 1" "both workers" "worker and server" "one agent" "both agents" \
-	"agent and worker" launcher "launcher and agent" ""; do
-	grep -v ^step "$T/stalls" | { [ -n "$what" ] && grep "^$what *$(printf '\t')" || cat; } | sort -t "$(printf '\t')" -k2n |
-		awk -F '\t' -v what="${what:-all}" '{ t[NR] = $2; if ($3 > r) r = $3 }
+# row COLUMN NAME
+row() {
+	grep -v ^step "$T/stalls" | awk -F '\t' -v at="$1" -v is="$2" '!at || $at == is' | sort -t "$(printf '\t')" -k3n |
+		awk -F '\t' -v what="${2:-all}" '{ t[NR] = $3; if ($4 > r) r = $4 }
 			END { if (NR > 0) printf "%s\t%d\t%.2f\t%.2f\t%d\n", what, NR, t[int((NR + 1) / 2)], t[NR], r }'
-done
-grep ^step "$T/stalls" | awk -F '\t' '{ printf "# a step takes %.3f s\n", $2 }'
+}
+for what in "${whats[@]}"; do row 2 "$what"; done
+for moment in "${moments[@]}"; do row 1 "$moment"; done
+row 0 ""
+grep ^step "$T/stalls" | awk -F '\t' '{ printf "# a step takes %.3f s, with a validation and a checkpoint %.3f s\n", $3, $4 }'
 for f in "$T"/whole-*.safetensors; do
 	cmp "$f" "${f/whole/cut}" || { echo "kills.sh: the weights differ" >&2; exit 1; }
 done

@@ -100,6 +100,7 @@ hang_up() {
 			open(my $terminal, "+<", $name) or die "$name: $!";
 			close $ours;
 			POSIX::dup2(fileno $terminal, $_) for 0 .. 2;
+			$SIG{HUP} = "DEFAULT";	# nohup ignores it
 			exec(@command) or die "$command[0]: $!";
 		}
 		my ($text, $ended) = ("", 0);

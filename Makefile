@@ -273,7 +273,7 @@ check-gpu: all $(TESTS)	## look for faults of memory in the GPU's kernels with c
 	@tests/gpu/sanitize $(abspath $(BUILD)) $(CUDA_HOME)
 
 # What the verdict runs, built on all processors.  Where nothing can be installed, what is there may do.
-GPU_OPS := $(patsubst %,$(BUILD)/tests/op/%_test,seam layer scores classes order drop match learn split)
+GPU_OPS := $(patsubst %,$(BUILD)/tests/op/%_test,seam layer sums scores classes order drop match learn split)
 gpu:	## install what is missing, test the cuda engine on this machine's GPU and measure it beside PyTorch: PASS or FAIL within 10 minutes after the build
 	@$(SETUP) || :
 	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc)) all $(GPU_OPS) $(BUILD)/bench/gpu_step $(BUILD)/share/demo/pictures

@@ -1,12 +1,17 @@
 /*
- * gpu_step - the time of whole training steps of a net on an engine, on one synthetic batch, a line of TSV.
+ * gpu_step - the time and the loss of whole training steps of a net on an engine, on one synthetic batch, a line of TSV.
  *
  *	gpu_step ENGINE DTYPE NET CxHxW CLASSES BATCH SECONDS [OPTION VALUE]...
  *
  * A DTYPE with a + behind it: kernels by a race, as pworker --autotune.
  * A step is all that a worker without a server does: pixels in, forward, backward, and every weight updated by SGD with
- * momentum, on the device where the engine learns there.  Prints net, batch, dtype, steps, median ms of a step, images a
- * second at the median, TFLOP/s of its convolutions and full layers, and CUDA graphs captured/refused, or -.
+ * momentum, on the device where the engine learns there.  Steps are timed in blocks, from an idle device to an idle
+ * device, as bench/peers/train_torch.py does.  SECONDS 0: one short block.  Prints net, batch, dtype, steps, median ms of
+ * a step, images a second at the median, TFLOP/s of its convolutions and full layers, CUDA graphs captured/refused, or -,
+ * and the mean loss of a sample in step 1 and in step 6, which depend on the arguments alone but for rounding.
+ *
+ * Status: 0; 3 if the device has not enough memory; 4 if it lacks the dtype or a layer; 1 after another error, which a
+ * loss that is no finite number is, too.
  */
 #include "base/buf.h"
 #include "base/clk.h"
@@ -16,11 +21,15 @@
 #include "net/init.h"
 #include "net/graph/script.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST	4096	/* steps */
+#define MOST	4096	/* blocks of steps */
+#define BLOCK	10
+#define FEW	3	/* steps before the first block, and of a short block */
+#define LOSSES	6	/* steps whose loss is kept */
 #define OPTIONS	8
 
 static void
@@ -29,7 +38,7 @@ must(int e, const char *what)
 	if (e >= 0)
 		return;
 	fprintf(stderr, "gpu_step: %s: %s\n", what, err_line());
-	exit(1);
+	exit(e == ERR_NOMEM ? 3 : e == ERR_NOTSUP ? 4 : 1);
 }
 
 static void *
@@ -58,6 +67,7 @@ struct job {
 	float		   *w, *aux, *grad, *stats, *state;
 	bool		    learns;	/* where the weights are */
 	uint64_t	    steps;
+	double		    loss[LOSSES];	/* the mean of a sample, of the first steps */
 	uint8_t		   *pixels;	/* of s */
 	int32_t		   *classes;
 };
@@ -83,7 +93,7 @@ learn(struct job *j)
 	j->learns = j->e->device_opt != NULL && j->e->device_opt->begin(j->p, &how) == 0;
 }
 
-/* An update that nobody waits for is in the time of the next step. */
+/* With the device optimizer nobody waits for the update here. */
 static void
 step(struct job *j)
 {
@@ -92,11 +102,36 @@ step(struct job *j)
 	if (!j->learns)
 		load(j);
 	must(j->e->forward(j->p, &j->s, NULL, NULL, &r), "forward");
+	must(isfinite(r.loss) ? 0 : err_fail(ERR_FORMAT, "the loss of step %llu is %g",
+	    (unsigned long long)j->steps + 1, r.loss), "forward");
+	if (j->steps < LOSSES)
+		j->loss[j->steps] = r.loss / j->s.n;
+	j->steps++;
 	must(j->e->backward(j->p, j->learns ? NULL : j->grad, j->learns ? NULL : j->stats, NULL), "backward");
 	if (j->learns)
-		must(j->e->device_opt->step(j->p, j->s.n, hyper.lr, ++j->steps, false), "update");
+		must(j->e->device_opt->step(j->p, j->s.n, hyper.lr, j->steps, false), "update");
 	else
 		must(j->e->update(j->dev, j->w, j->state, j->grad, j->g->P, j->s.n, &hyper), "update");
+}
+
+/* Waits until the device is idle. */
+static void
+wait_for_device(struct job *j)
+{
+	if (j->learns)
+		must(j->e->device_opt->fetch(j->p, NULL, NULL, NULL, NULL, NULL), "update");
+}
+
+/* Returns the milliseconds of a step in a block of n steps. */
+static double
+time_block(struct job *j, int n)
+{
+	double from = clk_s();
+
+	for (int k = 0; k < n; k++)
+		step(j);
+	wait_for_device(j);
+	return (clk_s() - from) * 1e3 / n;
 }
 
 static void
@@ -151,9 +186,9 @@ main(int argc, char *argv[])
 	uint32_t c, h, w, classes, n, opts = 0;
 	enum engine_precision precision;
 	char dtype[16] = "", graphs[32];
-	double *ms = room(MOST, sizeof(*ms)), seconds, end, from;
+	double *ms = room(MOST, sizeof(*ms)), seconds, end;
 	struct job j = { 0 };
-	int steps = 0;
+	int blocks = 0, each;
 
 	if (argc < 8 || sscanf(argv[4], "%ux%ux%u", &c, &h, &w) != 3 || sscanf(argv[2], "%15[^+]", dtype) != 1 ||
 	    !engine_precision_find(dtype, &precision)) {
@@ -163,6 +198,7 @@ main(int argc, char *argv[])
 	classes = (uint32_t)atoi(argv[5]);
 	n = (uint32_t)atoi(argv[6]);
 	seconds = atof(argv[7]);
+	each = seconds > 0 ? BLOCK : FEW;
 	for (int i = 8; i + 1 < argc && opts < OPTIONS; i += 2)
 		opt[opts++] = (struct script_opt){ argv[i], argv[i + 1] };
 	must(script_run(argv[3], c, h, w, classes, opt, opts, &j.g), argv[3]);
@@ -178,17 +214,14 @@ main(int argc, char *argv[])
 	must(init_weights(j.g, "msra", 1, j.w, j.aux), "weights");
 	batch(&j, n);
 	learn(&j);
-	for (int k = 0; k < 3; k++)
-		step(&j);
-	for (end = clk_s() + seconds; steps < MOST && (clk_s() < end || steps < 3); steps++) {
-		from = clk_s();
-		step(&j);
-		ms[steps] = (clk_s() - from) * 1e3;
-	}
-	qsort(ms, (size_t)steps, sizeof(*ms), by_value);
+	time_block(&j, FEW);
+	for (end = clk_s() + seconds; blocks < MOST && (blocks == 0 || clk_s() < end); blocks++)
+		ms[blocks] = time_block(&j, each);
+	qsort(ms, (size_t)blocks, sizeof(*ms), by_value);
 	count_graphs(&j, graphs);
-	printf("%s\t%u\t%s\t%d\t%.2f\t%.0f\t%.1f\t%s\n", argv[3], n, argv[2], steps, ms[steps / 2],
-	    n / ms[steps / 2] * 1e3, 6.0 * (double)graph_macs(j.g) * n / ms[steps / 2] * 1e-9, graphs);
+	printf("%s\t%u\t%s\t%d\t%.2f\t%.0f\t%.1f\t%s\t%.9g\t%.9g\n", argv[3], n, argv[2], blocks * each, ms[blocks / 2],
+	    n / ms[blocks / 2] * 1e3, 6.0 * (double)graph_macs(j.g) * n / ms[blocks / 2] * 1e-9, graphs, j.loss[0],
+	    j.loss[LOSSES - 1]);
 	close_job(&j);
 	free(ms);
 	return 0;

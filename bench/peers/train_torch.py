@@ -2,7 +2,8 @@
 """The training step of bench/train.c in PyTorch, with its options: train_torch.py [--net NAME] [--mode MODE] ...
 
 Modes: eager, cl (eager, channels last) and compiled (torch.compile, channels last); bf16 is autocast's.
-Says "ready"; for each line "K" on stdin runs K steps and prints their milliseconds on one line.
+Says "ready"; for each line "K" on stdin runs K steps and prints their milliseconds on one line.  On a GPU the line is
+the mean of the K steps, from an idle GPU to an idle GPU, as bench/gpu_step.c measures.
 Weights and batch are random.
 """
 import argparse
@@ -51,18 +52,18 @@ def step():
     opt.step()
 
 
-def timed():
+def timed(steps):
+    """Milliseconds of a step."""
     t = time.perf_counter()
-    step()
+    for _ in range(steps):
+        step()
     if a.device == "cuda":
         torch.cuda.synchronize()
-    return (time.perf_counter() - t) * 1e3
+    return (time.perf_counter() - t) * 1e3 / steps
 
 
-step()
-step()
-if a.device == "cuda":
-    torch.cuda.synchronize()
+timed(3 if a.device == "cuda" else 2)
 print("ready", flush=True)
 for line in sys.stdin:
-    print(" ".join("%.2f" % timed() for _ in range(int(line))), flush=True)
+    k = int(line)
+    print("%.3f" % timed(k) if a.device == "cuda" else " ".join("%.2f" % timed(1) for _ in range(k)), flush=True)

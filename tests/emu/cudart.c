@@ -2,7 +2,7 @@
  * cudart - devices and memory of the stand-in for libcudart.
  *
  * Memory begins as NaN.  TALLY_EMU=none: there is no device.  TALLY_EMU_MB: megabytes of device memory.
- * TALLY_EMU_NAME: the name of the devices, by which tests know an emulated one.
+ * TALLY_EMU_NAME: the name of the devices, by which tests know an emulated one.  TALLY_EMU_CAPABILITY: 9.0 by default.
  */
 #include "emu/cudart.h"
 
@@ -148,12 +148,14 @@ count_memory(void)
 cudaError_t
 cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
 {
-	const char *name = getenv("TALLY_EMU_NAME");
+	const char *name = getenv("TALLY_EMU_NAME"), *capability = getenv("TALLY_EMU_CAPABILITY");
 
 	(void)device;
 	memset(p, 0, sizeof(*p));
 	snprintf(p->name, sizeof(p->name), "%s", name != NULL ? name : "no GPU but loops");
 	p->major = 9;
+	if (capability != NULL)
+		sscanf(capability, "%d.%d", &p->major, &p->minor);
 	p->multiProcessorCount = 2;
 	p->totalGlobalMem = count_memory();
 	return cudaSuccess;

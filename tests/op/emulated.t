@@ -4,7 +4,7 @@
 export TALLY_MODULES=$BUILD/tests/emu OMP_WAIT_POLICY=passive
 
 # Each test lists its findings itself; this file checks how many passed and that none were skipped.
-for t in op/match op/seam op/layer op/net op/learn op/scores op/classes op/order \
+for t in op/match op/seam op/layer op/sums op/net op/learn op/scores op/classes op/order \
 	golden/layers golden/grads golden/bn golden/mix golden/run; do
 	status 0 "$t passes on the emulated device" env TEST_ENGINE=cuda "$BUILD/tests/${t}_test"
 	[ $t = op/order ] || ok "$t runs 20 tests or more" test "$(grep -c '^ok ' "$T/out")" -gt 19
@@ -15,7 +15,7 @@ status 0 "op/seam passes if the emulator copies as early as allowed" \
 	env TALLY_EMU=early TEST_ENGINE=cuda "$BUILD/tests/op/seam_test"
 status 0 "op/scale passes on the emulated device" \
 	env LD_LIBRARY_PATH="$BUILD/tests/stub" TEST_ENGINE=cuda "$BUILD/tests/op/scale_test"
-is "$(grep -c '^ok ' "$T/out") $(grep -c '# SKIP' "$T/out")" "33 0" "op/scale runs all 33 checks"
+is "$(grep -c '^ok ' "$T/out") $(grep -c '# SKIP' "$T/out")" "34 0" "op/scale runs all 34 checks"
 status 0 "op/refuse passes on the emulated device" env TEST_ENGINE=cuda "$BUILD/tests/op/refuse_test"
 is "$(grep -c '^ok ' "$T/out")" 8 "op/refuse runs all 8 checks"
 

@@ -22,7 +22,7 @@ cat >"$T/bin/python" <<'SH'
 case "$*" in
 -c*) echo 2.9 ;;
 *bf16*) echo "no kernel of bf16" >&2; exit 3 ;;
-*) printf 'ready\n3.5 3 2.5\n' ;;
+*) printf 'ready\n3.5\n3\n2.5\n4\n2\n' ;;
 esac
 SH
 chmod +x "$T"/bin/*
@@ -35,18 +35,18 @@ verdict() {
 }
 status 0 "the verdict succeeds on the emulated device" verdict
 like "$T/out" '^PASS in [0-9]+ s; the report is ' "the verdict prints PASS and names its report"
-for what in 'seam: [0-9]+ checks' 'layer: [0-9]+ checks' 'scores: [0-9]+ checks' 'classes: [0-9]+ checks' \
+for what in 'seam: [0-9]+ checks' 'layer: [0-9]+ checks' 'sums: [0-9]+ checks' 'scores: [0-9]+ checks' 'classes: [0-9]+ checks' \
 	'order: [0-9]+ checks' 'drop: [0-9]+ checks' \
 	'match: [0-9]+ checks' 'learn: [0-9]+ checks' 'two runs have the same bits' 'split: [0-9]+ checks' \
-	'learn on two GPUs: [0-9]+ checks' 'two runs have the same bits on two GPUs' 'racecheck: layer' 'synccheck: layer' \
-	'memcheck: seam'; do
+	'learn on two GPUs: [0-9]+ checks' 'two runs have the same bits on two GPUs' 'racecheck: sums' 'synccheck: sums' \
+	'memcheck: seam' 'inception28: the loss is that of the cpu engine'; do
 	like "$T/out" "^ok   $what\$" "the verdict has run: $what"
 done
 is "$(grep -cE '^(no time left|left out)' "$T/out")" 0 "the verdict leaves nothing out"
-is "$(grep -cE '^(inception28|resnet110|resnet50|fast) +2 tf32 +[0-9.]+ +3 +[0-9.]+ +3/0$' "$T/out")" 4 \
+is "$(grep -cE '^(inception28|resnet110|resnet50|fast) +2 tf32 +[0-9.]+ +3\.0* +[0-9.]+ +3/0 eager$' "$T/out")" 4 \
 	"the verdict measures four nets beside PyTorch, whose steps take three CUDA graphs"
-is "$(grep -cE '^(inception28|resnet110|resnet50|fast) +2 bf16 +[0-9.]+ +- +- +3/0$' "$T/out")" 4 \
-	"a PyTorch that fails is a dash in the table"
+is "$(grep -cE '^(inception28|resnet110|resnet50|fast) +2 bf16 +[0-9.]+ +- +- +3/0 failed: compiled$' "$T/out")" 4 \
+	"a PyTorch that fails is a dash in the table, and its row says so"
 is "$(tail -n 2 "$T/out" | cut -d: -f1 | head -n 1)" "ok   memcheck" "the checker of memory comes last"
 is "$(grep -c '^PyTorch failed: lenet, bf16, compiled, batch 2: status 3$' "$BUILD/gpu-report.txt") $(grep -c \
 	'^no kernel of bf16$' "$BUILD/gpu-report.txt")" "4 4" "the report has what PyTorch said when it failed"
@@ -54,8 +54,8 @@ ok "the report has all that the verdict prints" cmp "$T/out" <(grep -v 'PyTorch 
 
 status 1 "the verdict exits with status 1 if the device captures no graph" env TALLY_EMU=nograph bash -c \
 	"T='$T'; $(declare -f verdict); verdict"
-is "$(tail -n 1 "$T/out" | grep -c '^FAIL: 8 failures in ')" 1 \
-	"the verdict counts 8 failures if the device captures no graph"
+is "$(tail -n 1 "$T/out" | grep -c '^FAIL: 16 failures in ')" 1 \
+	"the verdict counts 16 failures if the device captures no graph"
 status 1 "the verdict exits with status 1 without a device" env TALLY_EMU=none bash -c \
 	"T='$T'; $(declare -f verdict); verdict"
 is "$(cat "$T/out" "$T/err" | wc -l)" 1 "the verdict prints one line without a device"
@@ -69,10 +69,23 @@ status 77 "GPU_NONE is the status of the verdict without a device" env TALLY_EMU
 
 # What the clock cuts: a checker is left out, the test match counts until then, and any other test fails.
 mkdir -p "$T/cut/tests/op" "$T/cut/share/demo" "$T/cut/tests/emu" "$T/cut/bench"
-for t in seam layer scores classes order drop match learn split; do
+for t in seam layer sums scores classes order drop match learn split; do
 	printf '#!/bin/sh\necho ok 1\n' >"$T/cut/tests/op/${t}_test"
 done
-printf '#!/bin/sh\necho lenet 2 tf32 3 1.5 2 1 3/0\n' >"$T/cut/bench/gpu_step"
+cat >"$T/cut/bench/gpu_step" <<'SH'
+#!/bin/sh
+first=2.3 sixth=2.2
+case $STEP,$1,$2,$7 in
+nan,cuda,bf16,*) echo "gpu_step: forward: the loss of step 1 is nan" >&2; exit 1 ;;
+far,cuda,bf16,*) first=2.5 ;;
+rising,*) sixth=2.4 ;;
+other,cuda,bf16,0) sixth=2.19 ;;
+cpu,cpu,*) first=2.32 ;;
+none,cpu,*) echo "gpu_step: cpu: no engine cpu" >&2; exit 1 ;;
+memory,cuda,*) echo "gpu_step: plan: GPU 0: a batch of 128 takes 9 MB of its memory, and 8 of 8 are free" >&2; exit 3 ;;
+esac
+echo lenet 2 "$2" 3 1.5 2 1 3/0 $first $sixth
+SH
 cat >"$T/cut/pworker" <<'SH'
 #!/bin/sh
 while [ $# -gt 1 ]; do
@@ -116,8 +129,8 @@ status 0 "the verdict succeeds if the clock cuts the checker of memory, and with
 like "$T/out" '^no time left: memcheck$' "the verdict says that the checker was cut"
 like "$T/out" '^left out: learn on two GPUs: no NCCL$' "the verdict says what was left out without NCCL"
 status 1 "the verdict does not succeed without time" env GPU_SECONDS=3 bash -c "T='$T'; $(declare -f cut_verdict); cut_verdict none"
-like "$T/out" '^INCOMPLETE in [0-9]+ s: the clock cut: seam, layer, .* fast bf16$' "the verdict is INCOMPLETE"
-is "$(sed -n 's/^INCOMPLETE.*: //p' "$T/out" | tr , '\n' | wc -l) $(grep -c '^no time left: ' "$T/out")" "20 23" \
+like "$T/out" '^INCOMPLETE in [0-9]+ s: the clock cut: seam, layer, .* fast cuda bf16$' "the verdict is INCOMPLETE"
+is "$(sed -n 's/^INCOMPLETE.*: //p' "$T/out" | tr , '\n' | wc -l) $(grep -c '^no time left: ' "$T/out")" "29 32" \
 	"the verdict names all that it did not run"
 printf '#!/bin/sh\necho ok 1\necho "ok 2 # SKIP no bf16"\n' >"$T/cut/tests/op/scores_test"
 printf '#!/bin/sh\necho "ok 1 - ref: a"\necho "ok 2 - cuda # SKIP no GPU"\n' >"$T/cut/tests/op/drop_test"
@@ -138,6 +151,49 @@ like "$T/out" '^FAIL memcheck: status 86' "the verdict names the checker"
 printf '#!/bin/sh\necho "=== Error: no permission"\nexit 255\n' >"$T/cut/compute-sanitizer"
 status 0 "the verdict succeeds if the checker of memory does not run" cut_verdict none
 like "$T/out" '^left out: memcheck: the checker did not run: === Error: no permission$' "the verdict says why the checker did not run"
+
+# Losses of whole steps, of which the first are those of a net that multiplies scores by 1e42.
+cat >"$T/nan.lua" <<'LUA'
+local x = fc{flatten(data(3, 28, 28)), 10, name = "fc"}
+for i = 1, 7 do
+	x = scale{x, alpha = 1e6}
+end
+return softmax(x)
+LUA
+status 1 "gpu_step fails if a loss is NaN" env TALLY_SHARE="$TOP/share" \
+	"$BUILD/bench/gpu_step" cuda f32 "$T/nan.lua" 3x28x28 10 2 0
+like "$T/err" '^gpu_step: forward: the loss of step 1 is -?nan$' "gpu_step says which loss is NaN"
+status 4 "gpu_step has a status for bf16 on an old device" env TALLY_SHARE="$TOP/share" TALLY_EMU_CAPABILITY=7.5 \
+	"$BUILD/bench/gpu_step" cuda bf16 lenet 3x28x28 10 2 0
+like "$T/err" '^gpu_step: plan: GPU 0 has compute capability 7.5, and bf16 takes 8.0; use f16$' \
+	"gpu_step says what bf16 takes"
+status 3 "gpu_step has a status for too little memory" env TALLY_SHARE="$TOP/share" TALLY_EMU_MB=1 \
+	"$BUILD/bench/gpu_step" cuda f32 lenet 3x28x28 10 2 0
+printf '#!/bin/sh\nexit 0\n' >"$T/cut/compute-sanitizer"
+judge() { # STEP STATUS WHAT
+	status "$2" "$3" env STEP="$1" WHY="no GPU: no device 1: there are 1" bash -c "T='$T'; $(declare -f cut_verdict); cut_verdict none"
+}
+judge fine 0 "the verdict succeeds if whole steps have the losses of f32"
+judge nan 1 "the verdict fails if a loss is NaN"
+like "$T/out" '^FAIL fast cuda bf16: status 1: gpu_step: forward: the loss of step 1 is nan$' "the verdict says which loss is NaN"
+judge far 1 "the verdict fails if a loss is far from that in f32"
+like "$T/out" '^FAIL fast bf16: the loss of step 1 is 2.5, in f32 2.3$' "the verdict says both losses"
+judge rising 1 "the verdict fails if updates do not make the loss smaller"
+like "$T/out" '^FAIL fast f32: five updates for one batch take the loss from 2.3 to 2.4$' "the verdict says how the loss changes"
+judge other 1 "the verdict fails if two runs have different losses"
+like "$T/out" '^FAIL fast bf16: two runs have different losses: .* bf16 2.3 2.2; 2.3 2.19$' "the verdict says all losses"
+judge cpu 1 "the verdict fails if the loss is not that of the cpu engine"
+like "$T/out" '^FAIL fast f32: the loss of step 1 is 2.3, on the cpu engine 2.32$' "the verdict says the loss of the cpu engine"
+judge none 0 "the verdict succeeds without a cpu engine"
+judge memory 0 "the verdict succeeds on a device with little memory"
+like "$T/out" '^left out: resnet50 cuda bf16: gpu_step: plan: GPU 0: a batch of 128 takes 9 MB' \
+	"the verdict says for which net the memory is too small"
+is "$(grep -c '^left out: .* takes 9 MB' "$T/out")" 16 "the verdict leaves all steps out that have no memory"
+old="GPU 0 has compute capability 7.5, and bf16 takes 8.0; use f16"
+sed -i "2i case \" \$* \" in *\" bf16 \"*) echo 'pworker: lenet: $old' >\&2; exit 1 ;; esac" "$T/cut/pworker"
+judge fine 0 "the verdict succeeds on a device without bf16"
+like "$T/out" '^left out: bf16: pworker: lenet: GPU 0 has compute capability 7.5, ' "the verdict says that the device lacks bf16"
+is "$(grep -c '^fast .* bf16 ' "$T/out")" 0 "the verdict measures no bf16 on a device without it"
 
 # bench/gpu with tests that are stand-ins, as is timeout: it cuts match, and no other test or also another one.
 mkdir -p "$T/fake/tests/op"

@@ -289,7 +289,15 @@ compare(const struct engine *e, struct engine_dev *dev, const struct kind *k)
 	struct graph *g = net(&r);
 	struct nets_numbers v = nets_numbers(g, &r, BATCH);
 	struct result device, server, half, resumed;
+	struct engine_plan *p;
 
+	if (engine_plan(e, dev, g, BATCH, k->precision, 0, &p) == ERR_NOTSUP) {
+		skip(k->name, err_line());
+		nets_numbers_free(&v);
+		graph_free(g);
+		return;
+	}
+	e->plan_free(p);
 	nets_must(freeze_rules(g, k->mults));
 	device = run(e, dev, g, k, &v, true, (struct span){ 0, STEPS }, NULL);
 	server = run(e, dev, g, k, &v, false, (struct span){ 0, STEPS }, NULL);

@@ -190,6 +190,46 @@ stays(const struct engine *e, struct engine_dev *dev, uint32_t n, uint32_t secon
 	end(&j);
 }
 
+/* The weights of two devices after three steps, which `before` backward passes for the host precede. */
+static void
+learn_after(const struct engine *e, struct engine_dev *dev, unsigned before, float w[6])
+{
+	const struct engine_group group = { 0, 6, 1, 1, 0 };
+	float state[6] = { 0 };
+	struct engine_opt how = { .group = &group, .ngroup = 1, .state = state };
+	struct engine_result r;
+	struct job j;
+
+	opt_usual(OPT_SGD, &how.hyper);
+	begin(&j, e, dev, ENGINE_F16, 8, 3);
+	for (unsigned k = 0; k < before; k++) {
+		nets_must(e->forward(j.p, &j.s, NULL, NULL, &r));
+		nets_must(e->backward(j.p, j.d, j.stats, NULL));
+	}
+	nets_must(e->device_opt->begin(j.p, &how));
+	for (uint64_t t = 1; t <= 3; t++) {
+		nets_must(e->forward(j.p, &j.s, NULL, NULL, &r));
+		nets_must(e->backward(j.p, NULL, NULL, NULL));
+		nets_must(e->device_opt->step(j.p, j.s.n, 0.01f, t, false));
+	}
+	nets_must(e->device_opt->fetch(j.p, w, NULL, NULL, NULL, NULL));
+	end(&j);
+}
+
+/* The captured backward pass of a plan for the host adds nothing up. */
+static void
+begins_late(const struct engine *e, struct engine_dev *dev)
+{
+	float at_once[6], late[6];
+	unsigned none;
+
+	learn_after(e, dev, 0, at_once);
+	learn_after(e, dev, 3, late);
+	count("", "", &none);
+	ok(memcmp(at_once, late, sizeof(late)) == 0,
+	    "the device optimizer captures a backward pass of its own, although there is one");
+}
+
 /* Two devices repeat a pass together, also if one of them has no samples in the next batch. */
 static void
 stays_on_two(void)
@@ -204,6 +244,7 @@ stays_on_two(void)
 		stays(e, dev, 4, 4, 1, 6);
 		stays(e, dev, 8, 8, 255, 18);	/* the first scale twice, and its quarter */
 		stays(e, dev, 8, 1, 255, 13);
+		begins_late(e, dev);
 	}
 	e->close(dev);
 }

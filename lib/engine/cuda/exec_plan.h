@@ -306,6 +306,8 @@ int	 exec_set_get(struct engine_plan *p, uint32_t n, struct exec_set **set);
 /* Before its first evaluation: the kernels with batch norms folded in.  Returns likewise. */
 int	 exec_set_prepare_eval(struct engine_plan *p, struct exec_set *set);
 void	 exec_set_free(struct engine_plan *p, struct exec_set *set);
+/* Before the device optimizer begins: other work follows the kernels of a backward pass from then on. */
+void	 exec_set_forget_backward(struct engine_plan *p);
 
 /*
  * run.c.  Enqueues steps [from, to) for the set's batch.  train: batch norm by this batch's statistics, and

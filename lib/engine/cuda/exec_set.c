@@ -138,6 +138,16 @@ forget_graphs(struct exec_set *set)
 	}
 }
 
+void
+exec_set_forget_backward(struct engine_plan *p)
+{
+	for (int k = 0; k < EXEC_SETS; k++) {
+		device_graph_free(p->set[k].graph[EXEC_GRAPH_BACKWARD]);
+		p->set[k].graph[EXEC_GRAPH_BACKWARD] = NULL;
+		p->set[k].seen[EXEC_GRAPH_BACKWARD] = 0;
+	}
+}
+
 /* Makes scratch large enough for the libraries to take bytes of it.  If it moves, other sets bind to it again. */
 static int
 grow_scratch(struct engine_plan *p, const struct exec_set *but, size_t bytes)

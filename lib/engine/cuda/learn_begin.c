@@ -108,6 +108,7 @@ learn_begin(struct engine_plan *p, const struct engine_opt *how)
 	assert(p->learn == NULL);
 	if (e < 0)
 		return e;
+	exec_set_forget_backward(p);
 	if ((p->learn = calloc(1, sizeof(*p->learn))) == NULL)
 		return device_nomem(p->dev->host);
 	*p->learn = (struct learn){ .hyper = how->hyper, .states = learn_count_states(&how->hyper),

@@ -197,6 +197,21 @@ alloc_plan_memory(struct engine_plan *p)
 	return exec_set_get(p, p->batch, &set);
 }
 
+/* Tensor cores multiply bf16 and TF32 from compute capability 8.0 on. */
+#define AMPERE	80
+
+static int
+check_precision(const struct engine_dev *dev, enum engine_precision precision)
+{
+	const int is = device_capability(dev->d);
+
+	if (precision != ENGINE_BF16 || is >= AMPERE)
+		return 0;
+	dev->host->note(0, "GPU %d has compute capability %d.%d, and bf16 takes 8.0; use f16", device_number(dev->d),
+	    is / 10, is % 10);
+	return ERR_NOTSUP;
+}
+
 static int
 module_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, enum engine_precision precision,
 	struct engine_plan **plan)
@@ -208,7 +223,7 @@ module_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, e
 
 	assert(batch > 0 && graph->classes > 0);
 	*plan = NULL;
-	if ((e = device_make_current(dev->d)) < 0)
+	if ((e = check_precision(dev, precision)) < 0 || (e = device_make_current(dev->d)) < 0)
 		return e;
 	if ((p = calloc(1, sizeof(*p))) == NULL)
 		return device_nomem(dev->host);
@@ -216,7 +231,7 @@ module_plan(struct engine_dev *dev, const struct graph *graph, uint32_t batch, e
 	p->graph = graph;
 	p->batch = batch;
 	p->type = type[precision];
-	p->tf32 = precision != ENGINE_F32;
+	p->tf32 = precision != ENGINE_F32 && device_capability(dev->d) >= AMPERE;
 	p->any_order = dev->tune.measure && !dev->tune.deterministic;
 	if ((e = exec_plan_make(p)) < 0 || (e = arena_place(p)) < 0 || (e = alloc_plan_memory(p)) < 0) {
 		module_plan_free(p);

@@ -65,7 +65,7 @@ describe_device(struct device *d)
 	d->minor = p.minor;
 	d->processors = (unsigned)p.multiProcessorCount;
 	d->bytes = p.totalGlobalMem;
-	if (d->major * 10 + d->minor >= OLDEST)
+	if (device_capability(d) >= OLDEST)
 		return 0;
 	d->host->note(0, "no GPU: GPU %d, %s, has compute capability %d.%d, and 7.5 is the oldest that works",
 	    d->number, d->name, d->major, d->minor);
@@ -153,6 +153,12 @@ int
 device_number(const struct device *d)
 {
 	return d->number;
+}
+
+int
+device_capability(const struct device *d)
+{
+	return d->major * 10 + d->minor;
 }
 
 int

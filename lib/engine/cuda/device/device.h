@@ -35,6 +35,7 @@ void	 device_close(struct device *d);	/* NULL is fine; waits for its work */
 /* Makes d the device of this thread's CUDA calls.  Each entry of the engine calls it first. */
 int	 device_make_current(struct device *d);
 int	 device_number(const struct device *d);
+int	 device_capability(const struct device *d);	/* 75: compute capability 7.5 */
 int	 device_bus(const struct device *d, char bus[ENGINE_BUS]);	/* PCI address */
 /* A stream, for a library that enqueues on it. */
 void	*device_stream(struct device *d, enum device_stream s);

@@ -47,9 +47,13 @@ is "$(of combine)" 9 "a joint adds its gradients and multiplies by the ReLU's de
 ok "a step in bf16 is counted" eval 'count_kernels --engine cuda --net resnet --net-opt layers=20 --shape 3x28x28 --dtype bf16 >counts'
 read -r n half graphs < <(sum_up)
 ok "a step in bf16 moves at most six tenths of the bytes of f32: $half of $bytes" test $((half * 10)) -le $((bytes * 6))
+for dtype in f32 f16; do
+	ok "a step in $dtype is counted" eval "count_kernels --engine cuda --net lenet --dtype $dtype >counts"
+	is "$(of wait)" 1 "the host waits once a step in $dtype, for the loss"
+done
 ok "a step on two devices is counted" eval \
 	'LD_LIBRARY_PATH=$BUILD/tests/stub count_kernels --net lenet --dtype f16 --devices gpu:0,gpu:1 >counts'
-is "$(of graph)" 6 "a step of each of two devices is three CUDA graphs, too"
+is "$(of graph) $(of wait)" "6 2" "a step of each of two devices is three CUDA graphs and one wait, too"
 ok "a step with 100 classes is counted" eval 'count_kernels --engine cuda --net mlp --classes 100 >counts'
 is "$(of softmax_parts) $(of softmax_lanes) $(of softmax)" "1 1 " "the loss of many classes takes a warp a sample"
 

@@ -1,7 +1,7 @@
 /*
  * scale_test - when the host waits for a GPU.  In f16 the loss scale counts the batch, a pass that overflows is
- * repeated, and the host waits for no backward pass whose gradients stay on the device.  Such a pass is enqueued before
- * the host waits for the loss.
+ * repeated, and the host waits once a step, for the loss.  A backward pass whose gradients stay on the device is enqueued
+ * before.
  *
  * Runs on the emulated device alone, whose log (TALLY_EMU_LOG) has a line for each kernel and each wait of the host.
  */
@@ -159,11 +159,12 @@ repeats_all(const struct engine *e, struct engine_dev *dev)
 static void
 stays(const struct engine *e, struct engine_dev *dev, uint32_t n, uint32_t second, uint8_t x, unsigned want)
 {
+	const unsigned devices = strcmp(e->name, "split") == 0 ? 2 : 1;
 	const struct engine_group group = { 0, 6, 1, 1, 0 };
 	const float rate = 1e-6f;
 	float state[6] = { 0 }, w[6];
 	struct engine_opt how = { .group = &group, .ngroup = 1, .state = state };
-	unsigned waits = 0, passes = 0, between, all;
+	unsigned waits = 0, forward = 0, passes = 0, between, all;
 	struct engine_result r;
 	struct job j;
 
@@ -176,12 +177,16 @@ stays(const struct engine *e, struct engine_dev *dev, uint32_t n, uint32_t secon
 		j.s.n = t == 2 ? second : n;
 		nets_must(e->forward(j.p, &j.s, NULL, NULL, &r));
 		passes += count("softmax_back", "wait", &between);
+		forward += t > 1 ? between : 0;
 		nets_must(e->backward(j.p, NULL, NULL, NULL));
 		nets_must(e->device_opt->step(j.p, j.s.n, rate, t, false));
 		passes += count("softmax_back", "wait", &between);
 		waits += between;
 	}
-	is(waits, 0, "the host waits neither in backward() nor in the device optimizer's step()");
+	/* A device without samples waits for the inputs of its last update, which no forward() has waited for. */
+	is(waits, second < devices, "the host waits neither in backward() nor in the device optimizer's step()");
+	if (x == 1)
+		is(forward, 2 * devices, "the host waits once a step for each of %u devices", devices);
 	nets_must(e->device_opt->fetch(j.p, w, NULL, NULL, NULL, NULL));
 	passes += count("softmax_back", "wait", &all);
 	is(passes, want, "%u samples of %u on %s take %u backward passes in three steps", n, x, e->name, want);
@@ -230,6 +235,117 @@ begins_late(const struct engine *e, struct engine_dev *dev)
 	    "the device optimizer captures a backward pass of its own, although there is one");
 }
 
+/* What a run leaves behind. */
+struct state {
+	float	*w, *aux, *state, *average;
+	uint32_t averaged;
+	unsigned passes;
+};
+
+static void
+state_free(struct state *s)
+{
+	free(s->w);
+	free(s->aux);
+	free(s->state);
+	free(s->average);
+}
+
+enum { SIDE = 4, BATCH = 8, UPDATES = 8 };
+
+/* A convolution whose gradient overflows if pixels are large, beside statistics, and dropout. */
+static struct graph *
+branches(void)
+{
+	struct graph *g = graph_new(1, SIDE, SIDE);
+	uint32_t a = NODE(g, 0, CONV, .k = 8, .r = 1, .s = 1, .stride = GRAPH_BOTH(1), .bias = true);
+	uint32_t b = NODE(g, 0, CONV, .k = 8, .r = 3, .s = 3, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(1));
+
+	b = NODE(g, BN(g, b, .fix_gamma = false), ACT, .act = GRAPH_RELU);
+	a = NODE(g, CONCAT(g, a, b), DROPOUT, .drop = 0.25f);
+	NODE(g, NODE(g, a, FC, .k = 3, .bias = true), SOFTMAX, .k = 0);
+	return g;
+}
+
+/*
+ * Learns with momentum, rates by norms and an average.  Some batches overflow.  settles: the host waits for each
+ * check, so that nothing is enqueued behind a pass that is repeated.
+ */
+static struct state
+learn_with_overflows(const struct engine *e, struct engine_dev *dev, uint32_t micro, bool settles)
+{
+	const uint32_t numbers = BATCH * SIDE * SIDE;
+	struct graph *g = branches();
+	const struct engine_group group = { 0, g->P, 1, 1, 1 };
+	const struct engine_fold fold = { 0, g->A, 0.9f };
+	struct state s = { nets_floats(g->P), nets_floats(g->A), nets_floats(g->P), nets_floats(g->P + g->A), 0, 0 };
+	struct engine_opt how = { .group = &group, .ngroup = 1, .fold = &fold, .nfold = 1, .state = s.state,
+		.average = s.average, .accumulate = micro > 1 };
+	struct rng r = rng_start(12, 0, 0);
+	struct nets_numbers v = nets_numbers(g, &r, BATCH);
+	uint8_t *pixel[3];
+	struct samples b = { .n = BATCH, .c = 1, .h = SIDE, .w = SIDE, .y = v.y, .norm = { .by = { 1, 1, 1 } } }, next = b;
+	struct engine_result result;
+	struct engine_plan *p;
+	unsigned waits;
+
+	for (uint32_t k = 0; k < 3; k++) {
+		pixel[k] = malloc(numbers);
+		for (uint32_t i = 0; i < numbers; i++)
+			pixel[k][i] = (uint8_t)(k == 1 ? any(&r, 200, 255) : any(&r, 0, 3));
+	}
+	opt_usual(OPT_LARS, &how.hyper);
+	how.hyper.clip_norm = 0.3f;
+	how.hyper.average = (struct average){ AVERAGE_EMA, 0.7f, 0 };
+	nets_must(engine_plan(e, dev, g, BATCH, ENGINE_F16, 0, &p));
+	nets_must(nets_load(e, p, g, &v));
+	nets_must(e->device_opt->begin(p, &how));
+	count("", "", &waits);
+	for (uint32_t t = 0; t < UPDATES * micro; t++) {
+		b.pixel = pixel[t % 3];
+		/* Now and then another batch than the next one is uploaded early. */
+		next.pixel = pixel[t % 4 == 3 ? t % 3 : (t + 1) % 3];
+		nets_must(e->forward(p, &b, &(struct engine_draw){ 5, t, 0 }, NULL, &result));
+		e->accel->prefetch(p, t % 2 == 1 ? &next : NULL);
+		nets_must(e->backward(p, NULL, NULL, NULL));
+		if (settles)
+			nets_must(e->device_opt->settle(p));
+		if (t % micro == micro - 1)
+			nets_must(e->device_opt->step(p, BATCH * micro, 0.01f, t / micro + 1, false));
+		if (settles)
+			nets_must(e->device_opt->settle(p));
+	}
+	nets_must(e->device_opt->fetch(p, s.w, s.aux, s.state, s.average, &s.averaged));
+	s.passes = count("softmax_back", "wait", &waits);
+	e->plan_free(p);
+	for (uint32_t k = 0; k < 3; k++)
+		free(pixel[k]);
+	nets_numbers_free(&v);
+	graph_free(g);
+	return s;
+}
+
+/* A pass that is repeated behind the next one has the bits of one that the host waits for. */
+static void
+repeats_exactly(const struct engine *e, struct engine_dev *dev)
+{
+	struct graph *g = branches();
+
+	for (uint32_t micro = 1; micro <= 2; micro++) {
+		struct state want = learn_with_overflows(e, dev, micro, true), got = learn_with_overflows(e, dev, micro, false);
+
+		ok(memcmp(got.w, want.w, g->P * sizeof(float)) == 0 && memcmp(got.aux, want.aux, g->A * sizeof(float)) == 0 &&
+		    memcmp(got.state, want.state, g->P * sizeof(float)) == 0 && got.averaged == want.averaged &&
+		    memcmp(got.average, want.average, (g->P + g->A) * sizeof(float)) == 0,
+		    "%s: %u updates of %u batches have the bits of those whose checks are waited for", e->name, UPDATES, micro);
+		ok(got.passes > want.passes && want.passes > UPDATES * micro,
+		    "%s: passes overflow: %u, of which %u are not waited for", e->name, got.passes, got.passes - want.passes);
+		state_free(&want);
+		state_free(&got);
+	}
+	graph_free(g);
+}
+
 /* Two devices repeat a pass together, also if one of them has no samples in the next batch. */
 static void
 stays_on_two(void)
@@ -242,9 +358,11 @@ stays_on_two(void)
 		skip("two devices repeat a pass together", "no NCCL");
 	} else {
 		stays(e, dev, 4, 4, 1, 6);
-		stays(e, dev, 8, 8, 255, 18);	/* the first scale twice, and its quarter */
+		/* The first scale twice, and its quarter.  The first overflow is found behind the next pass. */
+		stays(e, dev, 8, 8, 255, 20);
 		stays(e, dev, 8, 1, 255, 13);
 		begins_late(e, dev);
+		repeats_exactly(e, dev);
 	}
 	e->close(dev);
 }
@@ -300,7 +418,8 @@ engine(const struct engine *e, struct engine_dev *dev)
 	handed_over(e, dev, 32, 255, 3, "the pass is repeated until all gradients are finite");
 	repeats_all(e, dev);
 	stays(e, dev, 4, 4, 1, 3);
-	stays(e, dev, 4, 4, 255, 6);
+	stays(e, dev, 4, 4, 255, 7);
+	repeats_exactly(e, dev);
 	stays_on_two();
 	goes_ahead(e, dev, ENGINE_F32);
 	goes_ahead(e, dev, ENGINE_F16);

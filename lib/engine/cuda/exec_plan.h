@@ -236,6 +236,9 @@ struct engine_plan {
 	/* f16: the scale of the last backward pass, and the event after its check for infinite gradients. */
 	float		    scale;
 	uint32_t	    back_n;	/* samples of the last backward() with the device optimizer */
+	/* [2][input_bytes] kept.inputs of a pass that may be repeated after the next forward pass, and room to exchange them. */
+	char		   *inputs;
+	bool		    overflowed;	/* the last check found an infinite gradient */
 	struct device_event *checked;
 	struct device_event *result;	/* the result of a forward pass is in pinned_down */
 	bool		    unchecked;	/* the host has not read that check, see pass_settle() */
@@ -353,16 +356,21 @@ int	 pass_load(struct engine_plan *p, uint32_t a, const float *w);
 int	 pass_load_aux(struct engine_plan *p, const float *aux);
 int	 pass_forward(struct engine_plan *p, const struct samples *s, const struct engine_draw *draw,
 	const struct engine_hook *hook, struct engine_result *result);
-void	 pass_prefetch(struct engine_plan *p, const struct samples *s);
 int	 pass_evaluate(struct engine_plan *p, const struct samples *s, struct engine_result *result, float *prob);
 int	 pass_statistics(struct engine_plan *p, float *stats);
 /* For the other files: enqueues a part of a step, as a CUDA graph once it was captured. */
 int	 pass_launch(struct engine_plan *p, struct exec_set *set, uint32_t graph);
 int	 pass_upload_inputs(struct engine_plan *p);	/* kept.inputs */
-int	 pass_upload_next(struct engine_plan *p);	/* the pixels of the next batch, if it is known */
+int	 pass_wait_for_uploads(struct engine_plan *p);	/* until pinned_up may be written */
 /* Uploads loaded weights and converts them; as: EXEC_WEIGHTS_PLAIN or EXEC_WEIGHTS_FOLDED. */
 int	 pass_prepare_weights(struct engine_plan *p, struct exec_set *set, enum exec_weights as);
 void	*pass_input_at(const struct engine_plan *p, size_t kept);	/* the pinned copy of a part of kept.inputs */
+
+/* pass_batch.c.  The function of struct engine_accel. */
+void	 pass_prefetch(struct engine_plan *p, const struct samples *s);
+int	 pass_upload_next(struct engine_plan *p);	/* the pixels of the batch that it named, if it did */
+/* Checks a batch, enqueues the upload of its images, and fills in its other inputs. */
+int	 pass_load_batch(struct engine_plan *p, const struct samples *s, bool train);
 
 /*
  * pass_back.c.  In forward(): enqueues the backward pass if its gradients stay on this device and it is expected, so
@@ -372,10 +380,12 @@ int	 pass_go_ahead(struct engine_plan *p, struct exec_set *set);
 /* The function of struct engine. */
 int	 pass_backward(struct engine_plan *p, float *g, float *stats, const struct engine_hook *hook);
 /*
- * Reads the check of the last backward pass with the device optimizer in f16.  Repeats the pass with a
- * smaller scale if it failed, and then enqueues what depends on its gradients.  Joined devices repeat it together.
+ * Reads the check of the last backward pass with the device optimizer in f16, if it is unread.  If it failed, the device
+ * has not used its gradients: repeats the pass with a smaller scale, and what followed it.  Joined devices do so together.
  */
-int	 pass_settle(struct engine_plan *p);
+int	 pass_settle(struct engine_plan *p);	/* waits for the check */
+/* After a forward pass was waited for.  Returns 1 if the forward pass must run again, from inputs in pinned_up, or 0. */
+int	 pass_check_before(struct engine_plan *p);
 void	 pass_begin_scale(struct engine_plan *p, uint32_t n);	/* of the first attempt, in kept.inputs */
 /* Enqueues the kernels of a backward pass whose gradients stay on the device. */
 int	 pass_enqueue_backward(struct engine_plan *p, const struct exec_set *set);
@@ -401,8 +411,8 @@ int	 learn_add_batch(struct engine_plan *p, struct exec_set *set);
 /* Joined devices: enqueue zeros for the gradients and statistics; the statistics times n samples. */
 int	 learn_zero_batch(struct engine_plan *p);
 int	 learn_weigh_statistics(struct engine_plan *p, uint32_t n);
-/* Enqueues an update that learn_step() deferred to pass_settle(), if there is one. */
-int	 learn_deferred(struct engine_plan *p);
+/* Enqueues again what has followed a backward pass that is repeated: its sum, and the update. */
+int	 learn_repeat(struct engine_plan *p, struct exec_set *set);
 /* Enqueues that sum for n samples, or the update; pass_launch() captures both. */
 int	 learn_enqueue_sum(struct engine_plan *p, uint32_t n, bool first);
 int	 learn_enqueue_update(struct engine_plan *p);

@@ -101,10 +101,29 @@ learn_update(struct engine_dev *dev, float *w, float *state, const float *g, siz
 int
 learn_add_batch(struct engine_plan *p, struct exec_set *set)
 {
-	const uint32_t graph = p->learn->added ? EXEC_GRAPH_SUM_NEXT : EXEC_GRAPH_SUM_FIRST;
+	struct learn *l = p->learn;
 
-	p->learn->added = true;
-	return p->learn->accumulate ? pass_launch(p, set, graph) : 0;
+	l->sum_graph = l->added ? EXEC_GRAPH_SUM_NEXT : EXEC_GRAPH_SUM_FIRST;
+	l->added = true;
+	l->updated = false;
+	return l->accumulate ? pass_launch(p, set, l->sum_graph) : 0;
+}
+
+/* The update before it found the infinite gradients, and changed nothing.  Norms have changed its rates. */
+int
+learn_repeat(struct engine_plan *p, struct exec_set *set)
+{
+	const struct learn *l = p->learn;
+	int e;
+
+	if (l->accumulate && (e = pass_launch(p, set, l->sum_graph)) < 0)
+		return e;
+	if (!l->updated)
+		return 0;
+	if ((e = device_zero(p->dev->d, l->base + l->bad, sizeof(uint32_t))) < 0 ||
+	    (e = device_upload(p->dev->d, DEVICE_MAIN, l->base, l->up, l->up_bytes)) < 0)
+		return e;
+	return pass_launch(p, &p->set[0], EXEC_GRAPH_UPDATE);
 }
 
 int
@@ -119,7 +138,7 @@ int
 learn_weigh_statistics(struct engine_plan *p, uint32_t n)
 {
 	float *stats = exec_floats(p, p->kept.stats);
-	const struct kernel_accumulate a = { stats, stats, (float)n, 1 };
+	const struct kernel_accumulate a = { stats, stats, (float)n, 1, NULL };
 
 	return kernel_run_accumulate(p->dev->d, &a, (uint32_t)p->graph->A, KERNEL_F32);
 }
@@ -128,9 +147,10 @@ int
 learn_enqueue_sum(struct engine_plan *p, uint32_t n, bool first)
 {
 	const struct learn *l = p->learn;
-	const struct kernel_accumulate g = { exec_floats(p, p->kept.g), learn_floats(l, l->sum), 1, first };
+	const uint32_t *bad = p->type == KERNEL_F16 ? (const uint32_t *)exec_floats(p, p->kept.bad) : NULL;
+	const struct kernel_accumulate g = { exec_floats(p, p->kept.g), learn_floats(l, l->sum), 1, first, bad };
 	const struct kernel_accumulate stats = { exec_floats(p, p->kept.stats), learn_floats(l, l->stats),
-	    l->joined ? 1 : (float)n, first };
+	    l->joined ? 1 : (float)n, first, bad };
 	int e = kernel_run_accumulate(p->dev->d, &g, (uint32_t)p->graph->P, KERNEL_F32);
 
 	return e == 0 ? kernel_run_accumulate(p->dev->d, &stats, (uint32_t)p->graph->A, KERNEL_F32) : e;
@@ -177,6 +197,7 @@ learn_enqueue_update(struct engine_plan *p)
 	const struct learn *l = p->learn;
 	const float *g = l->accumulate ? learn_floats(l, l->sum) : exec_floats(p, p->kept.g);
 	const struct kernel_finite finite = { g, (uint32_t *)learn_floats(l, l->bad) };
+	const struct kernel_finite last = { exec_floats(p, p->kept.g), finite.bad };
 	struct kernel_opt a = make_kernel_opt(&l->hyper);
 	int e;
 
@@ -187,7 +208,11 @@ learn_enqueue_update(struct engine_plan *p)
 	a.g = g;
 	a.rates = (const struct kernel_rates *)learn_floats(l, l->rates);
 	a.bad = finite.bad;
-	if ((e = kernel_run_finite(p->dev->d, &finite, (uint32_t)p->graph->P, KERNEL_F32)) == 0)
+	e = kernel_run_finite(p->dev->d, &finite, (uint32_t)p->graph->P, KERNEL_F32);
+	/* A sum lacks the last gradients if these are infinite. */
+	if (e == 0 && l->accumulate && p->type == KERNEL_F16)
+		e = kernel_run_finite(p->dev->d, &last, (uint32_t)p->graph->P, KERNEL_F32);
+	if (e == 0)
 		e = learn_norms_run(p, l, g);
 	if (e == 0)
 		e = learn_muon_run(p, l, g);
@@ -261,14 +286,8 @@ learn_step(struct engine_plan *p, uint64_t n, float rate, uint64_t t, bool mark)
 	struct learn *l = p->learn;
 	int e = device_make_current(p->dev->d);
 
-	if (p->unchecked && l->deferred.n == 0) {
-		l->deferred.n = n;
-		l->deferred.rate = rate;
-		l->deferred.t = t;
-		l->deferred.mark = mark;
-		return e;
-	}
-	if (e < 0 || (e = pass_settle(p)) < 0)
+	/* An update in f16 need not wait for the check of its gradients: learn_repeat(). */
+	if (e < 0 || ((n == 0 || l->updated) && (e = pass_settle(p)) < 0))
 		return e;
 	assert(l != NULL && !l->shown && (n == 0) == !l->added);
 	l->added = false;
@@ -276,20 +295,11 @@ learn_step(struct engine_plan *p, uint64_t n, float rate, uint64_t t, bool mark)
 		return e;
 	if (n == 0)
 		return update_average(p);
+	l->updated = true;
 	p->weights = EXEC_WEIGHTS_PLAIN;
 	if ((e = timeline_begin(p, TIMELINE_UPDATE)) < 0 || (e = pass_launch(p, &p->set[0], EXEC_GRAPH_UPDATE)) < 0)
 		return e;
 	return timeline_end(p, TIMELINE_UPDATE);
-}
-
-int
-learn_deferred(struct engine_plan *p)
-{
-	struct learn *l = p->learn;
-	uint64_t n = l->deferred.n;
-
-	l->deferred.n = 0;
-	return n > 0 ? learn_step(p, n, l->deferred.rate, l->deferred.t, l->deferred.mark) : 0;
 }
 
 /* ------ results ------ */

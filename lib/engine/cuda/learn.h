@@ -67,11 +67,8 @@ struct learn {
 	uint32_t averaged;
 	uint64_t t;		/* the last update */
 	bool	 added;		/* there are gradients since the last update */
-	struct {
-		uint64_t n, t;
-		float	 rate;
-		bool	 mark;
-	} deferred;		/* an update that waits for pass_settle(); n 0: none */
+	uint32_t sum_graph;	/* of the last sum: EXEC_GRAPH_SUM_FIRST or EXEC_GRAPH_SUM_NEXT */
+	bool	 updated;	/* an update has followed the last backward pass */
 	bool	 shown;		/* the average is where the weights are */
 	bool	 uploading;	/* the upload of `up` may not be complete */
 	char	*base;		/* GPU memory */

@@ -120,6 +120,7 @@ module_plan_free(struct engine_plan *p)
 	device_free_pinned(d, p->pinned_up);
 	device_free_pinned(d, p->pinned_down);
 	free(p->dirty);
+	free(p->inputs);
 	exec_plan_clear(p);
 	free(p);
 }
@@ -175,7 +176,8 @@ alloc_plan_memory(struct engine_plan *p)
 	void *arena, *kept;
 	int e;
 
-	if ((p->dirty = calloc(p->graph->nw + 1, sizeof(*p->dirty))) == NULL)
+	if ((p->dirty = calloc(p->graph->nw + 1, sizeof(*p->dirty))) == NULL ||
+	    (p->inputs = calloc(2, p->kept.input_bytes)) == NULL)
 		return device_nomem(p->dev->host);
 	if ((e = check_memory(p)) < 0 || (e = device_alloc(d, p->arena_bytes, &arena)) < 0)
 		return e;

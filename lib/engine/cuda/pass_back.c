@@ -5,8 +5,11 @@
  * multiplied by a scale, and all gradients are divided by it.  If a gradient comes out infinite, the
  * backward pass is done again with a quarter of the scale.  Each step begins with the same scale, so
  * that its bits do not depend on earlier steps.  Nothing is handed over before all gradients are finite.
- * With the device optimizer nobody waits for that check in backward(): the next call that needs the
- * result, such as forward(), reads it, repeats the pass if necessary, and then enqueues the update.
+ * With the device optimizer nobody waits for that check alone.  The update follows the backward pass at once, and
+ * changes nothing if a gradient is infinite.  So does the next forward pass, and the host reads the check with its loss.
+ * If it failed, the host repeats the pass from a copy of its inputs, the update, and that forward pass.  Other calls that
+ * need the result wait for it, and so does forward() if its batch replaces the samples of the last one, or after an
+ * overflow, because another one is likely.
  * Joined devices check the sum, which is the same on all.  If it is infinite, each repeats its pass, at
  * first with the same scale, so that its part has the bits that it would have alone.
  * Source: Micikevicius et al., "Mixed Precision Training", ICLR 2018, 3.2.
@@ -321,7 +324,7 @@ learn_gradients(struct engine_plan *p)
 	if (e < 0 || (p->type == KERNEL_F16 && (e = pass_upload_next(p)) < 0) || (e = complete_backward(p)) < 0)
 		return e;
 	p->unchecked = p->type == KERNEL_F16;
-	return p->unchecked ? 0 : learn_add_batch(p, set);
+	return learn_add_batch(p, set);
 }
 
 /* The gradients stay on the device, for its optimizer. */
@@ -362,18 +365,30 @@ repeat_sum(struct engine_plan *p, struct exec_set *set)
 }
 
 static int
-settle_gradients(struct engine_plan *p)
+repeat_gradients(struct engine_plan *p)
 {
 	struct exec_set *set;
 	int e;
 
-	if ((e = get_back_set(p, &set)) < 0)
+	if ((e = get_back_set(p, &set)) < 0 ||
+	    (e = p->learn->joined ? repeat_sum(p, set) : repeat_pass(p, set, p->scale / 4)) < 0)
 		return e;
-	if ((e = await_check(p)) > 0)
-		e = p->learn->joined ? repeat_sum(p, set) : repeat_pass(p, set, p->scale / 4);
-	if (e < 0 || (e = learn_add_batch(p, set)) < 0)
-		return e;
-	return learn_deferred(p);
+	return learn_repeat(p, set);
+}
+
+/* Reads the check, which the host has waited for.  Returns 1 if the pass was repeated, 0, or an error. */
+static int
+read_check(struct engine_plan *p)
+{
+	int e;
+
+	p->unchecked = false;
+	p->overflowed = *(const uint32_t *)(p->pinned_down + p->down_bad) != 0;
+	if (!p->overflowed)
+		return 0;
+	if ((e = repeat_gradients(p)) < 0 && p->learn->joined)
+		join_fail(p);
+	return e < 0 ? e : 1;
 }
 
 int
@@ -383,9 +398,37 @@ pass_settle(struct engine_plan *p)
 
 	if (!p->unchecked)
 		return 0;
-	p->unchecked = false;
-	if ((e = settle_gradients(p)) < 0 && p->learn->joined)
-		join_fail(p);
+	if ((e = device_event_wait(p->dev->d, p->checked)) == 0)
+		e = read_check(p);
+	return e < 0 ? e : 0;
+}
+
+/* Exchanges the inputs in pinned_up, of which none are being uploaded, for the kept ones. */
+static void
+exchange_inputs(struct engine_plan *p)
+{
+	const size_t bytes = p->kept.input_bytes;
+
+	memcpy(p->inputs + bytes, p->pinned_up, bytes);
+	memcpy(p->pinned_up, p->inputs, bytes);
+	memcpy(p->inputs, p->inputs + bytes, bytes);
+	p->scale = *(const float *)pass_input_at(p, p->kept.scale);
+}
+
+int
+pass_check_before(struct engine_plan *p)
+{
+	const bool failed = p->unchecked && *(const uint32_t *)(p->pinned_down + p->down_bad) != 0;
+	int e;
+
+	if (!failed) {
+		p->unchecked = false;
+		return 0;
+	}
+	p->ahead = false;
+	exchange_inputs(p);
+	e = read_check(p);
+	exchange_inputs(p);
 	return e;
 }
 

@@ -23,6 +23,7 @@ struct kernel_accumulate {
 	const float *x;
 	float	*sum, by;
 	int	 first;
+	const uint32_t *bad;	/* not 0: change nothing; or NULL */
 };
 
 KERNEL_BODY void
@@ -30,6 +31,8 @@ kernel_accumulate_at(const struct kernel_accumulate *a, uint32_t i, KERNEL_ANY_T
 {
 	float v = a->x[i] * a->by;
 
+	if (a->bad != NULL && *a->bad != 0)
+		return;
 	a->sum[i] = a->first ? v : a->sum[i] + v;
 }
 

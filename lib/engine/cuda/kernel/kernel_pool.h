@@ -57,6 +57,39 @@ kernel_pool_divisor(const struct kernel_window *w, uint32_t i, uint32_t j)
 	return (float)(h1 - h0) * (float)(w1 - w0);
 }
 
+/* The places of the channels of an index, from p, which is aligned if width is KERNEL_WIDTH; and to p. */
+KERNEL_BODY void
+kernel_get_places(const uint32_t *p, uint32_t width, uint32_t which[KERNEL_WIDTH])
+{
+	if (width == 1) {
+		which[0] = *p;
+		return;
+	}
+	KERNEL_UNROLL
+	for (uint32_t k = 0; k < KERNEL_WIDTH; k += 4) {
+		const struct kernel_words words = kernel_read_words(p + k);
+
+		KERNEL_UNROLL
+		for (uint32_t j = 0; j < 4; j++)
+			which[k + j] = words.w[j];
+	}
+}
+
+KERNEL_BODY void
+kernel_put_places(uint32_t *p, uint32_t width, const uint32_t which[KERNEL_WIDTH])
+{
+	if (width == 1) {
+		*p = which[0];
+		return;
+	}
+	KERNEL_UNROLL
+	for (uint32_t k = 0; k < KERNEL_WIDTH; k += 4) {
+		const struct kernel_words words = { { which[k], which[k + 1], which[k + 2], which[k + 3] } };
+
+		kernel_write_words(p + k, words);
+	}
+}
+
 KERNEL_BODY struct kernel_grid
 kernel_pool_grid(const struct kernel_pool *a)
 {
@@ -96,13 +129,12 @@ kernel_pool_at(const struct kernel_pool *a, uint32_t i, int type, uint32_t width
 		for (uint32_t k = 0; k < width; k++)
 			sum[k] += line[k];
 	}
+	if (a->which != NULL)
+		kernel_put_places(a->which + (size_t)m * c + ch, width, which);
 	KERNEL_UNROLL
-	for (uint32_t k = 0; k < width; k++) {
-		if (a->which != NULL)
-			a->which[(size_t)m * c + ch + k] = which[k];
+	for (uint32_t k = 0; k < width; k++)
 		if (w->average)
 			best[k] = sum[k] / kernel_pool_divisor(w, row, column);
-	}
 	kernel_set_channels(a->y, m, ch, type, width, best);
 }
 
@@ -127,6 +159,7 @@ kernel_pool_back_at(const struct kernel_pool_back *a, uint32_t i, int type, uint
 	const struct kernel_window *w = &a->w;
 	uint32_t c = a->dx.c, m = i / (c / width), ch = i % (c / width) * width, y = m / w->w % w->h, x = m % w->w;
 	uint32_t base = m / (w->w * w->h) * w->oh, r0, r1, s0, s1;
+	uint32_t which[KERNEL_WIDTH] = { 0 };
 	float sum[KERNEL_WIDTH] = { 0 }, dy[KERNEL_WIDTH];
 
 	kernel_pool_covers(y, w->pad_h, w->r, w->stride_h, w->oh, &r0, &r1);
@@ -138,11 +171,13 @@ kernel_pool_back_at(const struct kernel_pool_back *a, uint32_t i, int type, uint
 			    column * w->stride_w;
 
 			kernel_get_channels(a->dy, at, ch, type, width, dy);
+			if (!w->average)
+				kernel_get_places(a->which + (size_t)at * c + ch, width, which);
 			KERNEL_UNROLL
 			for (uint32_t k = 0; k < width; k++) {
 				if (w->average)
 					sum[k] += dy[k] / kernel_pool_divisor(w, row, column);
-				else if (a->which[(size_t)at * c + ch + k] == place)
+				else if (which[k] == place)
 					sum[k] += dy[k];
 			}
 		}

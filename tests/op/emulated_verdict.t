@@ -197,7 +197,7 @@ is "$(grep -c '^fast .* bf16 ' "$T/out")" 0 "the verdict measures no bf16 on a d
 
 # bench/gpu with tests that are stand-ins, as is timeout: it cuts match, and no other test or also another one.
 mkdir -p "$T/fake/tests/op"
-for t in seam layer scores drop match; do
+for t in seam layer sums scores drop match; do
 	printf '#!/bin/sh\necho ok 1\n' >"$T/fake/tests/op/${t}_test"
 	chmod +x "$T/fake/tests/op/${t}_test"
 done

@@ -236,7 +236,7 @@ struct engine_plan {
 	/* f16: the scale of the last backward pass, and the event after its check for infinite gradients. */
 	float		    scale;
 	uint32_t	    back_n;	/* samples of the last backward() with the device optimizer */
-	/* [2][input_bytes] kept.inputs of a pass that may be repeated after the next forward pass, and room to exchange them. */
+	/* [2][input_bytes] kept.inputs of a pass that may be repeated after the next forward pass; to exchange them. */
 	char		   *inputs;
 	bool		    overflowed;	/* the last check found an infinite gradient */
 	struct device_event *checked;
@@ -380,11 +380,12 @@ int	 pass_go_ahead(struct engine_plan *p, struct exec_set *set);
 /* The function of struct engine. */
 int	 pass_backward(struct engine_plan *p, float *g, float *stats, const struct engine_hook *hook);
 /*
- * Reads the check of the last backward pass with the device optimizer in f16, if it is unread.  If it failed, the device
- * has not used its gradients: repeats the pass with a smaller scale, and what followed it.  Joined devices do so together.
+ * Reads the check of the last backward pass with the device optimizer in f16, if it is unread.  If it failed, the
+ * device has not used its gradients: repeats the pass with a smaller scale, and what followed it.  Joined devices
+ * do so together.
  */
 int	 pass_settle(struct engine_plan *p);	/* waits for the check */
-/* After a forward pass was waited for.  Returns 1 if the forward pass must run again, from inputs in pinned_up, or 0. */
+/* After a wait for a forward pass.  Returns 1 if that must run again, from the inputs in pinned_up, or 0. */
 int	 pass_check_before(struct engine_plan *p);
 void	 pass_begin_scale(struct engine_plan *p, uint32_t n);	/* of the first attempt, in kept.inputs */
 /* Enqueues the kernels of a backward pass whose gradients stay on the device. */

@@ -1,7 +1,8 @@
 /*
  * pass - the forward pass over a batch, evaluation, and the upload of weights.
  *
- * The event batch_uploaded orders the first step of a pass after the upload of its images.  It is outside the CUDA graph.
+ * The event batch_uploaded orders the first step of a pass after the upload of its images.  It is outside the CUDA
+ * graph.
  */
 #include "engine/cuda/timeline.h"
 

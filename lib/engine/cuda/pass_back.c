@@ -6,10 +6,10 @@
  * backward pass is done again with a quarter of the scale.  Each step begins with the same scale, so
  * that its bits do not depend on earlier steps.  Nothing is handed over before all gradients are finite.
  * With the device optimizer nobody waits for that check alone.  The update follows the backward pass at once, and
- * changes nothing if a gradient is infinite.  So does the next forward pass, and the host reads the check with its loss.
- * If it failed, the host repeats the pass from a copy of its inputs, the update, and that forward pass.  Other calls that
- * need the result wait for it, and so does forward() if its batch replaces the samples of the last one, or after an
- * overflow, because another one is likely.
+ * changes nothing if a gradient is infinite.  The next forward pass follows, and the host reads the check with its
+ * loss.  If it failed, the host repeats the pass from a copy of its inputs, the update, and that forward pass.  Other
+ * calls that need the result wait for it, and so does forward() if its batch replaces the samples of the last one, or
+ * after an overflow, because another one is likely.
  * Joined devices check the sum, which is the same on all.  If it is infinite, each repeats its pass, at
  * first with the same scale, so that its part has the bits that it would have alone.
  * Source: Micikevicius et al., "Mixed Precision Training", ICLR 2018, 3.2.

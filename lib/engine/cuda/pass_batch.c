@@ -173,8 +173,8 @@ upload_early(struct engine_plan *p, const struct samples *s)
 }
 
 /*
- * Is the check of the last backward pass to be read before this batch is loaded?  Its samples are still there afterwards
- * if both batches are pixels without a mean image, since that has one place only.
+ * Is the check of the last backward pass to be read before this batch is loaded?  Its samples are still there
+ * afterwards if both batches are pixels without a mean image, since that has one place only.
  */
 static bool
 settles_first(const struct engine_plan *p, const struct samples *s, bool train)

@@ -28,6 +28,8 @@ struct run {
 		const char	*suffix;
 		uint64_t	 n;
 	} unread[UNREAD];
+	struct names	 unknown;	/* what was said about items without a class, each once */
+	uint64_t	 unclassed;	/* such items */
 };
 
 static int
@@ -73,10 +75,26 @@ say_unread(const struct run *r)
 	buf_free(&text);
 }
 
+/* Whether the line about an item without a class was printed before: it concerns all images of a folder. */
+static bool
+is_said(struct run *r)
+{
+	const char *line = err_line();
+	size_t n = strlen(line);
+
+	r->unclassed++;
+	if (names_find(&r->unknown, line, n) >= 0)
+		return true;
+	front_must(NULL, names_insert(&r->unknown, line, n));
+	return false;
+}
+
 /* Reports a bad item.  If it has no name, the error's message says where it is. */
 static void
 warn_item(struct run *r, const char *name, int e)
 {
+	if (e == ERR_CLASS && is_said(r))
+		return;
 	im2rec_name_limit(e);
 	count_unread(r, name);
 	front_warn(*name != 0 ? name : NULL, e);
@@ -187,6 +205,8 @@ im2rec_pack(const struct im2rec *o)
 		e = im2rec_watch_step(&r.watch, recset_records(r.out), recset_bytes(r.out), 1);
 	if (e == 0)
 		say_unread(&r);
+	if (e == 0 && r.unclassed > r.unknown.n)
+		front_say("%" PRIu64 " images are left out that have none of the given classes", r.unclassed);
 	if (e == 0 && (cut = source_cut_labels(r.in)) > 0)
 		front_say("%" PRIu64 " item%s more than %" PRIu32 " labels; the rest are left out", cut,
 		    cut == 1 ? " has" : "s have", o->in.label_width);
@@ -195,6 +215,7 @@ im2rec_pack(const struct im2rec *o)
 	else
 		recset_abandon(r.out);
 	source_close(r.in);
+	names_free(&r.unknown);
 	im2rec_watch_end();
 	if (e == ERR_SYS && o->out != NULL)
 		propose_resume(o->out);

@@ -11,8 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define LISTED	8	/* names in a message */
-
 /* The names that a checkpoint stores.  Weights from a pipe are read once, without their names. */
 static void
 read_weights_classes(const char *path, struct names *names)
@@ -53,11 +51,8 @@ static void
 refuse_class(const char *records, const char *unknown, const struct names *all, const char *whose)
 {
 	struct buf list = { 0 };
-	int e = 0;
 
-	for (size_t i = 0; i < all->n && i < LISTED && e == 0; i++)
-		e = buf_put_fmt(&list, "%s%.40s", i > 0 ? ", " : "", all->p[i]);
-	if (e < 0 || buf_put_fmt(&list, "%s", all->n > LISTED ? ", ..." : "") < 0 || buf_terminate(&list) < 0)
+	if (names_put(all, &list) < 0 || buf_terminate(&list) < 0)
 		front_die(NULL, ERR_NOMEM);
 	front_wrong("%s: class '%.64s' is unknown to %s, which have %s", records, unknown, whose,
 	    (char *)list.p);

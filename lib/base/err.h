@@ -31,12 +31,13 @@
 	X(ERR_AGAIN, -11, "not yet") \
 	X(ERR_STOP, -12, "stopped on request") \
 	X(ERR_BYTES, -13, "a file of more bytes than allowed") \
-	X(ERR_PIXELS, -14, "an image of more pixels than allowed")
+	X(ERR_PIXELS, -14, "an image of more pixels than allowed") \
+	X(ERR_CLASS, -15, "an image of none of the given classes")
 
 #define ERR_LINE	1024	/* bytes of err_line() with its zero; a longer one is cut */
 
 #define ERR_ENUM(name, code, text) name = code,
-enum err { ERR_LIST(ERR_ENUM) ERR_LAST_ = ERR_PIXELS };
+enum err { ERR_LIST(ERR_ENUM) ERR_LAST_ = ERR_CLASS };
 #undef ERR_ENUM
 
 #define err_fail(code, ...)	(err_note(0, __VA_ARGS__), (code))

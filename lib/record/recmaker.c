@@ -30,6 +30,7 @@ struct recmaker {
 	const char	*at;			/* the current path */
 	uint64_t	 found;			/* images in the current path */
 	struct source	*source;		/* with classes, replaces the members above */
+	struct names	 unknown;		/* errors of images without a class, each returned once */
 	struct transcode *conv;
 	struct buf	 data;			/* an image's bytes, as read */
 	pthread_mutex_t	 lock;			/* protects the following members */
@@ -123,6 +124,7 @@ recmaker_close(struct recmaker *p)
 	source_close(p->source);
 	transcode_free(p->conv);
 	free(p->line);
+	names_free(&p->unknown);
 	buf_free(&p->data);
 	buf_free(&p->text);
 	buf_free(&p->starts);
@@ -187,13 +189,30 @@ pack_image(struct recmaker *p, const char *name, const float *label, uint32_t la
 	return 1;
 }
 
+/* The next item; of those without a class, whose errors are the same for a whole folder, the first with each error. */
+static int
+next_item(struct recmaker *p, struct source_item *it)
+{
+	const char *line;
+	int e;
+
+	while ((e = source_next(p->source, it)) == ERR_CLASS) {
+		line = err_line();
+		if (names_find(&p->unknown, line, strlen(line)) >= 0)
+			continue;
+		e = names_insert(&p->unknown, line, strlen(line));
+		return e < 0 ? e : err_fail(ERR_CLASS, "%s; all such images are left out", line);
+	}
+	return e;
+}
+
 static int
 next_of_source(struct recmaker *p, struct buf *room)
 {
 	struct source_item it;
 	struct stamp stamp;
 	struct img raw;
-	int e = source_next(p->source, &it);
+	int e = next_item(p, &it);
 
 	if (source_is_item_error(e) && *it.name != 0)
 		err_within("%s", it.name);

@@ -273,6 +273,19 @@ find_split(const char *path, size_t n)
 	return s;
 }
 
+/* Refuses an image whose folder is no class.  The line is the same for all images of a folder. */
+static int
+refuse_folder(const struct folders *f, const char *path, size_t n)
+{
+	struct buf list = { 0 };
+	int e = names_put(f->classes, &list);
+
+	if (e == 0 && (e = buf_terminate(&list)) == 0)
+		e = err_fail(ERR_CLASS, "its folder %.*s is none of the classes %s", (int)n, path, (char *)list.p);
+	buf_free(&list);
+	return e;
+}
+
 static int
 find_given_class(struct folders *f, const char *path, size_t n, size_t from, size_t *class)
 {
@@ -286,7 +299,7 @@ find_given_class(struct folders *f, const char *path, size_t n, size_t from, siz
 	if (at < 0 && n == 0)
 		return err_fail(ERR_ITEM, "is in no class folder");
 	if (at < 0)
-		return err_fail(ERR_ITEM, "its folder %.*s is not one of the given classes", (int)n, path);
+		return refuse_folder(f, path, n);
 	if (f->split != SOURCE_ALL || (part = find_split(path, (size_t)(p - path))) == NULL)
 		return 1;
 	if (f->part != NULL && f->part != part)

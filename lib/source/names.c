@@ -1,6 +1,5 @@
 /* names - a list of names: the classes of a data set, in the order of their numbers. */
 #include "source/names.h"
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/grow.h"
 #include "base/io.h"
@@ -138,6 +137,14 @@ names_read(struct names *l, const char *path)
 		e = names_parse(l, (char *)b.p);
 	buf_free(&b);
 	return err_wrap(e, "%s", path);
+}
+
+int
+names_put(const struct names *l, struct buf *text)
+{
+	for (size_t i = 0; i < l->n && i < NAMES_SHOWN; i++)
+		ERR_TRY(buf_put_fmt(text, "%s%.40s", i > 0 ? ", " : "", l->p[i]));
+	return l->n > NAMES_SHOWN ? buf_put(text, ", ...", 5) : 0;
 }
 
 void

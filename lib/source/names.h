@@ -6,9 +6,12 @@
 #ifndef SOURCE_NAMES_H
 #define SOURCE_NAMES_H
 
+#include "base/buf.h"
+
 #include <stddef.h>
 
 #define NAMES_MOST	(1u << 17)	/* most names of a list */
+#define NAMES_SHOWN	8u		/* names in a message */
 #define NAMES_BYTES	(1u << 26)	/* most bytes of all names */
 
 struct names {
@@ -30,6 +33,8 @@ int	 names_read(struct names *l, const char *path);
 int	 names_parse(struct names *l, const char *text);
 /* The number of a name, or -1.  The list must be sorted, or come from names_read() or names_parse(). */
 long	 names_find(const struct names *l, const char *name, size_t n);
+/* Appends the first names to a text, with commas between, and "..." if there are more.  Returns 0 or ERR_NOMEM. */
+int	 names_put(const struct names *l, struct buf *text);
 void	 names_free(struct names *l);	/* leaves an empty list */
 
 #endif

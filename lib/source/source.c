@@ -232,7 +232,7 @@ next_of_all(struct source *s, bool wanted, struct source_item *item)
 		item->labels = s->label_width;
 	}
 	if (e > 0 && s->given > 0 && !(item->label[0] >= 0 && item->label[0] < (float)s->given))
-		return err_fail(ERR_ITEM, "its label %g is not one of the %zu given classes", (double)item->label[0],
+		return err_fail(ERR_CLASS, "its label %g is not one of the %zu given classes", (double)item->label[0],
 		    s->given);
 	return e;
 }
@@ -254,7 +254,7 @@ next_of_part(struct source *s, bool wanted, struct source_item *item)
 bool
 source_is_item_error(int e)
 {
-	return e == ERR_ITEM || e == ERR_BYTES;
+	return e == ERR_ITEM || e == ERR_BYTES || e == ERR_CLASS;
 }
 
 int

@@ -92,7 +92,7 @@ folder_next(void *state, bool wanted, struct source_item *item)
 		of = suffix_is_image(name) ? folders_class(s->folders, name, &class) : 0;
 		s->passed += suffix_is_image(name);
 	} while (of == 0);
-	if (of < 0 && of != ERR_ITEM)
+	if (of < 0 && !source_is_item_error(of))
 		return of;
 	item->name = files_plain_path(s->files);
 	item->later = item->name != NULL && of > 0;

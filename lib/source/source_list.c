@@ -5,6 +5,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LOOK	100u	/* first entries of a list of which one must exist */
 
 struct state {
 	struct list	*list;
@@ -25,6 +29,48 @@ list_state_free(void *p)
 }
 
 static int
+format_name(struct state *s, const char *a, const char *between, const char *b)
+{
+	s->name.n = 0;
+	if (buf_put_fmt(&s->name, "%s%s%s", a, between, b) < 0)
+		return ERR_NOMEM;
+	return buf_terminate(&s->name);
+}
+
+/* Refuses a list if none of its first files exists: its paths start elsewhere. */
+static int
+find_files(struct state *s, const struct source_opt *opt)
+{
+	const struct list_entry *entry;
+	char first[256];
+	struct list *l;
+	struct stat st;
+	unsigned n = 0;
+	int e;
+
+	if (stat(opt->path, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	ERR_TRY(list_open(opt->path, opt->label_width, &l));
+	while (n < LOOK && ((e = list_next(l, &entry)) > 0 || e == ERR_ITEM)) {
+		if (e < 0)
+			continue;
+		if (n++ == 0)
+			snprintf(first, sizeof(first), "%s", entry->path);
+		if ((e = format_name(s, s->root, "/", entry->path)) < 0)
+			break;
+		if (access((const char *)s->name.p, F_OK) == 0) {
+			n = 0;
+			break;
+		}
+	}
+	list_close(l);
+	if (e == ERR_NOMEM)
+		return e;
+	return n == 0 ? 0 : err_fail(ERR_FORMAT, "%s: %s is not in %s; after the list, name the folder in which its "
+	    "paths start", opt->path, first, opt->root != NULL ? opt->root : "the current folder");
+}
+
+static int
 list_state_open(void **out, const struct source_opt *opt, struct files *files, struct names *classes)
 {
 	struct state *s = calloc(1, sizeof(*s));
@@ -41,22 +87,15 @@ list_state_open(void **out, const struct source_opt *opt, struct files *files, s
 	} else if ((e = list_open(opt->path, opt->label_width, &s->list)) < 0) {
 		err_within("%s", opt->path);
 	}
+	s->root = opt->root != NULL ? opt->root : ".";
+	if (e == 0)
+		e = find_files(s, opt);
 	if (e < 0) {
 		list_state_free(s);
 		return e;
 	}
-	s->root = opt->root != NULL ? opt->root : ".";
 	*out = s;
 	return 0;
-}
-
-static int
-format_name(struct state *s, const char *a, const char *between, const char *b)
-{
-	s->name.n = 0;
-	if (buf_put_fmt(&s->name, "%s%s%s", a, between, b) < 0)
-		return ERR_NOMEM;
-	return buf_terminate(&s->name);
 }
 
 static int

@@ -57,7 +57,7 @@ test_given(void)
 	snprintf(labels, sizeof(labels), "%s/labels", pics_dir);
 	sh("printf 'c\\nb\\r\\n\\nno blank\\n' >labels");
 	told_bytes = true;
-	is_str(told(&opt), "0 ! set/a/x.jpg ! its folder a is not one of the given classes\n1 1 set/b/2.png later\n"
+	is_str(told(&opt), "0 ! set/a/x.jpg ! its folder a is none of the classes c, b, no blank\n1 1 set/b/2.png later\n"
 	    "2 1 set/b/deep/er/1.JPEG later\n3 ! set/top.png ! is in no class folder\nc,b,no blank,",
 	    "given classes have the numbers of their file");
 	told_bytes = false;
@@ -116,10 +116,12 @@ test_list(void)
 	    "5 1 set/b/2.png\n0 ! x.lst:2\n9 0 2 set/absent.jpg\n3 7 set/a/x.jpg\n",
 	    "a list's files are read later");
 	sh("printf '5 1 2  3 b/2.png\\n6 1 a b/c.png\\n7  1 2 3 \\n' >b.lst");
-	opt.path = pics_path("b.lst");
-	opt.root = "r";
-	is_str(told(&opt), "5 1 2 3 r/b/2.png\n0 ! b.lst:2\n0 ! b.lst:3\n",
+	opt.path = strdup(pics_path("b.lst"));
+	opt.root = strdup(pics_path("set"));
+	is_str(told(&opt), "5 1 2 3 set/b/2.png\n0 ! b.lst:2\n0 ! b.lst:3\n",
 	    "labels may be separated by blanks");
+	is_str(all_of("x.lst", "no", SOURCE_ALL), "-4 x.lst: b/2.png is not in no; after the list, name the folder in which "
+	    "its paths start", "a list none of whose files exists is refused");
 	ok(strncmp(all_of("list", "set", SOURCE_ALL), "5 1 set/b/2.png\n", 16) == 0,
 	    "with a root, a list may have any name");
 	is_str(all_of("x.lst", "set", SOURCE_TRAIN), "-7 x.lst: a list has no splits",

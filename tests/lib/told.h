@@ -70,7 +70,7 @@ told(const struct source_opt *opt)
 
 	told_text.n = 0;
 	if ((e = source_open(opt, &s)) == 0) {
-		while ((e = source_next(s, &it)) > 0 || e == ERR_ITEM)
+		while ((e = source_next(s, &it)) > 0 || source_is_item_error(e))
 			told_item(&it, e);
 	}
 	if (e < 0) {

@@ -20,7 +20,7 @@ struct lister {
 	uint32_t		*class;		/* [n] by path */
 	uint32_t		*order;		/* [n] order in the lists */
 	size_t			 n, cap;
-	struct io_new		 file[3 * LISTER_CHUNKS];
+	struct io_new		 file[3 * LISTER_CHUNKS + 1];
 	unsigned		 files;
 };
 
@@ -116,7 +116,7 @@ number_classes(struct lister *l, struct names *classes)
 
 		if (l->opt->recursive && (last == NULL || n != io_folder_length(last) || memcmp(last, name, n) != 0)) {
 			class += last != NULL;
-			e = classes != NULL ? names_append(classes, n > 0 ? name : ".", n > 0 ? n : 1) : 0;
+			e = names_append(classes, n > 0 ? name : ".", n > 0 ? n : 1);
 		}
 		last = name;
 		l->class[i] = class;
@@ -221,29 +221,52 @@ write_chunk(struct lister *l, size_t i, size_t size)
 	return write_one_list(l, (int)i, "_train", first + tests, trains);
 }
 
+/* Writes the names of the classes, a line each, to a temporary file. */
 static int
-write_lists(struct lister *l)
+write_names(struct lister *l, const struct names *classes)
+{
+	struct buf path = { 0 }, text = { 0 };
+	int e = buf_put_fmt(&path, "%s.names", l->opt->prefix);
+
+	for (size_t i = 0; e == 0 && i < classes->n; i++)
+		e = buf_put_fmt(&text, "%s\n", classes->p[i]);
+	if (e == 0 && (e = buf_terminate(&path)) == 0 && (e = io_create(&l->file[l->files], (const char *)path.p)) == 0)
+		e = flush_text(&l->file[l->files++], &text);
+	if (e < 0)
+		err_within("%s", (const char *)path.p);
+	buf_free(&path);
+	buf_free(&text);
+	return e;
+}
+
+static int
+write_lists(struct lister *l, const struct names *classes)
 {
 	size_t chunks = l->opt->chunks > 0 ? l->opt->chunks : 1;
 	int e = 0;
 
 	for (size_t i = 0; e == 0 && i < chunks; i++)
 		e = write_chunk(l, i, (l->n + chunks - 1) / chunks);
+	if (e == 0 && classes->n > 0)
+		e = write_names(l, classes);
 	for (unsigned i = 0; i < l->files; i++)
 		if (e < 0)
 			io_abandon(&l->file[i]);
 		else if ((e = io_commit(&l->file[i])) < 0)
-			err_within("%s*.lst", l->opt->prefix);
+			err_within("%s*.lst and .names", l->opt->prefix);
 	return e;
 }
 
 int
 lister_run(const struct lister_opt *opt, struct names *classes, uint64_t *n)
 {
+	struct names own = { 0 };
 	struct lister *l;
 	int e;
 
 	*n = 0;
+	if (classes == NULL)
+		classes = &own;
 	if (!(opt->train >= 0 && opt->test >= 0 && opt->train + opt->test <= 1))
 		return err_fail(ERR_ARG, "--train-ratio %g and --test-ratio %g: their sum exceeds 1", opt->train,
 		    opt->test);
@@ -252,12 +275,13 @@ lister_run(const struct lister_opt *opt, struct names *classes, uint64_t *n)
 	if ((l = calloc(1, sizeof(*l))) == NULL)
 		return err_nomem();
 	l->opt = opt;
-	if ((e = prepare_lists(l, classes)) == 0 && (e = write_lists(l)) == 0)
+	if ((e = prepare_lists(l, classes)) == 0 && (e = write_lists(l, classes)) == 0)
 		*n = l->n;
 	buf_free(&l->names);
 	free(l->at);
 	free(l->class);
 	free(l->order);
 	free(l);
+	names_free(&own);
 	return e;
 }

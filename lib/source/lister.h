@@ -7,7 +7,8 @@
  * folder that holds images is a class, numbered in the order of the walk.  Otherwise only images of root itself are
  * listed, with label 0.  Shuffled lists keep the numbers; their order comes from rng with the seed, and differs from
  * Python's.  Each of n chunks becomes PREFIX_I.lst (a single one: PREFIX.lst).  If train is below 1, it becomes
- * PREFIX_I_test.lst, PREFIX_I_train.lst and, with the rest, PREFIX_I_val.lst.  Source: MXNet 1.9.1, tools/im2rec.py.
+ * PREFIX_I_test.lst, PREFIX_I_train.lst and, with the rest, PREFIX_I_val.lst.  PREFIX.names has the names of the
+ * classes, a line each, if folders are classes.  Source: MXNet 1.9.1, tools/im2rec.py.
  */
 #ifndef SOURCE_LISTER_H
 #define SOURCE_LISTER_H
@@ -37,7 +38,7 @@ struct lister_opt {
 };
 
 /*
- * Writes all lists, or none.  classes, if not NULL, receives the folders in the order of their numbers, *n the number
+ * Writes all files, or none.  classes, if not NULL, receives the folders in the order of their numbers, *n the number
  * of images.  Returns 0, ERR_SYS, ERR_ARG (invalid fractions, no images), ERR_LIMIT or ERR_NOMEM; the line names the
  * file.
  */

@@ -58,6 +58,9 @@ ignores)	# SIGTERM, too
 fail)	# worker 0 with a status, the others wait for its end
 	[ "$rank" != 0 ] || exit "$arg"
 	exec sleep 1000 ;;
+late)	# worker 1 fails with a status once a word comes, the others wait
+	[ "$rank" = 1 ] || { echo "worker $rank waits"; exec sleep 1000; }
+	read -r x <"$STAND/go"; exit "$arg" ;;
 peer)	# a server is killed, and so a peer lost for a worker
 	[ "$rank" = 0 ] || exec sleep 1000
 	kill -9 "$(head -n 1 "$STAND/pids")"; exit 75 ;;

@@ -14,10 +14,16 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <stdlib.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* The longest wait for a worker's output: of pworker, which may check a large data set, and of another command. */
+#define TRAINS_S	20.0
+#define RUNS_S		2.0
 
 void
 dlaunch_make_job(const struct dlaunch *c, struct jobdir *d)
@@ -150,14 +156,48 @@ dlaunch_detach(struct jobdir *d, bool append, int signals)
 }
 
 void
-dlaunch_started(int *fd)
+dlaunch_open_start(const struct dlaunch *c, struct dlaunch_start *s)
 {
-	if (*fd < 0)
+	bool trains = strcmp(io_base_name(c->argv[0]), "pworker") == 0;
+
+	*s = (struct dlaunch_start){ .fd = -1, .silent = c->dmlc ? 0 : c->workers,
+	    .patience_s = trains ? TRAINS_S : RUNS_S,
+	    .printed = calloc((size_t)c->workers + 1, sizeof(*s->printed)) };
+	if (s->printed == NULL)
+		front_die(NULL, err_nomem());
+}
+
+void
+dlaunch_note_output(void *arg, const struct member *m, bool out, const char *text, size_t n)
+{
+	struct dlaunch_start *s = arg;
+	bool *printed = m->child.role == JOB_WORKER ? &s->printed[m->child.rank] : NULL;
+
+	(void)text, (void)n;
+	if (!out || printed == NULL || *printed)
 		return;
-	if (io_write(*fd, "x", 1) < 0)
+	*printed = true;
+	s->silent -= s->silent > 0;
+}
+
+void
+dlaunch_check_start(struct dlaunch_start *s)
+{
+	if (s->until == 0)
+		s->until = clk_s() + s->patience_s;
+	if (s->silent == 0 || clk_s() >= s->until)
+		dlaunch_started(s);
+}
+
+void
+dlaunch_started(struct dlaunch_start *s)
+{
+	if (s->fd < 0)
+		return;
+	if (io_write(s->fd, "x", 1) < 0)
 		front_say("--detach: %s", err_line());
-	close(*fd);
-	*fd = -1;
+	close(s->fd);
+	s->fd = -1;
 }
 
 /* Reads the command line, and changes to the directory where the job was started. */

@@ -59,6 +59,8 @@ void	 dlaunch_pause(uint32_t attempts, uint32_t most, int signals);
  * command, in all roles.
  */
 bool	 dlaunch_verb(int argc, char *argv[], int *code);
+/* Refuses a command that is not found on this machine and is like the name of a tool. */
+void	 dlaunch_check_command(const char *name);
 /*
  * Copies a file, which was read up to byte *at, to a descriptor up to byte `end` or its present end.  Returns 0, or
  * ERR_SYS if it cannot be written.
@@ -82,8 +84,23 @@ void	 dlaunch_open_ended(const char *job, struct jobdir *d, struct words *argv);
  * job's name, and ends.  It passes signals of the signalfd(2) on meanwhile.
  */
 int	 dlaunch_detach(struct jobdir *d, bool append, int signals);
-/* Says that all processes of the job were started, once: *fd is closed and becomes -1. */
-void	 dlaunch_started(int *fd);
+/* What the first process of --detach waits for: all processes were started, and all workers have printed something. */
+struct dlaunch_start {
+	int		 fd;		/* of dlaunch_detach(); -1: nobody waits */
+	bool		*printed;	/* [workers] who wrote to standard output, pworker before its first step */
+	uint32_t	 silent;	/* workers that have not */
+	double		 until;		/* when they count as at work without that; 0: not all were started */
+	double		 patience_s;	/* from all started to then */
+};
+
+/* The caller frees printed. */
+void	 dlaunch_open_start(const struct dlaunch *c, struct dlaunch_start *s);
+/* Notes output of a process; arg is the struct.  A function of struct launch_watch. */
+void	 dlaunch_note_output(void *arg, const struct member *m, bool out, const char *text, size_t n);
+/* Call it in each round once all processes were started. */
+void	 dlaunch_check_start(struct dlaunch_start *s);
+/* Says that the job has started, once. */
+void	 dlaunch_started(struct dlaunch_start *s);
 
 /* main.c: becomes the launcher of a job whose launcher was lost, in the background.  Returns the exit status. */
 int	 dlaunch_take_over(const char *job);

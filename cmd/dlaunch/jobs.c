@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -378,6 +379,33 @@ is_tool(const char *word)
 		if (strcmp(io_base_name(word), tools[i]) == 0)
 			return true;
 	return false;
+}
+
+/* Whether a command of that name would be found on this machine. */
+static bool
+is_in_path(const char *name)
+{
+	const char *dir = getenv("PATH"), *end;
+	char path[PATH_MAX];
+
+	for (; dir != NULL && *dir != 0; dir = *end != 0 ? end + 1 : end) {
+		end = strchrnul(dir, ':');
+		if (snprintf(path, sizeof(path), "%.*s/%s", (int)(end - dir), dir, name) < (int)sizeof(path) &&
+		    access(path, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+void
+dlaunch_check_command(const char *name)
+{
+	struct nearest n = { .word = name };
+
+	for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
+		nearest_try(&n, tools[i]);
+	if (n.best != NULL && n.differ > 0 && strchr(name, '/') == NULL && !is_in_path(name))
+		front_wrong("%s: no such command; did you mean %s?", name, n.best);
 }
 
 bool

@@ -168,6 +168,7 @@ check_dlaunch_options(struct dlaunch *c)
 {
 	if (*c->argv == NULL)
 		front_missing(c->line[1] != NULL ? 2 : 1, "no command is named, such as pworker");
+	dlaunch_check_command(*c->argv);
 	c->dmlc = strcmp(io_base_name(*c->argv), "pworker") != 0;
 	if (!c->dmlc && c->servers == 0 && c->workers > 1)
 		front_wrong("-s: %u workers need at least one server", c->workers);

@@ -21,7 +21,6 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define AT_WORK_S	2.0	/* time in which a worker without output reports what it cannot work with */
 #define OWN_FILES	24	/* descriptors besides remote shells: standard streams, signals, files */
 #define REMOTE_FILES	4	/* descriptors a host: the pipes to a remote shell, and one while they are made */
 
@@ -69,9 +68,7 @@ struct start {
 	char		 id[JOB_RECORD_ID + 1];	/* of a detached job; "" for another */
 	struct jobdir	*job;
 	int		 signals;
-	int		 started;	/* descriptor for dlaunch_started(); -1: none */
-	bool		 at_work;	/* a worker has printed something, as pworker does before its first step */
-	double		 at_work_by;	/* when it counts as at work without that; 0: not all were started */
+	struct dlaunch_start at_work;
 };
 
 /* The name of the hosts' text in messages. */
@@ -225,24 +222,11 @@ save_record(void *arg, const void *p, size_t n)
 }
 
 static void
-note_output(void *arg, const struct member *m, bool out, const char *text, size_t n)
-{
-	struct start *s = arg;
-
-	(void)text, (void)n;
-	s->at_work |= out && m->child.role == JOB_WORKER;
-}
-
-/* Called once all processes were started.  Of a command other than pworker no output is awaited. */
-static void
 report_started(void *arg)
 {
 	struct start *s = arg;
 
-	if (s->at_work_by == 0)
-		s->at_work_by = clk_s() + AT_WORK_S;
-	if (s->at_work || clk_s() >= s->at_work_by)
-		dlaunch_started(&s->started);
+	dlaunch_check_start(&s->at_work);
 }
 
 static void
@@ -289,7 +273,7 @@ run_attempt(const struct dlaunch *c, struct start *s, struct roster *roster, uin
 {
 	char key[JOB_KEY + 1] = "", *none[] = { NULL }, id[JOB_RECORD_ID + 1];
 	struct words argv = { 0 }, env = { 0 };
-	struct launch_watch watch, quiet = { .arg = s, .lines = note_output };
+	struct launch_watch watch, quiet = { .arg = &s->at_work, .lines = dlaunch_note_output };
 	int status;
 
 	dlaunch_build_attempt(c, attempts, c->resume != NULL, &argv, &env);
@@ -457,10 +441,10 @@ claim_job_dir(const struct dlaunch *c, struct start *s, const struct roster *ros
 	/* Before the name is printed, so that a signal sent then is not lost. */
 	s->signals = dlaunch_signals((const int[]){ SIGCHLD, SIGINT, SIGTERM, SIGHUP, 0 });
 	if (c->detach)
-		s->started = dlaunch_detach(d, c->resume != NULL || c->record != NULL, s->signals);
+		s->at_work.fd = dlaunch_detach(d, c->resume != NULL || c->record != NULL, s->signals);
 	/* The processes of a job that is taken over were started before. */
 	if (c->record != NULL)
-		dlaunch_started(&s->started);
+		dlaunch_started(&s->at_work);
 	/* Marks in the output file where the resumed run begins. */
 	if (c->detach && c->resume != NULL && c->record == NULL)
 		say_resumed(d);
@@ -471,10 +455,11 @@ claim_job_dir(const struct dlaunch *c, struct start *s, const struct roster *ros
 int
 dlaunch_run(const struct dlaunch *c, struct jobdir *d)
 {
-	struct start s = { .job = d, .started = -1, .at_work = c->dmlc };
+	struct start s = { .job = d };
 	struct roster roster;
 	int status = 0;
 
+	dlaunch_open_start(c, &s.at_work);
 	read_start(c, &s);
 	make_roster(c, &s, &roster);
 	if (c->dry) {
@@ -487,7 +472,7 @@ dlaunch_run(const struct dlaunch *c, struct jobdir *d)
 		if (status == 0)
 			status = run_attempts(c, &s, &roster);
 		if (status == 0)
-			dlaunch_started(&s.started);
+			dlaunch_started(&s.at_work);
 		if (d->dir >= 0 && jobdir_end(d, status) < 0)
 			front_warn("--job", ERR_SYS);
 	}
@@ -496,5 +481,6 @@ dlaunch_run(const struct dlaunch *c, struct jobdir *d)
 	buf_free(&s.hosts_text);
 	words_free(&s.rsh);
 	words_free(&s.server);
+	free(s.at_work.printed);
 	return status;
 }

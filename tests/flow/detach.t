@@ -88,6 +88,16 @@ exec {go}>&-
 wait $detached
 is "$? $(cat "$T/name")" "0 late" "--detach prints the name once all processes have started"
 ok "all processes have started by then" line_of "$STAND/pids" . 2
+rm -rf "$STAND" && mkdir "$STAND" && mkfifo "$STAND/go"
+dlaunch --detach --job silent -n 2 -s 1 --server-command "$T/bin/pserver" --env STAND "$T/bin/pworker" --do late 3 >"$T/name" 2>"$T/err" &
+detached=$!
+exec {go}>"$STAND/go"
+ok "a worker of a job is at work" line_of "$XDG_STATE_HOME/tally/jobs/silent/out" 'worker 0 waits' 1
+echo >&$go
+exec {go}>&-
+wait $detached
+is "$? $(cat "$T/name")" "3 " "--detach waits for the other, and returns the status with which it fails"
+like "$T/err" '^dlaunch: job silent did not start$' "and says that the job did not start"
 mkfifo "$STAND/never"
 status 143 "SIGTERM ends a job that --detach starts" sh -c '
 	dlaunch --detach --job never -n 1 -s 1 --server-command "sh -c \"echo up >\$STAND/never; exec sleep 1000\"" --env STAND \

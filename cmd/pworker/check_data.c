@@ -459,6 +459,18 @@ check_shares(const struct pworker *p, const struct recs *r, const struct graph *
 		    s.n < r->count ? " looked at" : "", (double)s.most);
 }
 
+/* Says which of several labels the class is, if no option chooses it. */
+static void
+report_labels(const struct pworker *p, const struct pworker_look *l)
+{
+	const struct batch_opt *d = &p->train.data;
+
+	if (p->train.ps.rank == 0 && l->n > 0 && l->labels > 1 && pworker_given(p, "label-at") == PWORKER_ABSENT &&
+	    !(d->weighted && l->labels == 2))
+		front_say("%s: records have %u labels, and the first is the class; --label-at chooses another, --loss "
+		    "sigmoid or squared learns all", d->path, l->labels);
+}
+
 void
 pworker_check_data(const struct pworker *p, const struct graph *g, const struct pworker_look *l)
 {
@@ -470,6 +482,7 @@ pworker_check_data(const struct pworker *p, const struct graph *g, const struct 
 		check_shares(p, p->train.val_recs, g);
 		return;
 	}
+	report_labels(p, l);
 	check_labels(p, p->train.data.recs, p->train.data.class_of, g->classes);
 	check_labels(p, p->train.val_recs, p->train.val_class_of, g->classes);
 }

@@ -53,6 +53,8 @@ settle_eval_options(struct pworker *p)
 	bool evaluates = p->mode != PWORKER_TRAIN, statistics = p->mode == PWORKER_STATISTICS;
 	const char *data = p->train.data.path;
 
+	if (!evaluates && p->nimage > 0 && p->before != NULL)
+		front_wrong("'%.64s': %s takes no value", p->image[0], p->before);
 	if (!evaluates && p->nimage > 0)
 		front_wrong("'%.64s' is not an option; images are for --eval and --predict; --help shows "
 		    "the usage", p->image[0]);

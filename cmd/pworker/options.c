@@ -294,6 +294,8 @@ take_operand(struct pworker *p, int argc, char *argv[])
 {
 	bool last = optind > 1 && strcmp(argv[optind - 1], "--") == 0;
 
+	if (p->operands.n == 0 && optind > 1 && !last && strncmp(argv[optind - 1], "--", 2) == 0)
+		p->before = argv[optind - 1];
 	for (int end = last ? argc : optind + 1; optind < end && optind < argc; optind++)
 		if (buf_put(&p->operands, &argv[optind], sizeof(argv[optind])) < 0)
 			front_die(NULL, ERR_NOMEM);

@@ -115,6 +115,8 @@ settle_checkpoint_options(struct pworker *p)
 	for (const char *const *o = (const char *const[]){ "cut", "cut-copies", "cut-dir", NULL }; *o != NULL; o++)
 		if (pworker_given(p, *o) && p->train.save == NULL)
 			front_wrong("--%s: needs --save", *o);
+	if (p->train.resume != NULL && p->train.start != NULL && pworker_given(p, "start") == PWORKER_GIVEN)
+		front_wrong("--start: does not go with --resume, which has weights of its own");
 	check_weights_name("resume", p->train.resume);
 	check_weights_name("start", p->train.start);
 	check_weights_name(p->mode == PWORKER_EVAL ? "eval" : p->mode == PWORKER_PREDICT ? "predict" : "statistics",

@@ -221,6 +221,8 @@ check_epochs(const struct pworker *p)
 		    t->epochs);
 	if (pworker_given(p, "lr") != PWORKER_GIVEN || t->ps.rank != 0 || p->mode != PWORKER_TRAIN)
 		return;
+	if (s->base <= 0)
+		front_say("--lr 0: the weights stay as they are");
 	if (s->warmup > epochs)
 		front_say("--lr: a warm-up of %g epochs does not end with --epochs %" PRIu64, s->warmup, t->epochs);
 	for (uint32_t i = 0; i < s->n; i++)

@@ -53,6 +53,7 @@ struct pworker {
 	const char	*weights;	/* file to evaluate; NULL when training */
 	char		**image;	/* [nimage] operands: images to evaluate or predict */
 	struct buf	 operands;	/* the memory of image */
+	const char	*before;	/* the option without a value in front of the first operand, or NULL */
 	size_t		 nimage;
 	bool		 confusion;	/* print the matrix of labels and predicted classes */
 	bool		 no_average;	/* evaluate the weights even if the file has their average */

@@ -63,30 +63,32 @@ parse_alias_text(struct alias *a, bool back)
 	return 0;
 }
 
-/* The error if there is no table of this name. */
+/* The error if there is no table of this name: the nearest name, or all. */
 static int
 fail_unknown_table(const char *name, int e)
 {
 	struct nearest near = { .word = name };
-	char path[PATH_MAX], best[NEAREST_MOST + 1];
-	struct dirent *d;
-	DIR *dir;
+	struct buf all = { 0 };
+	char path[PATH_MAX];
+	struct dirent **d;
+	int n, listed = 0;
 
-	if (datadir_find("names", path) < 0 || (dir = opendir(path)) == NULL)
+	if (datadir_find("names", path) < 0 || (n = scandir(path, &d, NULL, alphasort)) < 0)
 		return e;
-	while ((d = readdir(dir)) != NULL) {
-		const char *before = near.best;
-
-		nearest_try(&near, d->d_name);
-		if (near.best != before) {	/* the entry does not last */
-			memcpy(best, d->d_name, strlen(d->d_name) + 1);	/* of at most NEAREST_MOST bytes */
-			near.best = best;
-		}
+	for (int i = 0; i < n; i++) {
+		nearest_try(&near, d[i]->d_name);
+		if (listed == 0 && d[i]->d_name[0] != '.')
+			listed = buf_put_fmt(&all, "%s%s", all.n > 0 ? ", " : "", d[i]->d_name);
 	}
-	closedir(dir);
 	if (near.best != NULL)
-		return err_fail(e, "there is no table '%.64s'; did you mean %s?", name, near.best);
-	return err_fail(e, "'%.64s' is none of the tables in %s", name, path);
+		e = err_fail(e, "there is no table '%.64s'; did you mean %s?", name, near.best);
+	else if (listed == 0 && buf_terminate(&all) == 0)
+		e = err_fail(e, "there is no table '%.64s'; there are %s", name, (char *)all.p);
+	for (int i = 0; i < n; i++)
+		free(d[i]);
+	free(d);
+	buf_free(&all);
+	return e;
 }
 
 int
@@ -102,7 +104,7 @@ alias_load(const char *name, bool back, struct alias **alias)
 	snprintf(path, sizeof(path), "%s", name);
 	if (strchr(name, '/') == NULL) {
 		snprintf(rel, sizeof(rel), "names/%s", name);
-		if ((e = datadir_find(rel, path)) < 0) {
+		if ((e = *name != 0 ? datadir_find(rel, path) : ERR_ARG) < 0) {
 			alias_free(a);
 			return fail_unknown_table(name, e);
 		}

@@ -82,8 +82,9 @@ start_array(const struct tensors *t, const struct tensors *named, const struct g
 
 /* The error if no tensor matches: either no name does, or no shape. */
 static int
-report_no_match(const struct tensors *named, const struct graph *g, const struct buf *names)
+report_no_match(const struct tensors *named, const struct graph *g, const char *list)
 {
+	const char *end;
 	bool known = false;
 	size_t first = 0;
 
@@ -96,8 +97,12 @@ report_no_match(const struct tensors *named, const struct graph *g, const struct
 		return err_fail(ERR_FORMAT,
 		    "has none of the net's arrays: the net's first is %s, the file's is %.200s; see "
 		    "--start-rename, as in from:torch-resnet", g->w[0].name, named->t[first].name);
-	return err_fail(ERR_FORMAT, "no tensor has the name and shape of an array of the net, whose options may be "
-	    "others: %.500s%s", (const char *)names->p, names->n > 500 ? " ..." : "");
+	/* The first two arrays tell as much as all. */
+	if ((end = strstr(list, ", ")) != NULL)
+		end = strstr(end + 1, ", ");
+	return err_fail(ERR_FORMAT, "none of its arrays has name and shape of one of the net's, as %.*s%s; the net's "
+	    "options may be others, such as --variant or --layers",
+	    end != NULL ? (int)(end - list) : (int)strlen(list), list, end != NULL ? " ..." : "");
 }
 
 int
@@ -115,7 +120,7 @@ weights_start(const char *path, const struct rename_rules *rules, const struct g
 	for (uint32_t i = 0; e == 0 && i < g->naux; i++)
 		e = start_array(&t, &named, &g->aux[i], aux, r);
 	if (e == 0 && (e = buf_terminate(&r->names)) == 0 && r->taken == 0)
-		e = report_no_match(&named, g, &r->names);
+		e = report_no_match(&named, g, (const char *)r->names.p);
 	tensors_close(&named);
 	tensors_close(&t);
 	return err_wrap(e, "%s", path);

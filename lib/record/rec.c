@@ -27,14 +27,42 @@ ends_inside(uint64_t at)
 	return err_fail(ERR_SHORT, "record at %llu: the stream ends inside it", (unsigned long long)at);
 }
 
+/* What a file without records may hold instead, by its first 8 bytes, and what to do with it. */
+static const char *
+guess_content(const uint8_t *p)
+{
+	static const char image[] = " but an image; im2rec packs images";
+	static const char archive[] = " but an archive; im2rec packs its images";
+	static const char weights[] = " but weights; name the .rec file";
+	static const struct {
+		size_t		 n;
+		const char	*head, *text;
+	} known[] = {
+		{ 3, "\xff\xd8\xff", image }, { 4, "\x89PNG", image }, { 4, "GIF8", image }, { 4, "RIFF", image },
+		{ 4, "PK\x03\x04", archive }, { 2, "\x1f\x8b", archive }, { 6, "\xfd" "7zXZ", archive },
+		{ 8, "\x12\x01\0\0\0\0\0", weights },	/* MXNet's .params */
+	};
+	size_t digits = 0;
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (memcmp(p, known[i].head, known[i].n) == 0)
+			return known[i].text;
+	while (digits < 7 && p[digits] >= '0' && p[digits] <= '9')
+		digits++;
+	if (digits > 0 && p[digits] == '\t')
+		return " but an index or a list; name the .rec file";
+	/* safetensors begin with the length of their table. */
+	return le_get32(p) > 0 && le_get32(p + 4) == 0 ? weights : "";
+}
+
 int
 rec_head(const uint8_t *p, uint64_t at, bool inside, enum rec_part *part, uint32_t *n)
 {
 	uint32_t lrec = le_get32(p + 4);
 
 	if (le_get32(p) != REC_MAGIC)
-		return err_fail(ERR_FORMAT, "record at %llu: no magic word, so this is not a record",
-		    (unsigned long long)at);
+		return err_fail(ERR_FORMAT, "record at %llu: no magic word, so this is not a record%s",
+		    (unsigned long long)at, at == 0 ? guess_content(p) : "");
 	if (lrec >> 29 > REC_LAST)
 		return err_fail(ERR_FORMAT, "record at %llu: part %u does not exist",
 		    (unsigned long long)at, lrec >> 29);

@@ -23,6 +23,10 @@ mv v-0001.safetensors other.safetensors
 pmerge -o plain.params w-0001.safetensors && pmerge -o other.params other.safetensors || exit 1
 echo "these are a few words, and no file of any tool" >text.txt
 printf '0\tcat\timages/cat/1.pgm\n' >bad.lst
+for i in 1 2 3; do printf '%d\t0\tdogs/%d.jpg\n' $i $i; done >odd.lst
+for i in 1 2 3 4 5 6 7 8; do printf '%d\t1\t0\timages/cat/%d.pgm\n' $i $i; done >two.lst
+im2rec -q -o two.rec two.lst && tar czf images.tgz images || exit 1
+printf '\211PNG\r\n\032\n0000' >picture.png
 : >empty.hosts
 echo localhost >hosts
 (umask 077; printf '%064d\n' 1 >key)

@@ -34,14 +34,22 @@ _tally() {
 	while IFS= read -r line; do
 		case $line in
 		:files)	mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- "$word") ;;
-		:files\ *)
-			mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -X "!*${line#:files }" -- "$word" ||
-				compgen -f -- "$word"; compgen -d -- "$word") ;;
+		:files\ * | :only\ *)
+			mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(
+				found=$(for suffix in ${line#:* }; do compgen -f -X "!*$suffix" -- "$word"; done)
+				if [ -n "$found" ]; then
+					echo "$found"
+				elif [[ $line == :files* ]]; then
+					compgen -f -- "$word"
+				fi
+				compgen -d -- "$word") ;;
 		:folders) mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -d -- "$word") ;;
 		:commands) mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -c -- "$word") ;;
 		"$word"*) COMPREPLY+=("$line") ;;
 		esac
 	done < <(sh "$_tally_words" "${words[@]}")
+	# Bash replaces only what follows the last colon.
+	[[ $word != *:* || $COMP_WORDBREAKS != *:* ]] || COMPREPLY=("${COMPREPLY[@]#"${word%"${word##*:}"}"}")
 	# Bash would quote the @ of a file's name.
 	[[ $word != @* ]] || compopt +o filenames 2>/dev/null
 }

@@ -101,6 +101,12 @@ is "$(offers 'pworker --net=mlp --dr')" "--dropout " "after --net=NAME, too"
 is "$(offers 'pworker --net pa')" " " "the file that nets share is no net"
 printf -- '-- --oddity N\nreturn 1\n' >own.lua
 is "$(offers 'pworker --net ./own.lua --od')" "--oddity " "bash completes an option of a script of your own"
+is "$(offers 'pworker --net resnet --variant ')" "post preact small " "bash completes the words of an option of the net"
+is "$(rm -f own.lua; offers 'pworker --net=one')" " " "after --net= it offers only scripts"
+is "$(offers 'pmerge --rename from:torch-res')" "torch-resnet " "bash completes a table of names after its colon"
+touch log.tsv
+is "$(offers 'plog l') $(offers 'im2rec --list o') $(offers 'pmerge w') $(offers 'pworker --start w')" \
+	"log.tsv  one.rec over  w.safetensors  w.safetensors " "bash completes operands of the kind that the tool reads"
 is "$(offers 'dlaunch --output o')" "over " "bash completes a folder"
 is "$(offers 'pworker --steps o')" " " "bash offers nothing for a number"
 XDG_STATE_HOME=$T/state dlaunch --detach --job late-one true >/dev/null

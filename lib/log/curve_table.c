@@ -113,7 +113,7 @@ curve_table(const struct curve_rows *rows, bool by_rank, struct table *t)
 
 /* A run: sums of its measures, and its accuracies, which are negative if unknown. */
 struct summary {
-	uint64_t epochs, best_at;
+	uint64_t epochs, steps, best_at;
 	double	 best, last_train, last_valid;
 	double	 sum[LOGLINE_MEASURES];
 	uint64_t n[LOGLINE_MEASURES];
@@ -126,6 +126,8 @@ summarize_run(const struct curve_row *r, size_t n)
 
 	for (; n > 0; n--, r++) {
 		s.epochs += r->at != LOGLINE_WHOLE && !r->by_step;
+		if (r->by_step && r->at > s.steps)
+			s.steps = r->at;
 		for (int m = 0; m < LOGLINE_MEASURES; m++)
 			if (r->has[m]) {
 				s.sum[m] += r->value[m];
@@ -147,36 +149,74 @@ summarize_run(const struct curve_row *r, size_t n)
 static const int means[] = { LOGLINE_SECONDS, LOGLINE_SPEED, LOGLINE_LOAD, LOGLINE_RX, LOGLINE_TX };
 #define MEANS	(sizeof(means) / sizeof(*means))
 
+/* The columns that at least one run has. */
+struct compared {
+	bool steps, epochs, measure[LOGLINE_ALL];
+};
+
+/* The seconds of steps do not compare with those of epochs. */
+static bool
+is_comparable(const struct summary *s, const struct compared *c, int measure)
+{
+	return measure != LOGLINE_SECONDS || !c->epochs || s->steps == 0 || s->epochs > 0;
+}
+
 static void
-put_summary(const struct summary *s, const bool *shown, struct table *t)
+put_summary(const struct summary *s, const struct compared *c, struct table *t)
 {
 	table_count(t, s->epochs, "");
-	put_number(t, s->best >= 0, s->best);
-	table_count(t, s->best >= 0 ? s->best_at : UINT64_MAX, s->best >= 0 ? "all" : "");
-	put_number(t, s->last_valid >= 0, s->last_valid);
+	if (c->steps)
+		table_count(t, s->steps > 0 ? s->steps : UINT64_MAX, "");
+	if (c->measure[LOGLINE_VAL_ACCURACY]) {
+		put_number(t, s->best >= 0, s->best);
+		table_count(t, s->best >= 0 ? s->best_at : UINT64_MAX, s->best >= 0 ? "all" : "");
+		put_number(t, s->last_valid >= 0, s->last_valid);
+	}
 	put_number(t, s->last_train >= 0, s->last_train);
 	for (size_t i = 0; i < MEANS; i++)
-		if (shown[means[i]])
-			put_number(t, s->n[means[i]] > 0, s->sum[means[i]] / (double)s->n[means[i]]);
+		if (c->measure[means[i]])
+			put_number(t, s->n[means[i]] > 0 && is_comparable(s, c, means[i]),
+			    s->sum[means[i]] / (double)s->n[means[i]]);
+}
+
+static void
+add_compared_columns(const struct compared *c, struct table *t)
+{
+	bool valid = c->measure[LOGLINE_VAL_ACCURACY];
+
+	table_column(t, (struct table_column){ "run", "run", false, 0, 0, NULL });
+	table_column(t, (struct table_column){ "epochs", "epochs", true, 0, 4, NULL });
+	if (c->steps)
+		table_column(t, (struct table_column){ "steps", "steps", true, 0, 1, NULL });
+	if (valid) {
+		table_column(t, (struct table_column){ "best validation", "best_validation_accuracy", true, 6, 0,
+		    "best val" });
+		table_column(t, (struct table_column){ "at", "best_at", true, 0, 1, NULL });
+		table_column(t, (struct table_column){ "last validation", "last_validation_accuracy", true, 6, 2,
+		    "last val" });
+	}
+	table_column(t, (struct table_column){ "last train", "last_train_accuracy", true, 6, valid ? 3 : 0, NULL });
+	for (size_t i = 0; i < MEANS; i++)
+		if (c->measure[means[i]]) {
+			struct table_column column = columns[means[i]];
+
+			column.digits += means[i] == LOGLINE_SECONDS && !c->epochs ? 2 : 0;
+			table_column(t, column);
+		}
 }
 
 void
 curve_compare(const struct curve_rows *rows, struct table *t)
 {
-	bool shown[LOGLINE_MEASURES] = { false };
+	struct compared c = { 0 };
 
-	for (size_t i = 0; i < rows->n; i++)
+	for (size_t i = 0; i < rows->n; i++) {
+		c.steps |= rows->row[i].by_step;
+		c.epochs |= !rows->row[i].by_step;
 		for (int m = 0; m < LOGLINE_MEASURES; m++)
-			shown[m] |= rows->row[i].has[m];
-	table_column(t, (struct table_column){ "run", "run", false, 0, 0, NULL });
-	table_column(t, (struct table_column){ "epochs", "epochs", true, 0, 4, NULL });
-	table_column(t, (struct table_column){ "best validation", "best_validation_accuracy", true, 6, 0, "best val" });
-	table_column(t, (struct table_column){ "at", "best_at", true, 0, 1, NULL });
-	table_column(t, (struct table_column){ "last validation", "last_validation_accuracy", true, 6, 2, "last val" });
-	table_column(t, (struct table_column){ "last train", "last_train_accuracy", true, 6, 3, NULL });
-	for (size_t i = 0; i < MEANS; i++)
-		if (shown[means[i]])
-			table_column(t, columns[means[i]]);
+			c.measure[m] |= rows->row[i].has[m];
+	}
+	add_compared_columns(&c, t);
 	for (size_t i = 0, k; i < rows->n; i = k) {
 		struct summary s;
 
@@ -184,6 +224,6 @@ curve_compare(const struct curve_rows *rows, struct table *t)
 			continue;
 		s = summarize_run(&rows->row[i], k - i);
 		put_run_name(rows, rows->row[i].run, t);
-		put_summary(&s, shown, t);
+		put_summary(&s, &c, t);
 	}
 }

@@ -12,11 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define NAME_COLUMNS	36	/* most of a name beside a line, and in text */
-#define NAME_TEXT	16
+#define NAME_COLUMNS	36	/* most of a name beside a line */
+#define NAME_TEXT	16	/* the same in a text, and in a narrow picture */
 #define PAIRS		8	/* most runs in a picture with both measures */
 #define WIDE		900	/* pixels of a picture */
-#define HIGH		380	/* fewest pixels of a figure without dots */
+#define HIGH		380	/* fewest pixels of a figure without dots, and of one in a narrow picture */
+#define HIGH_NARROW	270
 #define TEXT_WIDE	38	/* fewest columns and lines of a figure in text */
 #define TEXT_HIGH	10
 
@@ -29,6 +30,7 @@ struct layout {
 	unsigned wide, high;		/* of all */
 	unsigned panel;			/* height of a figure */
 	unsigned top;			/* height of the title */
+	size_t	 most;			/* characters of a name */
 	size_t	 names;			/* characters beside each figure of a picture; 0: those of the figure */
 };
 
@@ -105,7 +107,6 @@ static int
 put_figure(struct plot_figure *f, const struct layout *a, unsigned k, const char *script, struct buf *out)
 {
 	/* Lines of text, or of names in a picture, between the axes of a figure. */
-	const size_t most = a->kind == PLOT_TEXT ? NAME_TEXT : NAME_COLUMNS;
 	const double inside = a->kind == PLOT_TEXT ? a->panel - 5.0 : (a->panel - 90.0) / 15;
 
 	ERR_TRY(plot_figure_place_names(f, 1 / inside));
@@ -115,8 +116,8 @@ put_figure(struct plot_figure *f, const struct layout *a, unsigned k, const char
 	ERR_TRY(buf_put_fmt(out, "logarithmic = %d\nfrom = %.9g\nto = %.9g\nlow = %.9g\nmost = %.9g\n", f->log, f->from,
 	    f->to, f->low, f->high));
 	ERR_TRY(buf_put_fmt(out, "first = '%s'\nsecond = '%s'\nlongest = %zu\n", f->first != NULL ? f->first : "",
-	    f->second != NULL ? f->second : "", a->names > 0 && !f->dots ? a->names : find_longest_name(f, most)));
-	ERR_TRY(put_lines(f, most, out));
+	    f->second != NULL ? f->second : "", a->names > 0 && !f->dots ? a->names : find_longest_name(f, a->most)));
+	ERR_TRY(put_lines(f, a->most, out));
 	ERR_TRY(put_points(f, out));
 	ERR_TRY(buf_put_fmt(out, "load "));
 	ERR_TRY(put_string(out, script, PATH_MAX));
@@ -125,15 +126,16 @@ put_figure(struct plot_figure *f, const struct layout *a, unsigned k, const char
 
 /* The least height of a figure, in lines of text or pixels. */
 static unsigned
-count_needed_height(const struct plot_figure *f, enum plot_kind kind)
+count_needed_height(const struct plot_figure *f, enum plot_kind kind, bool narrow)
 {
-	unsigned names = (unsigned)(f->first != NULL ? f->lines / 2 : f->lines), high = 100 + 15 * names;
+	unsigned names = (unsigned)(f->first != NULL ? f->lines / 2 : f->lines), high = 100 + 15 * names, least;
 
 	if (kind == PLOT_TEXT)
 		return f->dots ? f->rows + 5 : TEXT_HIGH;
 	if (f->dots)
 		return 100 + 20 * f->rows;
-	return high > HIGH ? high : HIGH;
+	least = narrow ? HIGH_NARROW : HIGH;
+	return high > least ? high : least;
 }
 
 /*
@@ -144,21 +146,22 @@ count_needed_height(const struct plot_figure *f, enum plot_kind kind)
 static struct layout
 choose_layout(const struct plot_figure *f, unsigned n, const struct plot_opt *opt)
 {
-	struct layout a = { .kind = opt->kind, .columns = 1, .rows = n, .wide = WIDE,
-		.top = opt->title[0] != 0 ? 40 : 10 };
+	const bool narrow = opt->kind != PLOT_TEXT && opt->wide > 0 && opt->wide < WIDE;
+	struct layout a = { .kind = opt->kind, .columns = 1, .rows = n, .wide = opt->wide > 0 ? opt->wide : WIDE,
+		.top = opt->title[0] != 0 ? 40 : 10,
+		.most = opt->kind == PLOT_TEXT || narrow ? NAME_TEXT : NAME_COLUMNS };
 
 	for (unsigned i = 0; i < n; i++) {
-		unsigned high = count_needed_height(&f[i], opt->kind);
+		unsigned high = count_needed_height(&f[i], opt->kind, narrow);
 		size_t names = 0;
 
 		a.panel = high > a.panel ? high : a.panel;
 		if (opt->kind != PLOT_TEXT && !f[i].dots)
-			names = find_longest_name(&f[i], NAME_COLUMNS);
+			names = find_longest_name(&f[i], a.most);
 		a.names = names > a.names ? names : a.names;
 	}
 	if (opt->kind == PLOT_TEXT) {
 		a.top = 1;
-		a.wide = opt->wide;
 		a.high = opt->high;
 		while (n > a.columns && a.columns < opt->wide / TEXT_WIDE)
 			a.columns++;

@@ -17,7 +17,8 @@ enum plot_kind { PLOT_PNG, PLOT_SVG, PLOT_TEXT };
 struct plot_opt {
 	enum plot_kind kind;
 	unsigned figures;	/* a set from plot_figures(), or PLOT_ALL */
-	unsigned wide, high;	/* columns and lines of a text, at least 40 and 8 */
+	/* columns and lines of a text, at least 40 and 8; wide: pixels of a picture, at least 400, or 0: 900 */
+	unsigned wide, high;
 	const char *title;
 };
 

@@ -3,6 +3,8 @@
 
 #include "base/err.h"
 
+#define NARROW	430	/* pixels of figures for a telephone */
+
 static const char head[] =
     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
     "<meta name=\"viewport\" content=\"width=device-width\">\n<style>\n"
@@ -15,11 +17,12 @@ static const char head[] =
     ".n { text-align: right; font-variant-numeric: tabular-nums; }\n"
     "td.n { white-space: nowrap; }\n"
     "svg { max-width: 100%; height: auto; }\n"
+    ".t { display: none; }\n"
     "@media (max-width: 40rem) {\n"	/* a telephone */
-    "body { font-size: 13px; margin-top: 1rem; padding: 0 .5rem; }\n"
+    "body { font-size: 14px; margin-top: 1rem; padding: 0 .5rem; }\n"
     "th, td { padding: .2rem .4rem; }\n"
     ".w { display: none; }\n"
-    "svg text { font-size: 16px; }\n}\n"
+    ".t { display: contents; }\n}\n"
     "</style>\n<title>";
 
 /* Puts a heading and its table, unless the table is empty. */
@@ -49,29 +52,60 @@ put_untitled(const char *svg, struct buf *out)
 	return buf_put(out, svg, strlen(svg));
 }
 
-/* Omits the XML declaration and the document type of gnuplot's SVG, which are not allowed inside a page. */
+/*
+ * Puts the figures in an element of that class.  Omits the XML declaration and the document type of gnuplot's SVG,
+ * which are not allowed inside a page.
+ */
 static int
-put_figures(const struct curve_rows *rows, const struct rate_list *rates, const struct plot_opt *opt, struct buf *out)
+put_figures(const struct curve_rows *rows, const struct rate_list *rates, const struct plot_opt *opt, const char *class,
+    struct buf *out)
 {
 	struct buf svg = { 0 };
 	const char *from;
-	struct plot_opt untitled = *opt;	/* the page has the title */
-	int e;
+	int e = plot_draw(rows, rates, opt, &svg, NULL);
 
-	untitled.title = "";
-	e = plot_draw(rows, rates, &untitled, &svg, NULL);
-	if (e == ERR_ITEM) {	/* a report may have no figures */
-		buf_free(&svg);
-		return 0;
-	}
 	e = e < 0 ? e : buf_terminate(&svg);
 	if (e == 0) {
 		from = strstr((const char *)svg.p, "<svg");
-		e = from == NULL ? err_fail(ERR_FORMAT, "gnuplot: no picture") : buf_put_fmt(out, "<h2>Figures</h2>\n");
+		e = from == NULL ? err_fail(ERR_FORMAT, "gnuplot: no picture")
+		    : buf_put_fmt(out, "<div class=\"%s\">\n", class);
 		e = e < 0 ? e : put_untitled(from, out);
+		e = e < 0 ? e : buf_put_fmt(out, "</div>\n");
 	}
 	buf_free(&svg);
 	return e;
+}
+
+/* Puts the figures twice: for a wide and for a narrow screen. */
+static int
+put_both_figures(const struct curve_rows *rows, const struct rate_list *rates, const struct plot_opt *opt,
+    struct buf *out)
+{
+	struct plot_opt untitled = *opt;	/* the page has the title */
+	size_t start = out->n;
+	int e;
+
+	untitled.title = "";
+	ERR_TRY(buf_put_fmt(out, "<h2>Figures</h2>\n"));
+	if ((e = put_figures(rows, rates, &untitled, "w", out)) == 0) {
+		untitled.wide = NARROW;
+		e = put_figures(rows, rates, &untitled, "t", out);
+	}
+	if (e != ERR_ITEM)
+		return e;
+	out->n = start;	/* a report may have no figures */
+	return 0;
+}
+
+/* The heading of the table of measures. */
+static const char *
+name_positions(const struct curve_rows *rows)
+{
+	size_t steps = 0;
+
+	for (size_t i = 0; i < rows->n; i++)
+		steps += rows->row[i].by_step;
+	return steps == 0 ? "Epochs" : steps == rows->n ? "Steps" : "Epochs and steps";
 }
 
 int
@@ -90,8 +124,8 @@ report_html(const struct curve_rows *rows, const struct machine_list *machines, 
 	e = e < 0 ? e : buf_put_fmt(out, "</h1>\n");
 	e = e < 0 ? e : put_section("Runs", &runs, out);
 	e = e < 0 ? e : put_section("Machines", &hosts, out);
-	e = e < 0 || rows->n + rates->n == 0 ? e : put_figures(rows, rates, opt, out);
-	e = e < 0 ? e : put_section("Epochs", &epochs, out);
+	e = e < 0 || rows->n + rates->n == 0 ? e : put_both_figures(rows, rates, opt, out);
+	e = e < 0 ? e : put_section(name_positions(rows), &epochs, out);
 	table_free(&runs);
 	table_free(&hosts);
 	table_free(&epochs);

@@ -96,8 +96,11 @@ letter(i) = substr("ABCDEFGHIJKLMNOPQRSTUVWXYZ", (i - 1) % 26 + 1, (i - 1) % 26 
 do for [i = 1:lines] {
 	if (name[i] ne "" && !dots) {
 		if (drawn) {
-			set arrow i from first end_x[i], first end_y[i] to graph 1.012, graph place[i] nohead lw 0.5 \
-				lc rgb colour[i]
+			# A line may leave the axis.
+			if (end_y[i] >= low && end_y[i] <= most) {
+				set arrow i from first end_x[i], first end_y[i] to graph 1.012, graph place[i] nohead lw 0.5 \
+					lc rgb colour[i]
+			}
 			set label i name[i] at graph 1.018, graph place[i] left textcolor rgb colour[i] noenhanced
 		} else {
 			set label i letter(i) . " " . name[i] at graph 1, graph place[i] left offset 1, 0 noenhanced

@@ -92,6 +92,9 @@ if command -v gnuplot >/dev/null; then
 	{ echo "$head"; for i in 1 2 3 4; do row $i sweep 0 16 2.$i 0.1 50; done; row 5 sweep 0 16 900 0.1 50; } |
 		awk -F'\t' -v OFS='\t' '$5 == "sweep" { $7 = NR - 1; $12 = 10 ^ (NR - 7) } { print }' >sweep.tsv
 	status 0 "plog draws a test of learning rates" plog --svg sweep.svg sweep.tsv
+	cp sweep.tsv sweep2.tsv
+	status 0 "plog draws two of them" plog --svg sweeps.svg --figures lr sweep.tsv sweep2.tsv
+	is "$(grep -cE "'M[0-9]{3}\.[0-9]+,-?[0-9]\." sweeps.svg)" 0 "no stroke leads to an end beyond the axis"
 	ok "its axis ends near the losses before they diverge" \
 		perl -ne 'while (/<text>([0-9.]+)</g) { $seen = 1; $high = $1 if $1 > $high } END { exit !($seen && $high < 5) }' sweep.svg
 
@@ -103,10 +106,11 @@ if command -v gnuplot >/dev/null; then
 		"the rate has lines of received and sent Mbit/s over seconds"
 	is "$(grep -cE '<text>1[46]</text>' rate.svg)" 2 "the axis has the highest rate"
 	status 0 "plog --html of a log of training and one of traffic" plog --html both.html a.tsv rate.tsv
-	is "$(grep -c '<text>Mbit/s</text>' both.html)" 1 "the report has the rate"
+	is "$(grep -c '<text>Mbit/s</text>' both.html)" 2 "the report has the rate"
 	status 0 "plog --html" plog -c --all --html a.html "it's \`id\` <b>.tsv" a.tsv
 	is "$(cat err)" "" "nothing is written to standard error by --html"
-	is "$(grep -c '<svg' a.html) $(grep -c '<table>' a.html)" "1 2" "the report has figures and two tables"
+	is "$(grep -oE '^ width="[0-9]+"' a.html | tr -dc '0-9\n' | paste -sd' ') $(grep -c '<table>' a.html)" "900 430 2" \
+		"the report has figures for wide and narrow screens, and two tables"
 	is "$(grep -iE '<script|src=|https?://[^w]|<\?xml' a.html)" "" "the report is self-contained"
 	is "$(grep -o '<title>' a.html | wc -l)" 1 "the page has a title, and no line of a figure has another"
 	is "$(grep -cE 'overflow-x|overflow: |display: block' a.html)" 0 "no table of the report has scroll bars"

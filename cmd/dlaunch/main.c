@@ -26,21 +26,21 @@ static const char dlaunch_help[] =
     "What runs:\n"
     "  -n, --num-workers N (1)          -s, --num-servers N (as many as workers)\n"
     "  -x, --env NAME[=VALUE]           --each WORD=V:V:...  a value for each worker\n"
-    "  --server-command CMD (pserver)   --stdin  of worker 0  -P, --dry-run  @RECIPE\n"
-    "Hosts:\n"
+    "  --server-command CMD (pserver)   --stdin  to worker 0  -P, --dry-run  @RECIPE\n"
+    "Hosts and output:\n"
     "  -H, --hosts FILE  a host a line  --rsh ssh|slurm|mpi|kubectl|WORDS (ssh)\n"
-    "  --chdir DIR  where to run        --sync DIR[:TO]  copy it to the hosts first\n"
-    "  --interface NAME  of the hosts   --remote PATH  of dlaunch on the hosts\n"
-    "Output:\n"
-    "  --output DIR  a file a process   --spool MIB (1024)  of output on a host\n"
+    "  --chdir DIR  run there           --sync DIR[:TO]  copy it to the hosts first\n"
+    "  --interface NAME  use this one   --remote PATH  where the hosts have dlaunch\n"
+    "  --output DIR  write files there  --spool MIB (1024)  limit what a host stores\n"
     "  -v, --verbose  -h, --help  --version\n"
     "  --agent, --agent-adopt J, --agent-keep J, --agent-resume J  for its own use\n"
     "Jobs with a name:\n"
-    "  --job NAME  --force  replace it  --detach  in the background  --resume JOB\n"
+    "  --job NAME  --force  replace it  --detach  run in background  --resume JOB\n"
     "Failures:\n"
-    "  --on-fail stop|wait  the others  --restart N (0)  if a process or host is lost\n"
-    "  --timeout SECONDS (60) to start  --silence SECONDS (30; detached: a day)\n"
-    "  --grace SECONDS (10)  to end     --respawn N (10)  an hour, if one is killed\n";
+    "  --on-fail stop|wait (stop)  end the other processes, or wait until they end\n"
+    "  --timeout SECONDS (60)  until all run  --silence SECONDS (30; detached: a day)\n"
+    "  --grace SECONDS (10)  until SIGKILL    --restart N (0)  start a lost job again\n"
+    "  --respawn N (10)  start a killed process again, at most N times an hour\n";
 
 /* Adds "NAME=VALUE", or "NAME" with its value here. */
 static void

@@ -7,26 +7,26 @@
 
 static const char data_help[] =
     "usage: pworker ... [options that say how records are read]\n"
-    "  --no-shuffle         keep their order         --shuffle-buffer N\n"
+    "  --no-shuffle         keep the stored order    --shuffle-buffer N\n"
     "  --cache ram[:MB]|device  keep decoded images  --prefetch MB (128)  read ahead\n"
     "  --label-at I (0)     index of the class label --read-threads N\n"
     "  --weight-at I        index of a label that multiplies the loss of its sample\n"
     "options that turn an image into a sample, in this order; LO,HI is a random range\n"
-    "  --resize N           the shorter side         --rotate DEGREES,...  one of\n"
+    "  --resize N           the shorter side         --rotate DEGREES,...  by one\n"
     "  --max-rotate-angle DEGREES                    --max-shear-ratio S\n"
-    "  --random-scale LO,HI --aspect-ratio LO,HI     --img-size LO,HI  of sides\n"
-    "  --pad N              --fill-value V (255)     --rand-crop  not the centre\n"
+    "  --random-scale LO,HI --aspect-ratio LO,HI     --img-size LO,HI  limit sides\n"
+    "  --pad N              --fill-value V (255)     --rand-crop  at random\n"
     "  --crop-size LO,HI    a square, resized        --rand-resized-crop\n"
-    "  --random-area LO,HI (0.08,1)  of a resized crop\n"
-    "  --brightness B       --contrast C             --saturation B  1-B to 1+B\n"
+    "  --random-area LO,HI (0.08,1)  area of a resized crop\n"
+    "  --brightness B       --contrast B             --saturation B  1-B to 1+B\n"
     "  --random-h N         --random-s N             --random-l N  hue: 180 is full\n"
     "  --pca-noise SIGMA\n"
     "  --mean-rgb R,G,B     --max-random-contrast C  --max-random-illumination I\n"
     "  --scale S (1)        --std-rgb R,G,B\n"
-    "  --mirror             --rand-mirror            --alt-mirror  by turns\n"
+    "  --mirror             --rand-mirror            --alt-mirror  every other epoch\n"
     "  --cutout N           a square of zeros\n"
     "  --mixup ALPHA        with the next sample, in shares of Beta(ALPHA, ALPHA)\n"
-    "  --cutmix ALPHA       a rectangle of it instead; both: a random choice\n";
+    "  --cutmix ALPHA       replace a rectangle by one of it; both: a random choice\n";
 
 /* ram is half of the memory that is free; ram:MB; device. */
 static void

@@ -23,7 +23,7 @@ static const char learn_help[] =
     "  --momentum M (0.9)   rmsprop: 0; muon: 0.95\n"
     "  --beta2 B (0.999)    rmsprop: 0.99; muon: 0.9, the momentum of other arrays\n"
     "  --epsilon X (1e-8)   lars: 0; muon: 1e-7\n"
-    "  --trust T (0.001)    of lars                  --turns N (5), --unit  of muon\n"
+    "  --trust T (0.001)    lars only                --turns N (5), --unit  muon only\n"
     "  --wd D (1e-5)        --wd-mult PATTERN=X  multiply the decay of these arrays\n"
     "  --clip C             limit each number of the gradient\n"
     "  --clip-norm C        limit its norm           --l1 A (0)\n"

@@ -12,9 +12,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define AGAIN_S	0.25	/* between two drawings */
-#define FIRST_S	2.0	/* before the first plain line */
-#define MOST_S	60.0	/* between two of them */
+#define AGAIN_S	0.25	/* time between two drawings */
+#define FIRST_S	2.0	/* time before the first plain line */
+#define MOST_S	60.0	/* most time between two plain lines */
 
 static struct {
 	bool	 draws, prints, colour;

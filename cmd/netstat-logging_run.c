@@ -23,7 +23,7 @@
 /* An interface or the command. */
 struct source {
 	const char *name;
-	unsigned index;			/* of the interface, at the last reading */
+	unsigned index;			/* index of the interface, at the last reading */
 	bool	 gone;
 	uint64_t at_ns;			/* time of the last reading */
 	struct traffic last;		/* counters then */

@@ -18,7 +18,7 @@
 
 #define LINE	65536u	/* bytes of the longest line */
 #define LOGS	1024	/* most logs at once */
-#define WAIT_MS	1000	/* between looks at files that inotify does not report, as on network file systems */
+#define WAIT_MS	1000	/* time between looks at files that inotify does not report, as on network file systems */
 #define NARROW	40	/* fewest columns and lines of a drawing */
 #define LOW	12
 

@@ -19,7 +19,7 @@ struct follow_opt {
 	char *const *path;	/* ends with NULL; "-" is standard input */
 	bool	 all, by_rank, plot;
 	unsigned figures;
-	const char *title;	/* of the figures */
+	const char *title;	/* title of the figures */
 };
 
 /*

@@ -43,7 +43,7 @@ struct pserver {
 	const char	*state;
 	bool		 plain, listened;
 	int		 ready;		/* descriptor of --ready-fd; -1: none */
-	struct rendezvous_env env;	/* of a tracker, if there is one */
+	struct rendezvous_env env;	/* variables of a tracker, if there is one */
 	struct rendezvous *rendezvous;	/* NULL: no tracker */
 	char		 at[ADDR_TEXT];	/* the address to listen at, with a tracker */
 	struct server_log log;

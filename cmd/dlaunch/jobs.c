@@ -52,11 +52,11 @@ is_launcher_lost(const struct jobdir_state *s)
 
 /* How far a file of a job's output has been copied to our own stream. */
 struct shown {
-	const char *name;	/* of our own stream, for messages */
+	const char *name;	/* name of our own stream in messages */
 	int	 from, to;
 	uint64_t at;
 	bool	 rowless;	/* without the rows of logs */
-	bool	 log;		/* for dlaunch_is_row() */
+	bool	 log;		/* state of dlaunch_is_row() */
 	struct buf line;	/* rowless: the line that is not complete yet */
 };
 

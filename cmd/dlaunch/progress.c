@@ -17,7 +17,7 @@
 
 /* The progress of one worker, read from its log.  A value that is not known is 0, NAN or LOGLINE_WHOLE. */
 struct state {
-	uint64_t epochs, epoch_steps, steps;	/* of the whole run, from the comment at the log's head */
+	uint64_t epochs, epoch_steps, steps;	/* length of the whole run, from the comment at the log's head */
 	uint64_t at;				/* the epoch, or the step if by_step */
 	bool	 by_step, known;
 	uint64_t step, first_step;		/* the last and the first step seen */

@@ -5,7 +5,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#define AGAIN		254	/* by which a program asks dmlc-core's trackers for a restart (tracker/local.py) */
+#define AGAIN		254	/* status that asks dmlc-core's trackers for a restart (tracker/local.py) */
 #define LAST_SIGNAL	64
 #define LONGEST_S	60
 

@@ -65,7 +65,7 @@ struct start {
 	bool		 remote;	/* the agents run through rsh; else the agent is a child of this process */
 	char		 dir[PATH_MAX], agent[PATH_MAX];
 	struct buf	 hosts_text;	/* text of the hosts file, or of an equivalent one */
-	char		 id[JOB_RECORD_ID + 1];	/* of a detached job; "" for another */
+	char		 id[JOB_RECORD_ID + 1];	/* id of a detached job; "" for another */
 	struct jobdir	*job;
 	int		 signals;
 	struct dlaunch_start at_work;

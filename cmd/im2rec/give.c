@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define RANGES	256	/* of --cat */
+#define RANGES	256	/* most ranges of --cat */
 #define PEEK	64u	/* bytes read of a record that is not selected */
 #define NAME	256	/* bytes of a file's name */
 

@@ -22,7 +22,7 @@ struct run {
 	struct source		*in;
 	struct recset		*out;
 	struct im2rec_watch	 watch;
-	uint64_t		 items;		/* of the source, packed or left out */
+	uint64_t		 items;		/* items of the source, packed or left out */
 	/* Items left out by their suffix, if its format is not read. */
 	struct {
 		const char	*suffix;

@@ -12,8 +12,8 @@
 
 struct confusion {
 	uint32_t	 classes;
-	const struct names *names;	/* of the classes, lent; classes after the last name have numbers */
-	uint64_t	*count;		/* [classes,classes] by label and predicted class */
+	const struct names *names;	/* names of the classes, lent; classes after the last name have numbers */
+	uint64_t	*count;		/* [classes,classes] samples by label and predicted class */
 };
 
 /* Returns 0 or ERR_NOMEM. */

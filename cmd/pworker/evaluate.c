@@ -89,9 +89,9 @@ struct job {
 	uint64_t	 not_finite;	/* samples with NaN probabilities: their values are too large */
 	double		 loss;		/* sum */
 	uint32_t	*order;		/* [top] classes by probability */
-	const struct names *names;	/* of the classes */
+	const struct names *names;	/* names of the classes */
 	struct confusion confusion;	/* its count is NULL without --confusion */
-	struct outputs	 outputs;	/* of a loss that compares outputs with numbers */
+	struct outputs	 outputs;	/* results of a loss that compares outputs with numbers */
 	bool		 labels;	/* print labels too */
 	struct recmaker	*pics;		/* their names are the ids of the rows; NULL: records have numbers */
 	struct buf	 name;

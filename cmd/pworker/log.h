@@ -20,7 +20,7 @@
 enum pworker_style { PWORKER_CONSOLE, PWORKER_MXNET, PWORKER_MXNET_2015, PWORKER_TENSORFLOW };
 
 struct pworker_log {
-	enum pworker_style style;	/* of the lines for people */
+	enum pworker_style style;	/* wording of the lines for people */
 	FILE	*rows;			/* NULL: none */
 	const struct train_opt *train;
 	const char *command, *net_options;	/* texts for the head of the rows */
@@ -31,12 +31,12 @@ struct pworker_log {
 	uint64_t epochs, steps;		/* last epoch and step of the run, as in struct train_opt */
 	uint64_t frequent;		/* steps between two lines of progress */
 	double	 began;			/* clk_s() of the process's start */
-	double	 seconds, samples, correct;	/* since the last line of progress */
+	double	 seconds, samples, correct;	/* sums since the last line of progress */
 	uint64_t batches;			/* likewise */
 	uint64_t trained;			/* steps of this process */
 	bool	 lost;			/* rows cannot be written */
-	bool	 finds;			/* the run tries learning rates, */
-	bool	 found;			/* and has diverged */
+	bool	 finds;			/* the run tries learning rates */
+	bool	 found;			/* the run has diverged */
 	struct lr_find rates;
 	struct load load;		/* at the previous row of the load */
 	struct gpuload *gpus;		/* NULL: no GPU, or no NVML */
@@ -46,10 +46,10 @@ struct pworker_log {
 	uint64_t sent, got;		/* bytes up to the previous step */
 	uint64_t epoch_in, epoch_out;	/* bytes of the last complete epoch */
 	char	 saved[CHECKPOINT_PATH];	/* the newest checkpoint, or "" */
-	uint64_t epoch_steps;		/* of the progress on a terminal, as all below; 0: a pipe */
-	uint64_t first_step;		/* the first step of this process, */
-	double	 first_s;		/* and its time */
-	double	 shown_samples, shown_seconds;	/* since the line was last drawn */
+	uint64_t epoch_steps;		/* the epoch's steps, if progress is shown on a terminal; 0: a pipe */
+	uint64_t first_step;		/* the first step of this process */
+	double	 first_s;		/* clk_s() at that step */
+	double	 shown_samples, shown_seconds;	/* sums since the line was last drawn */
 };
 
 /* The event function of struct train_opt; arg is the log. */

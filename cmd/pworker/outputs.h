@@ -15,11 +15,11 @@
 struct outputs {
 	enum graph_loss	 loss;
 	uint32_t	 n;		/* outputs of a sample */
-	const struct names *names;	/* of the outputs, or as many as there are */
+	const struct names *names;	/* names of the outputs, or as many as there are */
 	struct buf	 pairs;		/* [samples, n] probability and target of each, for labels */
 	uint64_t	 samples, right;	/* right: samples whose known labels are all predicted right */
 	uint64_t	 known;		/* targets of all samples that are not NaN */
-	double		 sum, squares, distances;	/* of the samples' losses and of the errors of values */
+	double		 sum, squares, distances;	/* sums of the samples' losses and of the errors of values */
 };
 
 /* Adds a sample with outputs p [n] and targets [n].  Returns 0 or ERR_NOMEM. */

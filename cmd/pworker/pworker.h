@@ -40,7 +40,7 @@ enum pworker_given { PWORKER_ABSENT, PWORKER_BY_RECIPE, PWORKER_GIVEN };
 
 /* The names of classes: classes.c. */
 struct pworker_classes {
-	struct names	 names;		/* of the classes of the net; empty: not known */
+	struct names	 names;		/* names of the classes of the net; empty: not known */
 	char		*text;		/* the same as lines, or NULL; owned */
 	bool		 foreign;	/* the labels of records to predict are other classes */
 	uint32_t	*of, *val_of;	/* class_of of struct batch_opt, for data and val, or NULL; owned */
@@ -67,8 +67,8 @@ struct pworker {
 	const char	*state;		/* file of what outlives this process, or NULL */
 	struct buf	 data;		/* the values of --data with commas between them */
 	char		*server[PWORKER_SERVERS];
-	char		*list;		/* of servers, from a tracker's scheduler; owned */
-	struct script_opt option[SCRIPT_OPTS];	/* of the net */
+	char		*list;		/* list of servers, from a tracker's scheduler; owned */
+	struct script_opt option[SCRIPT_OPTS];	/* options of the net */
 	uint32_t	 noption;
 	char		*taken;		/* the text that pworker_take_net() read, or NULL; owned */
 	bool		 weights_net;	/* the net is that of --resume or --start */
@@ -80,7 +80,7 @@ struct pworker {
 	struct buf	 command;	/* the command line as a shell would take it */
 	const char	*trace;		/* FILE, or NULL */
 	uint64_t	 trace_first, trace_steps;
-	enum pworker_style style;	/* of the lines for people */
+	enum pworker_style style;	/* wording of the lines for people */
 	uint64_t	 profile;	/* steps to profile instead of training; 0: none */
 	bool		 print, resume_last, plain, lr_find;
 	struct pworker_classes class;
@@ -131,7 +131,7 @@ struct pworker_option {
 	double		 lo, hi;	/* bounds; hi of 2^63 and more: none */
 	void		(*apply)(struct pworker *p, const char *option, char *text);	/* option: with its hyphens */
 	unsigned	 needs;
-	const char	*text;		/* of PWORKER_HELP */
+	const char	*text;		/* text of PWORKER_HELP */
 };
 #define PWORKER_MEMBER(m) .at = offsetof(struct pworker, m), .size = sizeof(((struct pworker *)NULL)->m)
 
@@ -193,7 +193,7 @@ struct recs *pworker_open_records(const char *path, const uint8_t *key);
 #define PWORKER_LOOKS	16
 struct pworker_look {
 	uint32_t n, h[PWORKER_LOOKS], w[PWORKER_LOOKS];	/* sizes of images */
-	uint32_t labels;	/* of the last of these records */
+	uint32_t labels;	/* labels of the last of these records */
 };
 /* Looks at the records, and sets the number of outputs without --classes and the shape of samples without --shape. */
 void	 pworker_choose_sample(struct pworker *p, struct pworker_look *l);

@@ -25,7 +25,7 @@
 static volatile sig_atomic_t stop;
 static double stop_s;	/* time of the first signal */
 static struct worker *connected;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* of connected */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* protects connected */
 
 static void
 set_connected(struct worker *wk)

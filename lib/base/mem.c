@@ -12,7 +12,7 @@
 
 #define ARENA_MAX	(-8)	/* M_ARENA_MAX of glibc, whose malloc.h other C libraries lack */
 #define GROUPS	"/sys/fs/cgroup"
-#define STACK	(UINT64_C(8) << 20)	/* of a thread: the usual ulimit -s */
+#define STACK	(UINT64_C(8) << 20)	/* stack of a thread: the usual ulimit -s */
 #define KERNELS	(UINT64_C(64) << 20)	/* reserve for compiled kernels */
 
 /* The number in the first line that matches format, or UINT64_MAX. */

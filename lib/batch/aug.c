@@ -13,7 +13,7 @@
 #define PART	0x70617274u	/* "part": a resized crop */
 #define MORE	0x6d6f7265u	/* "more": everything else */
 
-#define TRIES	10		/* to draw a resized crop that fits the image */
+#define TRIES	10		/* attempts to draw a resized crop that fits the image */
 #define SIDE	65536.0f	/* most pixels of a side of a warped image */
 
 static bool

@@ -35,17 +35,17 @@ struct aug_range {
 
 /* The augmentation.  All zeros select the centre of the unchanged image; a range of zeros is ignored. */
 struct aug {
-	uint32_t	 c, h, w;	/* of the sample */
+	uint32_t	 c, h, w;	/* shape of the sample */
 	uint64_t	 seed;
 
-	uint32_t	 resize;	/* of the shorter side, keeping proportions; ignored with resized_crop */
+	uint32_t	 resize;	/* new length of the shorter side; ignored with resized_crop */
 	/* The shorter side of all images in the records, 0 if they differ.  Not used here; stored with the weights. */
 	uint32_t	 packed;
 	float		 angle[AUG_ANGLES];	/* degrees; a random one of the first `angles` */
 	uint32_t	 angles;
 	struct aug_range turn;		/* whole degrees, if angles is 0 */
 	struct aug_range shear;
-	struct aug_range scale_by;	/* of both sides */
+	struct aug_range scale_by;	/* factor of both sides */
 	struct aug_range aspect;	/* width / height of a resized crop if there is one, else of the warp */
 	struct aug_range side;		/* bounds of both sides after the warp, pixels */
 	uint32_t	 pad;
@@ -53,7 +53,7 @@ struct aug {
 	bool		 rand_crop;	/* crop at a random place, else at the centre */
 	struct aug_range crop_size;	/* side in whole pixels of a square that is resized to the sample */
 	bool		 resized_crop;	/* crop with random area, aspect and place, resized to the sample */
-	struct aug_range area;		/* of a resized crop, as a part of the image's; zeros: 0.08 to 1 */
+	struct aug_range area;		/* area of a resized crop, as a part of the image's; zeros: 0.08 to 1 */
 
 	float		 brightness, contrast, saturation;	/* b: random factors from 1 - b to 1 + b */
 	float		 hsl[3];	/* h: random shifts from -h to h; units of 2 degrees, 1/255, 1/255 */
@@ -64,7 +64,7 @@ struct aug {
 	bool		 alt_mirror;	/* mirror each image in every other epoch, a random half of them in the first */
 	const float	*mean;		/* f32 [c,h,w], or NULL: mean_of.  Borrowed. */
 	float		 mean_of[3], std_of[3];	/* per channel; a std of 0 counts as 1 */
-	float		 scale;		/* of pixels 0..255; 0 counts as 1 */
+	float		 scale;		/* factor of pixels 0..255; 0 counts as 1 */
 	float		 rand_contrast;	/* c: random factor from 1 - c to 1 + c */
 	float		 rand_illumination;	/* i: random shift from -i to i */
 	uint32_t	 cutout;	/* side of the square, whose centre is anywhere in the sample */
@@ -80,13 +80,13 @@ struct aug_plan {
 	int32_t		 y, x;		/* upper left corner of the crop, which may lie in the border */
 	uint32_t	 h, w;		/* size of the crop */
 	float		 factor[3];	/* brightness, contrast, saturation */
-	uint8_t		 order[3];	/* in which the factors apply */
+	uint8_t		 order[3];	/* order in which the factors apply */
 	float		 hsl[3];
 	float		 rgb[3];	/* PCA noise */
 	float		 contrast, illumination;
 	bool		 mirror;
 	int32_t		 cut_y, cut_x;	/* upper left corner of the square of zeros */
-	float		 share;		/* of the other sample in a mixture */
+	float		 share;		/* share of the other sample in a mixture */
 	bool		 paste;		/* the other sample's share is this rectangle */
 	uint32_t	 paste_y, paste_x, paste_y_end, paste_x_end;
 };

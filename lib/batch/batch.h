@@ -51,7 +51,7 @@ struct batch_opt {
 	uint32_t	 first_micro, my_micros;	/* this reader's micro-batches; my_micros 0 counts as 1 */
 	size_t		 cache;		/* most bytes of decoded images kept between epochs; 0: none */
 	size_t		 prefetch;	/* bytes of samples made ahead, at least two micro-batches; 0: a default */
-	unsigned	 threads;	/* that decode; 0: a default */
+	unsigned	 threads;	/* threads that decode; 0: a default */
 	uint32_t	 label_at;	/* index of the label that is the class, or of the first target, from 0 */
 	uint32_t	 targets;	/* labels from label_at on that outputs are compared with; 0: a class */
 	bool		 unit_targets;	/* they must be from 0 to 1, or -1: unknown */
@@ -61,14 +61,14 @@ struct batch_opt {
 	uint32_t	 classes;	/* labels must be below it; 0: not checked */
 	const uint32_t	*class_of;	/* [labels] the class that each label stands for, lent; NULL: itself */
 	uint32_t	 labels;
-	const float	*class_weight;	/* [classes] of a sample in the loss, lent; NULL: 1 */
+	const float	*class_weight;	/* [classes] weight of a sample in the loss, lent; NULL: 1 */
 	uint64_t	 limit;		/* number of records to use, from the first; 0: all */
 };
 
 struct batch {
 	struct samples	 s;	/* 0..opt.batch; pixels if aug_plain_norm() returns true, else floats */
 	const uint64_t	*id;	/* [s.n] the records' ids */
-	uint64_t	 step;	/* of the epoch, from 0 */
+	uint64_t	 step;	/* step of the epoch, from 0 */
 	uint32_t	 bad;	/* records that the batch omits because they do not decode */
 	const char *const *why;	/* [bad] names of the omitted records, with reasons */
 };

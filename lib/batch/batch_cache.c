@@ -8,7 +8,7 @@
 struct kept {
 	uint64_t	id;
 	uint32_t	c, h, w;
-	float		label[];	/* then the pixels */
+	float		label[];	/* the labels; the pixels follow */
 };
 
 struct batch_cache {

@@ -26,7 +26,7 @@ struct batch_micro {
 	uint32_t	 more;		/* 1: another record follows, to mix the last one with */
 	void		*room;		/* the allocation of sample */
 	void		*sample;	/* [n] pixels or floats */
-	uint8_t		*mirror;	/* [n] for pixels */
+	uint8_t		*mirror;	/* [n] whether to mirror, for pixels */
 	int32_t		*y;
 	float		*target;	/* [n,targets]; NULL: samples have classes */
 	struct samples_cached *cached;	/* [n] places in the device cache, instead of pixels */
@@ -35,7 +35,7 @@ struct batch_micro {
 	uint8_t		*good;		/* [n] whether the sample could be made */
 	char		**why;		/* [n] the message for a bad record, or NULL */
 	pthread_mutex_t	 lock;		/* protects the following members */
-	uint32_t	 received;		/* of a stream: records received */
+	uint32_t	 received;		/* records received of a stream */
 	uint32_t	 fail_at;	/* the first record that cannot be read, or BATCH_NONE */
 	int		 fail;		/* the error of that record */
 	char		 line[ERR_LINE];	/* its message */
@@ -46,7 +46,7 @@ struct batch_cached_image {
 	size_t		 at;		/* offset in bytes in the device cache */
 	uint32_t	 h, w;
 	uint64_t	 id;
-	const float	*label;		/* [labels] in cached_label */
+	const float	*label;		/* [labels] a part of cached_label */
 	char		*why;		/* the message for an omitted record, or NULL */
 };
 
@@ -56,7 +56,7 @@ struct batch_lane {
 	struct aug_room	*room;
 	struct buf	 part;		/* a decoded part of an image */
 	struct buf	 other;		/* the sample after the last, to mix with it */
-	float		*label;		/* [labels] of the record that is read */
+	float		*label;		/* [labels] labels of the record that is read */
 	struct recs_stream_record taken[BATCH_PART];
 };
 
@@ -64,10 +64,10 @@ struct batch_reader {
 	struct batch_opt opt;
 	struct recs	*recs, *own;	/* own: opened by this reader; both are NULL for a stream */
 	struct batch_order *order;
-	struct batch_cache *cache;	/* or NULL */
+	struct batch_cache *cache;	/* cache of decoded images, or NULL */
 	struct batch_cached_image *cached;	/* [records] if a device cache holds the images, else NULL */
-	float		*cached_label;	/* [records,labels] of these */
-	struct recs_stream *stream, *own_stream;	/* or NULL */
+	float		*cached_label;	/* [records,labels] labels of these */
+	struct recs_stream *stream, *own_stream;	/* stream that is read, and the one that is owned; or NULL */
 	pthread_mutex_t	 turn_lock;	/* protects the stream and turn */
 	pthread_cond_t	 turn_changed;
 	uint64_t	 turn;		/* number of the stream's next record */
@@ -79,7 +79,7 @@ struct batch_reader {
 	bool		 pixels;	/* samples are pixels, else floats */
 	struct samples_norm norm;	/* the conversion of pixels to floats */
 	size_t		 sample;	/* bytes of a sample */
-	uint32_t	 labels;	/* that a record needs: class or targets, and its weight */
+	uint32_t	 labels;	/* labels that a record needs: class or targets, and its weight */
 	uint32_t	 part;		/* records of one unit of work of a thread */
 	uint64_t	 step;		/* step of the next micro-batch to plan */
 	uint32_t	 micro;		/* index of that micro-batch among this reader's */

@@ -13,7 +13,7 @@ struct made {
 	uint64_t	 id;
 	int32_t		 y;
 	const float	*label;		/* [labels]; valid until the thread makes its next sample */
-	float		 weight;	/* of its loss */
+	float		 weight;	/* weight of its loss */
 	struct aug_plan	 plan;
 };
 

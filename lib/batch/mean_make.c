@@ -16,8 +16,8 @@
 struct lane {
 	struct recimg	*decoder;
 	struct aug_room	*room;
-	uint32_t	*sum;		/* [h,w,c] of the images since the last carry */
-	uint64_t	*total;		/* [h,w,c] of the images before it */
+	uint32_t	*sum;		/* [h,w,c] sums of the images since the last carry */
+	uint64_t	*total;		/* [h,w,c] sums of the images before it */
 	uint32_t	 n;		/* images in sum */
 	uint64_t	 images;
 	int		 e;		/* the first error of reading records */

@@ -49,7 +49,7 @@ struct samples {
 	const struct samples_mix *mix;	/* [n], or NULL if samples are not mixed and have weight 1 */
 	const float	*x;		/* f32 [n,c,h,w]; or NULL, then pixel or cached is set */
 	const uint8_t	*pixel;		/* u8 [n,h,w,c], c 1 or 3; or NULL */
-	const struct samples_cached *cached;	/* [n] for engines with a device cache (engine.h); or NULL */
+	const struct samples_cached *cached;	/* [n] places for engines with a device cache (engine.h); or NULL */
 	uint8_t		 fill;		/* pixel value outside the images of cached */
 	const uint8_t	*mirror;	/* [n] 0 or 1; NULL: none */
 	struct samples_norm norm;

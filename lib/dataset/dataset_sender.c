@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define AHEAD	32u		/* most records that are read before they are sent, */
-#define AHEAD_BYTES (1u << 18)	/* and their bytes, but for the last one's */
+#define AHEAD	32u		/* most records that are read before they are sent */
+#define AHEAD_BYTES (1u << 18)	/* most bytes of these, without the last one */
 #define KEPT	(1u << 16)	/* bytes of a record's buffer that stay allocated between records */
 
 struct ahead {
@@ -26,7 +26,7 @@ struct dataset_sender {
 	uint32_t	 sent, nread;
 	bool		 begun;		/* the first at bytes of ahead[sent] are sent */
 	size_t		 at;
-	int		 err;		/* of the request behind those, and its message; 0: none */
+	int		 err;		/* error of the request after those, and its message; 0: none */
 	char		 why[ERR_LINE];
 };
 

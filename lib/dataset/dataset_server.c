@@ -20,8 +20,8 @@
 #define EVENTS	64
 #define PAUSE_MS	200	/* pause of accepting when the system is out of descriptors or memory */
 #define READ_THREADS 8u
-#define PATIENCE_MS	3000	/* for which the end waits for reads in silence */
-#define LINGER_S 5.0		/* for which a reader that was refused may read why */
+#define PATIENCE_MS	3000	/* time that the end waits for reads in silence */
+#define LINGER_S 5.0		/* time in which a reader that was refused may read why */
 
 struct peer {
 	struct dataset_read read;	/* with its sender; the first member, so that a read gives its peer */

@@ -22,7 +22,7 @@ struct autotune_cache {
 	pthread_mutex_t lock;
 	struct row *row;	/* [AUTOTUNE_CACHE_MOST], the oldest first */
 	uint32_t n;
-	int	 err;		/* of the first write that failed, or 0 */
+	int	 err;		/* error of the first write that failed, or 0 */
 	char	 why[ERR_LINE];	/* line of that error */
 };
 

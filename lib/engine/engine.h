@@ -113,7 +113,7 @@ struct engine_cost {
 	enum engine_direction direction;
 	uint64_t ns;
 	uint64_t macs;		/* multiply-adds of convolutions and fully connected layers; else 0 */
-	uint64_t bytes;		/* of the operands, each counted once a pass */
+	uint64_t bytes;		/* bytes of the operands, each counted once a pass */
 };
 
 /* The highest rates that the engine reaches. */

@@ -40,7 +40,7 @@ static const struct signature {
 	{ "II*\0\x10\0\0\0CR", 0, 10, -1, "Canon raw", "cr2" },
 	{ "II*\0", 0, 4, IMG_TIFF, "TIFF", "tif" },
 	{ "MM\0*", 0, 4, IMG_TIFF, "TIFF", "tif" },
-	{ "II+\0\x08\0\0\0", 0, 8, IMG_TIFF, "TIFF", "tif" },	/* of 64-bit offsets */
+	{ "II+\0\x08\0\0\0", 0, 8, IMG_TIFF, "TIFF", "tif" },	/* TIFF with 64-bit offsets */
 	{ "MM\0+\0\x08\0\0", 0, 8, IMG_TIFF, "TIFF", "tif" },
 	{ "P7\n", 0, 3, -1, "PAM", "pam" },
 	{ "ftypavi", 4, 7, IMG_HEIF, "AVIF", "avif" },

@@ -24,7 +24,7 @@
 
 /* Limits unless the user sets others. */
 #define IMG_PIXELS	(1u << 26)	/* width times height of the largest image */
-#define IMG_BYTES	(1u << 26)	/* of the longest encoded image */
+#define IMG_BYTES	(1u << 26)	/* bytes of the longest encoded image */
 /* Pixels from which an image is read row by row if it can be, which is slower. */
 #define IMG_LARGE	(1u << 24)
 

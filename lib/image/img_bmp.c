@@ -15,9 +15,9 @@ struct bmp {
 	size_t		 at;		/* offset of the pixels */
 	uint32_t	 h, w;
 	bool		 down;		/* the first row stored is the top one */
-	uint32_t	 bits;		/* of a pixel */
+	uint32_t	 bits;		/* bits of a pixel */
 	uint32_t	 compression;
-	uint32_t	 mask[3];	/* of red, green and blue */
+	uint32_t	 mask[3];	/* masks of red, green and blue */
 	uint8_t		 colour[COLOURS][3];	/* the palette; the colours it lacks are black */
 };
 

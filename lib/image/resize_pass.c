@@ -16,7 +16,7 @@ struct block {
 	uint8_t		*to[LANES];
 	const struct resize_axis *a;
 	uint32_t	 n, c;		/* rows and channels */
-	size_t		 pixels;	/* of a row that count */
+	size_t		 pixels;	/* pixels of a row that count */
 	size_t		 at, end;	/* pixels in line */
 	int32_t		*line;		/* [columns,LANES]: columns of the rows, transposed */
 };

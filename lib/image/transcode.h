@@ -26,13 +26,13 @@ enum transcode_color { TRANSCODE_AS_STORED, TRANSCODE_COLOR, TRANSCODE_GREY };
 
 struct transcode_opt {
 	uint32_t		 resize;	/* new length of the shorter side, pixels; 0: unchanged */
-	bool			 crop;		/* then crop to the centre square */
+	bool			 crop;		/* crop the result to the square in its centre */
 	/* half of an odd margin is rounded to an even offset, as in torchvision; else down, as in MXNet */
 	bool			 crop_even;
 	enum transcode_color		 color;
 	enum resize_inter	 inter;		/* im2rec's default is RESIZE_CUBIC */
 	enum transcode_encoding	 encoding;	/* as it was: JPEG, or PNG if the source is lossless */
-	int			 quality;	/* of JPEG, 1..100; 0: 95 */
+	int			 quality;	/* quality of JPEG, 1..100; 0: 95 */
 	/* check the image and keep its bytes, whatever its orientation and colours */
 	bool			 pass;
 	uint32_t		 pixels;	/* most pixels of an image; 0: IMG_PIXELS */

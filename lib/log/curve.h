@@ -34,7 +34,7 @@ struct curve {
 	bool	 headed[CURVE_RANKS];	/* the rank's log has had its head */
 	bool	 heads[CURVE_RANKS];	/* the same since the last position: the head is that of a run that may begin */
 	bool	 first[CURVE_RANKS];	/* the rank has had epoch or step 0 */
-	uint64_t workers;	/* in the last head, or 0 */
+	uint64_t workers;	/* number of workers in the last head, or 0 */
 	bool	 by_step;	/* the last position was a step */
 	bool	 placed;	/* a line of the run had a position */
 	bool	 finished;	/* an epoch of the run has measures, so that those of its steps do not count */
@@ -55,7 +55,7 @@ struct curve {
 /* The measures of an epoch or step, of one rank or the mean of all. */
 struct curve_row {
 	uint32_t run;		/* from 0 */
-	uint64_t rank;		/* or LOGLINE_ANYONE */
+	uint64_t rank;		/* a rank, or LOGLINE_ANYONE */
 	uint64_t at;		/* epoch, step or LOGLINE_WHOLE */
 	bool	 by_step;
 	bool	 has[LOGLINE_ALL];

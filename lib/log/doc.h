@@ -35,9 +35,9 @@ struct doc {
 	char	 heading[LOGLINE_LABEL];	/* the last short line */
 	char	 item[LOGLINE_LABEL];		/* the list item after it */
 	char	 span[24];			/* "one epoch", "30 epochs", "epoch 50" */
-	double	 unit;				/* of numbers below "rx tx", or 0 */
-	int	 columns;	/* of the current table; 0 outside, -1 in a table without measurements */
-	bool	 pairs;		/* below the head "rx tx" */
+	double	 unit;				/* unit of numbers below "rx tx", or 0 */
+	int	 columns;	/* columns of the current table; 0 outside, -1 in a table without measurements */
+	bool	 pairs;		/* the lines are below the head "rx tx" */
 	enum doc_column column[DOC_COLUMNS];
 	enum logline_measure measure[DOC_COLUMNS];
 	bool	 begins;	/* the next measurement starts another table */

@@ -29,12 +29,12 @@ enum logline_measure {
 	LOGLINE_TRAIN_LOSS,
 	LOGLINE_VAL_ACCURACY,
 	LOGLINE_VAL_LOSS,
-	LOGLINE_SECONDS,	/* of the training of the epoch, or of a step */
+	LOGLINE_SECONDS,	/* duration of a step, or of the training of an epoch */
 	LOGLINE_SPEED,		/* samples/s of the rank */
-	LOGLINE_LOAD,		/* of the devices, 0..1 */
+	LOGLINE_LOAD,		/* load of the devices, 0..1 */
 	LOGLINE_RX,		/* bytes received */
 	LOGLINE_TX,		/* bytes sent; TX always follows RX */
-	LOGLINE_VAL_SECONDS,	/* of the validation of the epoch */
+	LOGLINE_VAL_SECONDS,	/* duration of the validation of the epoch */
 	LOGLINE_TRAIN_TOP5,	/* share of samples whose class is among the five most probable, 0..1 */
 	LOGLINE_VAL_TOP5,
 	LOGLINE_GLOBAL_STEP,	/* steps of all workers so far */
@@ -53,10 +53,10 @@ enum logline_measure {
 };
 
 struct logline {
-	uint64_t rank;		/* or LOGLINE_ANYONE */
+	uint64_t rank;		/* a rank, or LOGLINE_ANYONE */
 	uint64_t at;		/* epoch from 0, step, or LOGLINE_WHOLE */
 	bool	 by_step;	/* at is a step */
-	uint64_t step;		/* of the measures if at is the epoch of a single step, else 0 */
+	uint64_t step;		/* step of the measures if at is the epoch of a single step, else 0 */
 	bool	 ends;		/* the last line of a worker */
 	char	 label[LOGLINE_LABEL];	/* name of the run, or "" */
 	bool	 has[LOGLINE_ALL];

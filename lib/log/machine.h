@@ -19,16 +19,16 @@
 
 struct machine {
 	char	 name[64], hardware[MACHINE_TEXT], software[MACHINE_TEXT], tool[24];
-	unsigned processes;	/* of that tool, or 0 if unknown */
+	unsigned processes;	/* processes of that tool, or 0 if unknown */
 	uint64_t loads, host_loads;	/* rows with a process's load, with the host's */
 	double	 cpu, host_load;	/* sums over these: busy processors of a process, busy share of the host */
-	double	 rx_bytes, tx_bytes;	/* of the processes, on the wire */
+	double	 rx_bytes, tx_bytes;	/* bytes of the processes on the wire */
 };
 
 /* A device of a process. */
 struct machine_device {
 	size_t	 machine;	/* index in the list */
-	uint64_t rank;		/* of the process */
+	uint64_t rank;		/* rank of the process */
 	char	 name[TSV_NAME];
 	uint64_t loads;		/* rows with its load */
 	double	 load;		/* sum over these */

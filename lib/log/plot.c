@@ -27,7 +27,7 @@ extern char **environ;
 struct layout {
 	enum plot_kind kind;
 	unsigned columns, rows;
-	unsigned wide, high;		/* of all */
+	unsigned wide, high;		/* size of the whole */
 	unsigned panel;			/* height of a figure */
 	unsigned top;			/* height of the title */
 	size_t	 most;			/* characters of a name */

@@ -28,7 +28,7 @@ struct plot_figure {
 	char	 xlabel[32], ylabel[64];
 	bool	 many;			/* lines have the colours and names of runs, not of measures */
 	bool	 dots;			/* x is the value, and y the row of the run */
-	unsigned rows;			/* of dots, from 1 at the top */
+	unsigned rows;			/* rows of dots, from 1 at the top */
 	bool	 log;			/* the axis of the values is logarithmic */
 	bool	 whole;			/* positions are whole numbers */
 	bool	 log_positions;		/* the axis of positions is logarithmic */

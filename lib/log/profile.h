@@ -17,7 +17,7 @@ struct profile_row {
 	const char *layer, *direction;
 	double	    seconds;
 	double	    flops;		/* floating-point operations; 0: not counted */
-	double	    bytes;		/* of operands; 0: not counted */
+	double	    bytes;		/* operands; 0: not counted */
 };
 
 /* What the shares of a row relate to. */

@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 struct rate_point {
-	double	 time_s;	/* since the start of the log, at the end of the period */
+	double	 time_s;	/* seconds from the start of the log to the end of the period */
 	double	 rx, tx;	/* Mbit/s */
 };
 

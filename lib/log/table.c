@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #define HTML_TURN	2	/* columns of higher turns have the class .w */
-#define NAME_COLUMNS	28	/* of a name in a table that has to be fitted */
+#define NAME_COLUMNS	28	/* columns of a name in a table that has to be fitted */
 
 static const char *const forms[] = {
 	[TABLE_TEXT] = "text", [TABLE_MARKDOWN] = "markdown", [TABLE_TSV] = "tsv", [TABLE_CSV] = "csv",

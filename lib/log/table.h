@@ -22,9 +22,9 @@ enum table_form { TABLE_TEXT, TABLE_MARKDOWN, TABLE_TSV, TABLE_CSV, TABLE_JSON, 
 #define TABLE_COLUMNS	24	/* most columns */
 
 struct table_column {
-	const char *head, *key;	/* for people, for programs */
+	const char *head, *key;	/* head for people, key for programs */
 	bool	 number;	/* right-aligned, and unquoted in JSON */
-	int	 digits;	/* after the point in table_number(), or TABLE_BYTES */
+	int	 digits;	/* decimals in table_number(), or TABLE_BYTES */
 	unsigned turn;		/* table_fit() omits columns of a higher turn first; 0: never */
 	const char *brief;	/* head in text, or NULL: head */
 };
@@ -37,7 +37,7 @@ struct table {
 	size_t	 columns, cells;
 	struct buf text;	/* the cells in order, each as two strings: for people, and exact */
 	int	 error;
-	size_t	 wide[TABLE_COLUMNS];	/* of each column in text, from table_fit(); 0: omitted */
+	size_t	 wide[TABLE_COLUMNS];	/* width of each column in text, from table_fit(); 0: omitted */
 };
 
 /* Adds a column, before the first cell.  The strings of c must outlive the table. */

@@ -17,7 +17,7 @@ static const struct column {
 	const char *name;
 	enum kind kind;
 	size_t at;
-	int digits;	/* after the point of a measure; -1: nine significant ones */
+	int digits;	/* decimals of a measure; -1: nine significant digits */
 } columns[] = {
 	{ "time_s", MEASURE, offsetof(struct tsv_row, time_s), 3 },
 	{ "host", HOST, offsetof(struct tsv_row, host), 0 },

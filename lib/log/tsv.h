@@ -39,23 +39,23 @@ enum tsv_event { TSV_EVENTS(TSV_ENUM) TSV_EVENT_COUNT };
 enum tsv_role { TSV_WORKER, TSV_SERVER, TSV_ROLE_COUNT };
 
 struct tsv_row {
-	double		 time_s;		/* since the process began */
+	double		 time_s;		/* seconds since the process began */
 	char		 host[TSV_HOST];
 	enum tsv_role	 role;
 	uint64_t	 rank;			/* from 0 */
 	enum tsv_event	 event;
 	uint64_t	 epoch;			/* from 0 */
 	uint64_t	 step;			/* updates since the start of the run, from 1 */
-	uint64_t	 samples;		/* that loss and accuracy are means over */
+	uint64_t	 samples;		/* samples over which loss and accuracy are means */
 	double		 loss;			double		 accuracy;		/* 0..1 */
-	double		 samples_per_s;		/* of this rank */
-	double		 lr;			/* of the last step */
-	double		 wait_s;		/* for servers, since the previous row of this event */
-	uint64_t	 sent_bytes, received_bytes;	/* since the process began */
+	double		 samples_per_s;		/* speed of this rank */
+	double		 lr;			/* learning rate of the last step */
+	double		 wait_s;		/* waiting for servers since the previous row of this event */
+	uint64_t	 sent_bytes, received_bytes;	/* bytes since the process began */
 	/* Older logs have no columns from here on. */
-	uint64_t	 rx_bytes, tx_bytes;	/* in the time of the row; of one class of payload if class is set */
+	uint64_t	 rx_bytes, tx_bytes;	/* bytes of the row; of one class of payload if class is set */
 	char		 peer[TSV_NAME];	/* "server 0", "worker 0"; "all"; "" */
-	char		 class[TSV_NAME];	/* of wire/peer_traffic.h, "wire", "all" or "" */
+	char		 class[TSV_NAME];	/* a class of wire/peer_traffic.h, "wire", "all" or "" */
 	double		 cpu;			/* processors kept busy by the process */
 	double		 host_load;		/* share of the host's processors that was busy, 0..1 */
 	double		 top5_accuracy;		/* share of samples whose class is among the five most probable, 0..1 */

@@ -10,7 +10,7 @@
 #include "tensor/tensors.h"
 
 struct measure {
-	double	 min, max, mean, rms;	/* of the finite elements; 0 if there are none */
+	double	 min, max, mean, rms;	/* figures of the finite elements; 0 if there are none */
 	uint64_t nonfinite;		/* elements that are NaN or infinite */
 };
 

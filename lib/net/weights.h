@@ -75,7 +75,7 @@ struct tensor weights_tensor(const struct graph_array *a);
 /* The result of weights_start(): how many arrays of the net the file had, and how many keep their initial values. */
 struct weights_taken {
 	uint32_t	taken, left;
-	struct buf	names;		/* of the arrays left, each with its reason; the caller frees it */
+	struct buf	names;		/* names of the arrays left, each with its reason; the caller frees it */
 };
 
 /*

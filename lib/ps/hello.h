@@ -44,7 +44,7 @@
 #define HELLO_WORKERS	65536u		/* most workers of a job */
 
 struct hello {
-	uint32_t	 version;	/* of the protocol */
+	uint32_t	 version;	/* version of the protocol */
 	char		 tally[HELLO_TALLY];
 	uint32_t	 nworkers, nservers, server;
 	uint32_t	 slack;

@@ -29,8 +29,8 @@
 
 /* Factors of an update that follow from the norms. */
 struct norms_scale {
-	double	 shrink;	/* of all gradients */
-	float	*rate;		/* [ngroup] of each parameter group's learning rate */
+	double	 shrink;	/* factor of all gradients */
+	float	*rate;		/* [ngroup] factor of each parameter group's learning rate */
 };
 
 /* The norms of the last step that was closed. */
@@ -39,18 +39,18 @@ struct norms_kept {
 	struct {
 		uint64_t step, samples;
 	} record[2];
-	struct norm	 sum[];		/* [2, 2, n] of each half the part and the total */
+	struct norm	 sum[];		/* [2, 2, n] part and total of each half */
 };
 
 struct norms {
 	const struct memory *memory;
-	struct norms_kept *kept;	/* in the memory */
+	struct norms_kept *kept;	/* records in the memory */
 	const struct shard_plan *plan;
 	struct opt_hyper hyper;
 	uint32_t	 n;		/* number of sums; 0: the optimizer needs none */
 	bool		 each;		/* there are two sums for each array */
 	struct norm	*now, *before;	/* [n] this server's part of the open step, and of the step before */
-	uint64_t	 before_step;	/* of `before` */
+	uint64_t	 before_step;	/* step of `before` */
 	bool		 has_before;	/* the step before had samples */
 	struct norm	*all;		/* [n] buffer for the total that a worker sends */
 	uint8_t		*bytes;		/* [n * NORM_BYTES] buffer for a message */

@@ -48,8 +48,8 @@ struct shard_plan_slice {
 	uint32_t	owner;		/* server */
 	size_t		first, count;	/* floats of w or of aux */
 	bool		frozen;
-	uint32_t	rows;		/* of the matrix that this slice is; 0: it is not a matrix */
-	struct codec	codec;		/* of its gradients in messages */
+	uint32_t	rows;		/* rows of the matrix that this slice is; 0: it is not a matrix */
+	struct codec	codec;		/* codec of its gradients in messages */
 };
 
 /* A range of aux with one momentum; the ranges are adjacent and cover [0, A). */
@@ -65,7 +65,7 @@ struct shard_plan_fold {
 struct shard_plan_group {
 	size_t	first, count;
 	float	lr, wd;		/* multipliers of the learning rate and the decay */
-	uint32_t rows;		/* of a group of one array with two dimensions or more: the first one; else 0 */
+	uint32_t rows;		/* first dimension if the group is one array with at least two dimensions, else 0 */
 };
 
 struct shard_plan {
@@ -79,7 +79,7 @@ struct shard_plan {
 	struct shard_plan_group  *group;	/* by first */
 	uint32_t	   ngroup;
 	size_t		   P, A;
-	struct codec	  *codec;	/* [arrays] of each learned array */
+	struct codec	  *codec;	/* [arrays] codec of each learned array */
 };
 
 /*

@@ -18,7 +18,7 @@ struct stale {
 	uint32_t  slack;
 	uint64_t *clock;	/* [n] steps that each worker has done; lent */
 	bool	 *gone;		/* [n] it left */
-	uint64_t  least;	/* of the clocks of workers that have not left, if slowest > 0 */
+	uint64_t  least;	/* lowest clock of the workers that have not left, if slowest > 0 */
 	uint32_t  slowest;	/* number of workers with that clock; 0: not counted yet */
 };
 

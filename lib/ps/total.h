@@ -40,7 +40,7 @@ enum total_due { TOTAL_NOT_DUE, TOTAL_WAITS, TOTAL_DUE };
 
 struct total {
 	const struct memory *memory;
-	struct total_kept   *kept;	/* in the memory */
+	struct total_kept   *kept;	/* records in the memory */
 	uint32_t  nworkers;
 	bool	  open;			/* `now` is */
 	struct total_name now;

@@ -15,7 +15,7 @@
 
 struct item {
 	uint64_t	 at, end, id;
-	struct buf	 data;		/* of the record */
+	struct buf	 data;		/* data of the record */
 	int		 e;		/* 0, or the record's error */
 	bool		 damage;
 	char		 line[ERR_LINE];

@@ -29,7 +29,7 @@ struct side {
 
 struct check_sides {
 	struct side		 index, sums;
-	struct pair		*pair;		/* [pairs] by offset */
+	struct pair		*pair;		/* [pairs] entries by offset */
 	size_t			 pairs, next;	/* pairs before next are checked */
 	struct sum_reader	*reader;
 	struct sum_line		 ahead;		/* the next line, if has is 1 */

@@ -99,7 +99,7 @@ idx_put(struct buf *text, uint64_t key, uint64_t at)
 /* The part of the file that is in memory. */
 struct window {
 	int		fd;
-	uint64_t	size;	/* of the file */
+	uint64_t	size;	/* bytes of the file */
 	uint64_t	at;
 	size_t		n;
 	uint8_t		p[NEAR];
@@ -127,7 +127,7 @@ idx_scan(struct idx *x, int fd, uint64_t size)
 {
 	struct window *w = malloc(sizeof(*w));
 	uint64_t at = 0, jump = 0;
-	bool inside = false;	/* between a first part and its last */
+	bool inside = false;	/* a first part was read, and not its last */
 	enum rec_part part;
 	const uint8_t *p;
 	uint32_t n;

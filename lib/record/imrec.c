@@ -8,7 +8,7 @@ int
 imrec_decode(struct imrec *r, const uint8_t *data, size_t n)
 {
 	uint32_t flag;
-	size_t bytes;	/* of the labels after the header */
+	size_t bytes;	/* bytes of the labels after the header */
 
 	if (n < IMREC_HEAD)
 		return err_fail(ERR_FORMAT, "%zu bytes are too few for an image record", n);

@@ -14,7 +14,7 @@
 struct pack_item {
 	const char	*name;	/* "": the error's message names it */
 	uint64_t	 id;
-	struct stamp	 stamp;	/* of the file, if the item is one */
+	struct stamp	 stamp;	/* stamp of the file, if the item is one */
 };
 
 /* Callbacks in the thread of pack_run(), in the source's order; a result other than 0 ends the run. */

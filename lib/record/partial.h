@@ -14,7 +14,7 @@
 
 /* For recset, which reads the first three members and the journal's name. */
 struct partial {
-	uint64_t	 records, bytes;		/* in the .rec */
+	uint64_t	 records, bytes;		/* contents of the .rec */
 	uint64_t	 left;				/* kept items that are not yet skipped */
 	uint64_t	 items;
 	char		*path, *part, *journal;		/* names */

@@ -77,7 +77,7 @@ rec_head(const uint8_t *p, uint64_t at, bool inside, enum rec_part *part, uint32
 int
 rec_join(uint8_t *p, size_t n, uint64_t at, const uint8_t **data, size_t *len, size_t *used)
 {
-	uint8_t *end = p + REC_HEAD;	/* of the joined data */
+	uint8_t *end = p + REC_HEAD;	/* end of the joined data */
 	size_t pos = 0;
 	bool inside = false;
 
@@ -209,7 +209,7 @@ read_part(struct rec_reader *r, uint32_t n)
 int
 rec_next(struct rec_reader *r, const uint8_t **data, size_t *n)
 {
-	bool inside = false;	/* between a first part and its last */
+	bool inside = false;	/* a first part was read, and not its last */
 	uint8_t head[REC_HEAD];
 	enum rec_part part;
 	uint32_t more;

@@ -23,10 +23,10 @@
 struct recmaker {
 	const char *const *path;
 	size_t		 n, next;		/* the next path */
-	FILE		*names;			/* of more paths, one a line; or NULL */
+	FILE		*names;			/* list of more paths, one a line; or NULL */
 	char		*line;
 	size_t		 line_size;
-	struct files	*files;			/* of the current path */
+	struct files	*files;			/* files of the current path */
 	const char	*at;			/* the current path */
 	uint64_t	 found;			/* images in the current path */
 	struct source	*source;		/* with classes, replaces the members above */

@@ -14,16 +14,16 @@
 #include <unistd.h>
 
 #define STEP	(1u << 18)	/* bytes per read */
-#define FAR	16384u		/* with peek, longer records are not read to their end */
+#define FAR	16384u		/* longer records are not read to their end with peek */
 
 struct recwalk {
 	char		*path;
 	int		 fd;
 	uint32_t	 peek;
-	uint64_t	 size;		/* of a file */
+	uint64_t	 size;		/* bytes of a file */
 	uint64_t	 start;		/* offset in the file of the stream's start */
 	uint64_t	 at;		/* offset in the stream of the last record or damage */
-	uint64_t	 bytes;		/* of that record or damage in the stream */
+	uint64_t	 bytes;		/* bytes of that record or damage in the stream */
 	struct buf	 b;		/* bytes of the stream from base on */
 	uint64_t	 base;		/* offset in the stream of b */
 	bool		 ended;		/* the stream has no bytes after b */

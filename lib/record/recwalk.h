@@ -16,9 +16,9 @@
 
 struct recwalk_rec {
 	uint64_t	 at;		/* offset in the stream */
-	uint64_t	 bytes;		/* in the stream, with heads and padding; or the bytes skipped */
+	uint64_t	 bytes;		/* bytes in the stream, with heads and padding; or the bytes skipped */
 	uint64_t	 sum;		/* sum_of() these bytes */
-	const uint8_t	*data;		/* of the record, its parts joined; valid until the next call */
+	const uint8_t	*data;		/* data of the record, its parts joined; valid until the next call */
 	size_t		 n;		/* bytes of data read */
 	size_t		 whole;		/* bytes of data of the whole record */
 };

@@ -60,7 +60,7 @@ enum ctl_type {
 	CTL_SIGNAL,	/* number enum ctl_target, number of the signal */
 	CTL_CREDIT,	/* number of further LINES bytes that the agent may send, frame heads included */
 	CTL_INPUT,	/* number child, then bytes of its standard input; no bytes: its end */
-	/* of detached jobs */
+	/* detached jobs only */
 	CTL_RESUME,	/* launcher to agent: struct ctl_resume */
 	CTL_STATE,	/* agent to launcher: struct ctl_state */
 	CTL_ABANDON	/* launcher to agent: end all processes; no launcher comes back */
@@ -91,7 +91,7 @@ const char *ctl_get_text(struct ctl_in *in);	/* points into the payload */
 /* Bytes of LINES and DONE with their frame heads, from the agent's first on. */
 struct ctl_resume {
 	uint64_t	received;	/* by the launcher */
-	uint64_t	credited;	/* of them; the CREDIT itself may have been lost */
+	uint64_t	credited;	/* bytes credited of them; the CREDIT itself may have been lost */
 };
 
 /* The messages that an agent has received, and how long its processes were blocked. */

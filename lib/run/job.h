@@ -44,7 +44,7 @@ struct job_child {
 struct job {
 	bool		 dmlc;			/* one command runs in all roles */
 	bool		 input;			/* worker 0 reads what CTL_INPUT brings; others read nothing */
-	uint32_t	 workers, servers;	/* in the whole job */
+	uint32_t	 workers, servers;	/* numbers of processes in the whole job */
 	const char	*key;			/* [JOB_KEY] digits; "" for a dmlc job */
 	const char	*dir;			/* the working directory of the processes */
 	const char	*addr;			/* this host's address; "": see here_addr */
@@ -55,10 +55,10 @@ struct job {
 	/* times an hour that a process that a signal ended is started again with its state; 0: none keeps a state */
 	uint32_t	 respawn;
 	char		**env;			/* "NAME=VALUE" */
-	char		**argv;			/* of workers; in a dmlc job of all processes */
-	char		**server_argv;		/* of servers */
+	char		**argv;			/* command of workers; in a dmlc job of all processes */
+	char		**server_argv;		/* command of servers */
 	char		**each;			/* "WORD=V:V:...": WORD and value i are added for worker i */
-	struct job_child *child;		/* [nchildren] of this agent */
+	struct job_child *child;		/* [nchildren] processes of this agent */
 	uint32_t	 nchildren;
 	uint8_t		*bytes;			/* what the texts of a job from job_get point into */
 };

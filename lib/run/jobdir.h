@@ -37,7 +37,7 @@ struct jobdir {
 struct jobdir_state {
 	bool	 running;	/* its launcher lives */
 	bool	 has_record;	/* it has not ended, and its processes may run without a launcher */
-	pid_t	 pid;		/* of the launcher; 0: not known */
+	pid_t	 pid;		/* process id of the launcher; 0: not known */
 	char	 host[JOBDIR_HOST];	/* where the launcher runs or ran; "": not known */
 	bool	 here;		/* pid is one of this machine, since it was booted, and of this container */
 	int	 status;	/* -1: it runs, or its launcher was lost before it wrote one */

@@ -27,7 +27,7 @@
 
 struct recipe {
 	char		 path[PATH_MAX];
-	struct words	 words;		/* for the tool that asked */
+	struct words	 words;		/* words of the tool that asked */
 	uint32_t	 line[RECIPE_WORDS];	/* the line of each word, from 1 */
 };
 

@@ -26,10 +26,10 @@
 #include "run/words.h"
 
 struct role_place {
-	const char	*addr;		/* of this host */
+	const char	*addr;		/* address of this host */
 	const char	*bin;		/* the directory of the agent's program; "": not known */
 	const char	*go;		/* text of CTL_GO: the servers' or the scheduler's address; "": not known */
-	unsigned	 processors;	/* of this host */
+	unsigned	 processors;	/* number of processors of this host */
 	int		 key_fd, ready_fd;
 	const char	*listen;	/* the address of listen_fd; NULL: the server is not started again */
 	int		 listen_fd, memory_fd;

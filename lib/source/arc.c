@@ -22,7 +22,7 @@ struct arc {
 	int			 fd;		/* the file, or -1: read from in */
 	struct arc_in		 in;
 	size_t			 head;		/* bytes of block that were read ahead */
-	size_t			 next;		/* of them, those consumed */
+	size_t			 next;		/* bytes of the head that were consumed */
 	uint8_t			 block[BLOCK];
 };
 

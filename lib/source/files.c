@@ -31,7 +31,7 @@ struct files {
 	struct held	 held;
 	unsigned	 again;			/* next file: 2 the held one; 1 the current one again; 0 a new one */
 	bool		 reading_held;		/* whether the held file is the current one */
-	const char	*name;			/* of the current file */
+	const char	*name;			/* name of the current file */
 	int		 e;			/* what the last step returned */
 	char		 line[ERR_LINE];
 	char		 fault[ERR_LINE];

@@ -13,14 +13,14 @@ struct folders {
 	bool			 given, resolved;
 	struct names		 seen;		/* folders of the collected names */
 	const char		*wanted;	/* the split's folder, once resolved */
-	/* of the class component; in a stream, counted from after the split's folder */
+	/* depth of the class component; in a stream, counted from after the split's folder */
 	size_t			 depth;
 	bool			 started;	/* whether a stream's first image has set depth and around */
 	struct buf		 around;	/* the path before the class component */
-	const char		*part;		/* without a split: the first split's folder found */
+	const char		*part;		/* the first folder of a split found, if no split was asked for */
 	bool			 found;		/* an image of the split */
 	struct buf		 last;		/* the path looked up last */
-	size_t			 last_class;	/* its class */
+	size_t			 last_class;	/* class of `last` */
 };
 
 static const char *const train_names[] = { "train", "training" };

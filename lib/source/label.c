@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#define NAN_BITS	0x7fc00000u	/* of the NaN that is written as nan */
+#define NAN_BITS	0x7fc00000u	/* bits of the NaN that is written as nan */
 
 static uint32_t
 get_bits(float label)

@@ -17,7 +17,7 @@ struct lister {
 	const struct lister_opt	*opt;
 	struct buf		 names;		/* paths from root, each with a zero */
 	size_t			*at;		/* [n] their offsets, in the order of the walk */
-	uint32_t		*class;		/* [n] by path */
+	uint32_t		*class;		/* [n] class of each path */
 	uint32_t		*order;		/* [n] order in the lists */
 	size_t			 n, cap;
 	struct io_new		 file[3 * LISTER_CHUNKS + 1];

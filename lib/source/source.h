@@ -43,7 +43,7 @@ struct source_opt {
 	/* if n_paths > 0: these instead, as if one directory held them; not for lists */
 	const char *const	*paths;
 	size_t			 n_paths;
-	const char		*root;		/* of a list; NULL: "." if path ends in .lst, else it is not a list */
+	const char		*root;		/* root of a list; NULL: "." if path ends in .lst, else no list */
 	/* Train: train-*, data_batch_*, folder train.  Test: t10k-*, test_batch, folder test or val. */
 	enum source_split	 split;
 	/* file of class names, one a line, in the order of numbers; NULL: none */

@@ -29,7 +29,7 @@ struct unpack {
 	lzma_stream		 xz;
 	ZSTD_DStream		*zstd;
 	bool			 between;	/* at the start or after a member that is complete */
-	bool			 any;		/* after a member */
+	bool			 any;		/* a member was read */
 	bool			 ended;		/* no bytes follow in block */
 	int			 e;		/* what every later read returns */
 	char			 line[ERR_LINE];

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 struct level {
-	struct buf	 names;		/* for each name: a type, the name, a zero */
+	struct buf	 names;		/* three parts for each name: a type, the name, a zero */
 	size_t		*at;		/* offsets of the names */
 	size_t		 n, cap, next;
 	size_t		 path;		/* length of the directory's path */
@@ -21,7 +21,7 @@ struct level {
 
 struct walk {
 	bool		 sorted;
-	struct buf	 path;		/* of the current file or directory */
+	struct buf	 path;		/* path of the current file or directory */
 	unsigned	 deep;		/* levels in use; unused ones keep their memory */
 	struct level	 level[1 + WALK_DEEPEST];
 };

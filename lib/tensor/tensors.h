@@ -56,11 +56,11 @@ struct tensors_meta {
 /* The table of a file that was read or will be written.  A zeroed struct is empty. */
 struct tensors {
 	enum tensors_kind	 kind;
-	struct tensor		*t;		/* in the order of their data */
+	struct tensor		*t;		/* tensors in the order of their data */
 	size_t			 n, cap;
 	struct tensors_meta	 meta[TENSORS_METAS];
 	uint32_t		 nmeta;
-	const struct buf	*nodes;		/* for ONNX: all fields of the GraphProto but the initializers; lent */
+	const struct buf	*nodes;		/* ONNX only: all fields of the GraphProto but the initializers; lent */
 	bool			 opened;	/* whether tensors_open() set the rest */
 	int			 fd;
 	uint64_t		 size;		/* bytes of the file */

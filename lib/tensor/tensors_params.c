@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define LIST_MAGIC	0x112u
-#define V1_MAGIC	0xf993fac8u	/* of an array; v0 has no magic and starts with the number of dimensions */
+#define V1_MAGIC	0xf993fac8u	/* magic of an array; v0 has none and starts with the number of dimensions */
 #define V2_MAGIC	0xf993fac9u
 #define V3_MAGIC	0xf993facau
 #define CPU		1u		/* dev_type */

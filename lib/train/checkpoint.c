@@ -32,7 +32,7 @@ struct checkpoint {
 	/* Under the lock: */
 	pthread_mutex_t	 lock;
 	pthread_cond_t	 change;
-	bool		 save, link, end;	/* to do, in this order */
+	bool		 save, link, end;	/* what is still to be done, in this order */
 	bool		 written;		/* not reported yet */
 	double		 seconds;		/* the last one took */
 	int		 e;			/* error that is not reported yet, and its line */

@@ -22,11 +22,11 @@ struct checkpoint_opt {
 	const struct graph *graph;	/* lent */
 	enum opt_rule	 rule;
 	bool		 average;	/* the run has an average (net/optim/average.h) */
-	const float	*mean_image;	/* of the samples, lent, or NULL */
+	const float	*mean_image;	/* mean image of the samples, lent, or NULL */
 	struct trace	*trace;		/* lent; NULL: none */
 	uint32_t	 most;		/* newest checkpoints that stay; 0: all */
 	const char	*cuts;		/* prefix of cuts, lent; NULL: there are none */
-	uint64_t	 run;		/* in the manifests of cuts */
+	uint64_t	 run;		/* identifies the run in the manifests of cuts */
 };
 
 enum checkpoint_kind {

@@ -17,12 +17,12 @@
 
 #define CUT_MANIFEST	4096u	/* most bytes of a manifest */
 #define CUT_KEPT	2u	/* newest cuts that stay */
-#define CUT_INFIX	".cut-"	/* in the names of cuts, and in no other */
+#define CUT_INFIX	".cut-"	/* a part of the names of cuts, and of no other names */
 
 struct cut_manifest {
 	uint64_t run;		/* identifies the run: what must be equal in the one that uses the cut */
 	uint64_t epoch, step;
-	uint64_t bytes;		/* of the checkpoint */
+	uint64_t bytes;		/* bytes of the checkpoint */
 	uint64_t sum;		/* XXH3 of these */
 };
 

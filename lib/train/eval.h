@@ -14,7 +14,7 @@
 
 struct eval_opt {
 	const struct engine *engine;
-	const char	*devices;	/* of engine/split/split.h, in place of engine, or NULL */
+	const char	*devices;	/* devices of engine/split/split.h, in place of engine, or NULL */
 	unsigned	 threads;	/* the engine's; 0: its choice */
 	enum engine_precision precision;
 	struct engine_tune tune;

@@ -19,7 +19,7 @@ struct kept_page {
 	struct {
 		_Atomic uint64_t  step;
 		struct kept_place place;
-	} record[2];			/* of even and odd steps */
+	} record[2];			/* places of even and odd steps */
 	struct {
 		_Atomic uint64_t step;
 		double		 v[KEPT_NUMBERS];

@@ -39,7 +39,7 @@ struct kept_page;
 struct kept {
 	struct memory	 *memory;	/* lent */
 	struct kept_page *page;
-	void		 *rest;		/* [rest] for the worker's state machine, zeros at first; NULL: none */
+	void		 *rest;		/* [rest] memory of the worker's state machine, zeros at first; NULL: none */
 	uint64_t	  told;		/* what the log of the predecessors has */
 };
 

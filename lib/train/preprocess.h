@@ -21,13 +21,13 @@ struct preprocess {
 	float	 resize, packed, pad, fill, mirror, mean[3], std[3], scale;
 	float	 has_mean_image;	/* 0 or 1 */
 	float	*mean_image;	/* [c,h,w], or NULL; owned */
-	uint64_t c, h, w;	/* of mean_image */
+	uint64_t c, h, w;	/* shape of mean_image */
 	char	*class_names;	/* lines, or NULL; owned */
 };
 
 struct preprocess_field {
 	const char	*name, *option;	/* option: that of pworker(1), or NULL */
-	size_t		 at;		/* of the floats in struct preprocess */
+	size_t		 at;		/* offset of the floats in struct preprocess */
 	uint32_t	 n;
 };
 

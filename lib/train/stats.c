@@ -12,9 +12,9 @@ struct stats {
 	struct engine_dev	*dev;
 	struct engine_plan	*plan;
 	struct batch_reader	*in;
-	int32_t			*y;		/* [batch] of zeros */
-	float			*target;	/* [batch,graph_targets()] of zeros */
-	float			*batch;		/* [A] of one batch */
+	int32_t			*y;		/* [batch] zeros */
+	float			*target;	/* [batch,graph_targets()] zeros */
+	float			*batch;		/* [A] statistics of one batch */
 	double			*sum;		/* [A] means; and squares about them, summed over samples */
 	uint64_t		 n;		/* samples so far */
 };

@@ -19,13 +19,13 @@
 
 struct stats_opt {
 	const struct engine *engine;
-	const char	*device;	/* of engine/split/split.h, one alone, in place of engine, or NULL */
+	const char	*device;	/* a single device of engine/split/split.h, in place of engine, or NULL */
 	unsigned	 threads;	/* the engine's; 0: its choice */
 	enum engine_precision precision;
 	struct engine_tune tune;
 	const struct weights *weights;	/* with a graph, lent */
 	struct batch_opt data;		/* path or recs, batch, aug ...; stats_run() sets the shape */
-	uint64_t	 seed;		/* of dropout */
+	uint64_t	 seed;		/* seed of dropout */
 	uint64_t	 steps;		/* most batches; 0: an epoch */
 	/* called for n records left out, with the first reason */
 	void		(*bad)(void *arg, uint32_t n, const char *why);

@@ -43,7 +43,7 @@ train_tell_bad(struct train *t, const struct batch *b, uint64_t *left_out)
 
 struct moment {
 	double	 at, waited_s;
-	uint64_t sent, got;	/* in all */
+	uint64_t sent, got;	/* bytes in all */
 };
 
 static struct moment

@@ -58,7 +58,7 @@ struct train_event {
 	uint64_t	 epoch;		/* from 0 */
 	uint64_t	 batch;		/* step within the epoch, from 0 */
 	uint64_t	 step;		/* steps done, with this one */
-	uint64_t	 updates;	/* of all workers, as far as this one knows; step in a synchronous job */
+	uint64_t	 updates;	/* those of all workers, as far as this one knows; step in a synchronous job */
 	uint64_t	 samples;
 	uint64_t	 before;	/* EPOCH: those of a run that this one resumes, not in seconds */
 	double		 loss;		/* mean over the samples; NAN without samples */
@@ -82,13 +82,13 @@ struct train_opt {
 	const char	*devices;
 	unsigned	 threads;		/* the engine's; 0: its choice */
 	enum engine_precision precision;
-	struct engine_tune tune;		/* of kernels, where the engine has several */
+	struct engine_tune tune;		/* choice of kernels, where the engine has several */
 	/* path, batch, crop ...; train_run() sets seed, micro-batches and shape */
 	struct batch_opt data;
 	bool		 device_cache;		/* the device keeps the images of data */
 	const uint32_t	*batches;		/* [ps.nworkers] data.batch of each worker if they differ, or NULL */
 	const char	*val;			/* .rec validated after each epoch, or NULL */
-	struct tta_opt views;			/* of the validation, whose probabilities are the mean over these */
+	struct tta_opt views;			/* test-time augmentation of the validation */
 	bool		 final_views;		/* only in the last epoch: not with best and patience */
 	struct recs	*val_recs;		/* val, opened already and lent, or NULL */
 	const uint32_t	*val_class_of;		/* class_of [val_labels] of val, as that of data */
@@ -122,7 +122,7 @@ struct train_opt {
 	/* epochs without a better validation after which the run ends; 0: no limit */
 	uint32_t	 patience;
 	const char	*start;			/* file of tensors to start from by name, or NULL; read by rank 0 */
-	const struct rename_rules *start_rename;	/* of its names, or NULL */
+	const struct rename_rules *start_rename;	/* rules that rename its arrays, or NULL */
 	const char	*resume;		/* checkpoint, or NULL; read by the worker that starts the job */
 	bool		 from_cut;		/* resume is a cut */
 	/* resume is the newest one that this worker has, at this position, or NULL as it has none */
@@ -141,8 +141,8 @@ struct train_opt {
  * device_cache all images of data, which stay in memory until the first weights arrive.
  */
 struct train_memory {
-	uint64_t weights;	/* of the worker, those staged from servers, and those of a server in this process */
-	uint64_t gradients;	/* of the worker, their sum over micro-batches, and those of a server in this process */
+	uint64_t weights;	/* the worker's, those staged from servers, and those of a server in this process */
+	uint64_t gradients;	/* the worker's, their sum over micro-batches, those of a server in this process */
 	uint64_t optimizer;	/* its state, and the average of the weights */
 	uint64_t checkpoint;	/* the copy that is written while the training goes on */
 	uint64_t samples;	/* prepared ahead, for training and validation */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define LOOK	8	/* steps that are measured before the first cut is planned */
-#define LEAST_S	30.0	/* between two cuts */
+#define LEAST_S	30.0	/* least time between two cuts */
 #define SHARE	100	/* a cut may cost one step in so many */
 
 uint64_t

@@ -18,7 +18,7 @@ struct train_cuts {
 	uint64_t next;		/* the step before which this worker is at a cut; 0: there is none */
 	double	 from_s;	/* worker 0: when it began to measure steps, and at which */
 	uint64_t from;
-	bool	 failed;	/* one could not be written, which was reported */
+	bool	 failed;	/* a cut could not be written, which was reported */
 	double	 collect_s;	/* worker 0: the time that the last cut took from the step; 0: not known yet */
 };
 
@@ -30,9 +30,9 @@ struct train {
 	struct engine_plan *plan;
 	struct worker	*wk;
 	struct batch_reader *in, *val;
-	struct tta	*tta;		/* of validation, or NULL */
-	uint8_t		*images;	/* for the device, until the first weights arrive; or NULL */
-	uint32_t	*sizes;		/* [micro-batches of a step] for the readers, if batches differ; else NULL */
+	struct tta	*tta;		/* test-time augmentation in validation, or NULL */
+	uint8_t		*images;	/* images for the device, until the first weights arrive; or NULL */
+	uint32_t	*sizes;		/* [micro-batches of a step] sizes, if batches differ; else NULL */
 	float		*w, *aux;	/* [P], [A] weights and statistics of the job, filled by wk */
 	float		*g, *sum;	/* [P] gradient of a micro-batch; sum over micro-batches, or NULL */
 	struct loan	 lends;		/* the one that is pushed, if servers of this host may read it */
@@ -42,7 +42,7 @@ struct train {
 	bool		 push;		/* this backward() is the step's last: final gradients are pushed at once */
 	uint32_t	 bad_array;	/* array whose gradient is NaN or infinite; UINT32_MAX: none */
 	uint64_t	*loaded;	/* [nw] 1 + the step whose weights the plan has; 0: none */
-	uint64_t	 steps;		/* of an epoch; of a stream an upper bound */
+	uint64_t	 steps;		/* steps of an epoch; of a stream an upper bound */
 	bool		 stream;	/* the records are a stream, whose length is not known */
 	bool		 over;		/* the stream has ended */
 	uint64_t	 step;		/* steps done */
@@ -50,7 +50,7 @@ struct train {
 	float		*average;	/* [P + A], or NULL */
 	uint32_t	 averaged;	/* number of weights in average */
 	struct peer_traffic	*traffic;	/* [nservers], NULL without servers */
-	struct checkpoint	*writer;	/* of checkpoints and cuts, or NULL */
+	struct checkpoint	*writer;	/* writer of checkpoints and cuts, or NULL */
 	struct trace	*trace;		/* NULL: none */
 	bool		 watched;	/* the device reports to the trace */
 	bool		 kernels_told;	/* TRAIN_KERNELS was reported, with this many refused graphs */
@@ -63,7 +63,7 @@ struct train {
 	bool		 writes_cut;	/* what was saved last is a cut */
 	struct train_cuts cuts;
 	uint64_t	 best_epoch;	/* from 1; 0: none yet */
-	struct train_sums epoch;	/* of this worker in this epoch so far */
+	struct train_sums epoch;	/* sums of this worker in this epoch so far */
 	uint64_t	 left_out;	/* its records that could not be used in this epoch so far */
 	struct kept	*kept;		/* what it leaves to its successor, or NULL */
 	bool		 returned;	/* a predecessor had joined the job at step `first` */

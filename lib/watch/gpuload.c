@@ -20,7 +20,7 @@ struct memory {
 
 struct gpu {
 	void	*handle;
-	double	 sum;		/* of the loads sampled since gpuload_read() */
+	double	 sum;		/* sum of the loads sampled since gpuload_read() */
 	uint32_t looks;
 };
 

@@ -24,7 +24,7 @@
 #define MARK_LINE	65536u	/* bytes of the longest line that can get a mark */
 
 struct marker {
-	const regex_t	*also;	/* or NULL */
+	const regex_t	*also;	/* a further pattern, or NULL */
 	struct buf	 part;	/* start of a line whose end has not arrived */
 	bool		 skip;	/* the line is too long: copy it to its end */
 	struct traffic	 first;	/* counters at the start */

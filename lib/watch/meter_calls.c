@@ -29,7 +29,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PID_LIMIT	(1 << 22)	/* of 64-bit kernels, include/linux/threads.h */
+#define PID_LIMIT	(1 << 22)	/* most thread IDs of 64-bit kernels, include/linux/threads.h */
 #define MESSAGES	1024		/* most in one call, UIO_MAXIOV */
 #define X32		0x40000000u	/* flag of x32 call numbers (asm/unistd.h) */
 #define OPTIONS		(PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEFORK | \
@@ -48,7 +48,7 @@ struct calls {
 	pthread_t thread;
 	struct call *call;		/* [PID_LIMIT] by thread ID; the kernel allocates only pages in use */
 	_Atomic uint64_t bytes[TRAFFIC_WAYS];
-	_Atomic int status;		/* of the command, -1 while it runs */
+	_Atomic int status;		/* status of the command, -1 while it runs */
 	_Atomic bool over;		/* all processes have ended */
 	_Atomic bool foreign;		/* a program of another architecture made a call */
 	struct meter_child child;

@@ -19,7 +19,7 @@ struct meter {
 	const struct meter_method *method;
 	int	 fd;		/* -1, or what meter_fd() returns */
 	pid_t	 pid;		/* the command's first process */
-	const char *missed;	/* for meter_missed() */
+	const char *missed;	/* text for meter_missed() */
 };
 
 extern const struct meter_method meter_packets, meter_calls;

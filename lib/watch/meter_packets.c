@@ -24,7 +24,7 @@ enum { BYTES, PACKETS, WIRE, COUNTS };
 
 struct group {
 	struct meter meter;		/* fd is cgroup.events, which says whether the group is populated */
-	int	 status;		/* of the command, -1 while it runs */
+	int	 status;		/* status of the command, -1 while it runs */
 	int	 map, link[TRAFFIC_WAYS];
 	uint64_t *count;		/* [TRAFFIC_WAYS][COUNTS], a page shared with the programs */
 	char	 dir[PATH_MAX];

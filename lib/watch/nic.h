@@ -15,7 +15,7 @@
 /* An interface at one moment. */
 struct nic_link {
 	unsigned index;		/* changes if the interface is removed and made again */
-	struct traffic traffic;	/* since it came up, in bytes of whole frames */
+	struct traffic traffic;	/* counts since it came up, in bytes of whole frames */
 };
 
 /* Returns 1, 0 if there is no such interface, ERR_SYS or ERR_FORMAT. */

@@ -28,7 +28,7 @@ enum traffic_way { TRAFFIC_RX, TRAFFIC_TX, TRAFFIC_WAYS };
 /* Counters, or differences of counters. */
 struct traffic {
 	uint64_t bytes[TRAFFIC_WAYS];
-	uint64_t packets[TRAFFIC_WAYS];	/* or TRAFFIC_NONE */
+	uint64_t packets[TRAFFIC_WAYS];	/* packets, or TRAFFIC_NONE */
 	uint64_t wire[TRAFFIC_WAYS];	/* bytes with packet headers if bytes excludes them, or TRAFFIC_NONE */
 };
 
@@ -56,8 +56,8 @@ int	 traffic_summary(const struct traffic_sum *s, const char *name, struct buf *
 
 /* A row of the log. */
 struct traffic_row {
-	double	 time_s;	/* since the run began */
-	uint64_t date_ns;	/* since 1970, UTC */
+	double	 time_s;	/* seconds since the run began */
+	uint64_t date_ns;	/* nanoseconds since 1970, UTC */
 	const char *host, *interface, *event;
 	double	 seconds;	/* length of the period */
 	struct traffic traffic;

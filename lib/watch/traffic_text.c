@@ -8,7 +8,7 @@
 #include <time.h>
 
 #define RULE	"--------------------------------------+------------------\n"
-#define WIDTH	15	/* of a number with its unit */
+#define WIDTH	15	/* columns of a number with its unit */
 
 /* The counts of a row in column order. */
 static const struct { const char *name; size_t at; } counts[] = {

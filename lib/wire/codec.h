@@ -54,7 +54,7 @@ enum codec_kind { CODEC_F32, CODEC_BF16, CODEC_FP16, CODEC_2BIT, CODEC_TOPK, COD
 struct codec {
 	enum codec_kind	kind;
 	double		x;	/* T, X or R above, else 0 */
-	uint32_t	cols;	/* of the matrix whose rows the numbers are, one after the other; 0: of none */
+	uint32_t	cols;	/* columns of the matrix whose rows are the numbers, one by one; 0: no matrix */
 };
 
 /* For messages. */

@@ -8,8 +8,8 @@
 
 #define BLOCK	CODEC_BLOCK
 #define LANES	16	/* partial sums, so that every instruction set adds in the same order */
-#define NUMBERS	4	/* in a byte */
-#define PART	0.7	/* of the mean: what is less is sent as 0 */
+#define NUMBERS	4	/* numbers in a byte */
+#define PART	0.7	/* part of the mean below which a number is sent as 0 */
 
 enum code { ZERO, PLUS, MINUS, NOT_FINITE };
 

@@ -30,19 +30,19 @@ struct conn {
 	struct queue	 control;	/* messages about shared memory, which precede `out` */
 	bool		 held;		/* `out` waits until it is known how it is sent */
 	size_t		 shm_ring;	/* bytes of a ring that this end would make */
-	int		 shm_listener;	/* of an offer; -1: none */
+	int		 shm_listener;	/* descriptor of an offer; -1: none */
 	uint8_t		 shm_offer[SHM_OFFER];
 	struct shm	*shm_next;	/* agreed, and not yet in use */
 	struct shm	*shm;		/* in use: the socket carries nothing more; NULL: none */
-	struct loan	 lends;		/* to the peer, of the caller; p NULL: none */
+	struct loan	 lends;		/* the caller's memory that is lent to the peer; p NULL: none */
 	bool		 lent;		/* the peer has it */
 	size_t		 borrows;	/* most bytes that the peer may lend */
-	uint64_t	 lent_bytes[2];	/* of payloads received and sent by their place alone */
+	uint64_t	 lent_bytes[2];	/* bytes of payloads received and sent by their place alone */
 	char		 peer[ADDR_TEXT];
 	double		 since;
-	double		 silence;	/* of conn_set_silence() */
+	double		 silence;	/* limit set by conn_set_silence() */
 	double		 look_at;	/* the next look at its silence */
-	unsigned	 attempts;	/* of the system, that the peer's host had not answered at the last look */
+	unsigned	 attempts;	/* those of the system that the peer's host had not answered at the last look */
 	double		 silent_since, tried;	/* when the first and the last of them were seen */
 	struct queue	 out;
 	struct buf	 in;

@@ -27,7 +27,7 @@ void
 conn_use_shm(struct conn *c, size_t ring)
 {
 	c->shm_ring = ring;
-	c->shm_state = CONN_SHM_MAY;	/* that of an accepting end already */
+	c->shm_state = CONN_SHM_MAY;	/* an accepting end is in this state already */
 	c->held = true;
 }
 

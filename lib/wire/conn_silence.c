@@ -13,12 +13,12 @@
 #define LEAST_S		1.0
 #define MOST_S		1e6
 #define LOOK_S		0.9		/* least time between two looks */
-#define ANSWER_S	2.0		/* for the answer to a last attempt */
+#define ANSWER_S	2.0		/* time for the answer to a last attempt */
 #define RTO_MAX_MS	44		/* TCP_RTO_MAX_MS of Linux 6.15; earlier systems refuse it */
 /* Parts of the silence: questions on an idle connection, and the longest time between attempts of the system. */
 #define ASKS		10
 #define REPEATS		4
-#define ASKS_MOST	20		/* after which the system ends a connection that nobody looks at */
+#define ASKS_MOST	20		/* unanswered questions that end a connection at which nobody looks */
 
 int
 conn_silence(double *s)

@@ -19,7 +19,7 @@
 struct loan {
 	void	*p;		/* page-aligned; NULL: none */
 	size_t	 size;
-	int	 fd;		/* of its owner, to be passed; else -1 */
+	int	 fd;		/* the owner's descriptor, to be passed; else -1 */
 };
 
 /*

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define MSG_HEAD	40u
-#define MSG_VERSION	6u		/* of the protocol; MSG_HELLO carries it */
+#define MSG_VERSION	6u		/* version of the protocol; MSG_HELLO carries it */
 #define MSG_MOST	(16u << 20)	/* most bytes of payload */
 
 /* The sender comes first: a worker or a server of a job, a reader of records or the host that serves them. */
@@ -77,10 +77,10 @@ enum msg_type {
 
 struct msg {
 	uint16_t	 type, flags;
-	uint64_t	 incarnation;	/* of the sender: random, new at each start of a process */
+	uint64_t	 incarnation;	/* identifies the sender: random, new at each start of a process */
 	uint64_t	 step;
 	uint32_t	 worker;	/* rank of the worker that the message is about */
-	uint32_t	 slice;		/* of the shard plan */
+	uint32_t	 slice;		/* index of the slice in the shard plan */
 	uint32_t	 samples;
 	float		 rate;
 	uint32_t	 len;

@@ -40,7 +40,7 @@ struct peer_traffic {
 	uint64_t payload[PEER_TRAFFIC_WAYS][PEER_TRAFFIC_CLASS_COUNT];
 	uint64_t messages[PEER_TRAFFIC_WAYS][PEER_TRAFFIC_CLASS_COUNT];
 	uint64_t coded[PEER_TRAFFIC_WAYS][CODECS];	/* payload of gradients and weights by codec */
-	uint64_t wire[PEER_TRAFFIC_WAYS];	/* on the socket */
+	uint64_t wire[PEER_TRAFFIC_WAYS];	/* bytes on the socket */
 	bool	 begun;			/* a gradient was counted */
 };
 

@@ -20,7 +20,7 @@ struct queue_spares {
 };
 
 struct queue {
-	struct queue_block *first, *last;	/* with bytes in them */
+	struct queue_block *first, *last;	/* blocks with bytes */
 	struct queue_spares spare;		/* empty blocks */
 	struct queue_spares ref;		/* blocks without room, for lent bytes */
 	size_t	 n;				/* bytes waiting */

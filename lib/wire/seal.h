@@ -31,7 +31,7 @@ struct seal {
 	struct evp_cipher_ctx_st *ctx;
 	bool	 seals;			/* this end sends; else it opens what the peer sent */
 	uint8_t	 secret[SEAL_SECRET], iv[12];
-	uint64_t records;		/* since the last change of keys */
+	uint64_t records;		/* records since the last change of keys */
 };
 
 /* Returns 0 or ERR_NOMEM.  A struct of zeros needs no seal_free(). */

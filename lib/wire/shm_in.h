@@ -31,7 +31,7 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "processes share counts without a lo
 struct shm {
 	struct shm_memory *memory;
 	size_t	 ring;			/* bytes of a ring */
-	int	 sock;			/* to the peer, for signals */
+	int	 sock;			/* socket to the peer, for signals */
 	int	 epoll;			/* watches sock and the caller's socket; -1: none yet */
 	struct shm_ring *in, *out;
 	uint8_t	*in_bytes, *out_bytes;
@@ -42,7 +42,7 @@ struct shm {
 	bool	 at_once;		/* shm_fd() is readable in any case */
 	bool	 signalled, closed;
 	int	 passed;		/* the descriptor of a memory that the peer lends, not taken yet; -1: none */
-	struct loan theirs;		/* that memory */
+	struct loan theirs;		/* the memory of `passed`, mapped */
 };
 
 /* shm_meet.c: sends n bytes with a descriptor.  Returns 0 or ERR_SYS. */

@@ -18,10 +18,10 @@ struct tls {
 	bool		 rekey;		/* the peer asked for new keys of ours */
 	int		 down;		/* errno of the socket, TLS_END or TLS_CLOSED; 0 while it works */
 	uint8_t		 key[TLS_KEY];
-	char		 name[16];	/* of the key */
+	char		 name[16];	/* name of the key */
 	size_t		 allow;		/* bytes that may still be read, tls_allow() */
-	SSL		*ssl;		/* of the handshake, and NULL after it */
-	uint8_t		 secret[2][SEAL_SECRET];	/* of what the client and the server send */
+	SSL		*ssl;		/* state of the handshake, and NULL after it */
+	uint8_t		 secret[2][SEAL_SECRET];	/* secrets of what the client and the server send */
 	bool		 has_secret[2];
 	struct seal	 send, receive;
 	uint64_t	 received, sent;	/* bytes on the socket */

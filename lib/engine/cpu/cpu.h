@@ -98,7 +98,7 @@ struct cpu_bn {
 	uint32_t node;
 	size_t	 lanes;		/* floats of an array */
 	float	*gamma, *beta;
-	float	*mean, *var;	/* of the last batch of forward() */
+	float	*mean, *var;	/* moments of the last batch of forward() */
 	float	*scale, *shift;	/* y = scale * x + shift */
 	float	*dgamma, *dbeta;
 	float	*k1, *k0;	/* dx = scale * dy + k1 * (x - mean) + k0 */
@@ -150,7 +150,7 @@ struct engine_plan {
 	int32_t		   *label;	/* [batch] */
 	struct samples_mix *mix;	/* [batch]; share 0: no mixture */
 	float		   *target;	/* [batch, graph_targets()] */
-	struct engine_draw  draw;	/* of the last batch of forward() */
+	struct engine_draw  draw;	/* random draw of the last batch of forward() */
 	uint32_t	    n;		/* samples of that batch; 0: backward() has nothing to start from */
 	struct engine_result result;
 	struct engine_cost *cost;	/* [graph->n][ENGINE_DIRECTIONS] while profiled, else NULL */

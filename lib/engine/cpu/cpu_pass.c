@@ -9,7 +9,7 @@
 struct pass {
 	const struct cpu_set	 *set;
 	bool			  train;
-	float			 *g, *stats;	/* of backward() */
+	float			 *g, *stats;	/* arguments of backward() */
 	const struct engine_hook *hook;		/* NULL: none */
 };
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SIDE	2048u			/* of the matrices whose product is the peak */
+#define SIDE	2048u			/* side of the matrices whose product is the peak */
 #define COPY	((size_t)128 << 20)	/* bytes copied for the peak of memory; more than caches hold */
 #define ROUNDS	5			/* the best one counts */
 

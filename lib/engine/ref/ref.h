@@ -19,9 +19,9 @@ struct engine_plan {
 	float		*w, *aux;	/* [P], [A] as loaded */
 	float		*g;		/* [P] the caller's, during backward() */
 	double		*stat;		/* [A] mean and variance of this pass, laid out as aux */
-	double		*scratch;	/* for one layer at a time; the most that any layer needs */
+	double		*scratch;	/* space for one layer at a time; the most that any layer needs */
 	float		*outputs;	/* y of all nodes, then dy of all nodes */
-	float		**y, **dy;	/* for each node [batch, c, h, w], in outputs */
+	float		**y, **dy;	/* pointers into outputs for each node [batch, c, h, w] */
 	int32_t		*label;		/* [batch] */
 	struct samples_mix *mix;	/* [batch]; share 0: not mixed */
 	float		*target;	/* [batch, graph_targets()] */

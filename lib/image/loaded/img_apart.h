@@ -27,7 +27,7 @@ struct img_apart {
 	int		(*head)(void *library, const uint8_t *data, size_t n, uint32_t pixels, struct img_head *head);
 	/* Decodes the same image to p [h,w,c] of its header, in the child. */
 	int		(*decode)(void *library, const struct img_head *head, uint8_t *p);
-	const char	*name;		/* for messages */
+	const char	*name;		/* name in messages */
 };
 
 /*
@@ -40,7 +40,7 @@ extern const struct img_apart img_heif, img_jxl;
 struct img_apart_child {
 	pid_t		 pid;		/* 0: none */
 	int		 fd;		/* the parent's end of the socket */
-	uint64_t	 hash;		/* of the image */
+	uint64_t	 hash;		/* hash of the image */
 	struct img_head	 head;
 };
 

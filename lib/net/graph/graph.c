@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MOST_ARRAYS 4	/* of one node in w */
+#define MOST_ARRAYS 4	/* arrays of one node in w */
 
 struct graph *
 graph_new(uint32_t c, uint32_t h, uint32_t w)

@@ -120,7 +120,7 @@ struct graph_array {
 struct graph_defaults {
 	char		 init[GRAPH_INIT];	/* rule of net/init.h */
 	double		 rate;			/* learning rate of sgd */
-	float		 mean[3], std[3];	/* of pixels 0..255 */
+	float		 mean[3], std[3];	/* mean and deviation of pixels 0..255 */
 };
 
 struct graph {
@@ -131,7 +131,7 @@ struct graph {
 	struct graph_array *aux;	/* running statistics, by first */
 	uint32_t	    naux;
 	size_t		    P, A;
-	uint32_t	    classes;	/* of the loss; 0 before it is added */
+	uint32_t	    classes;	/* classes of the loss; 0 before it is added */
 	struct graph_defaults defaults;
 };
 

@@ -28,7 +28,7 @@ graph_node_macs(const struct graph *g, uint32_t node)
 uint64_t
 graph_macs(const struct graph *g)
 {
-	uint64_t sum = 0;	/* below 2^60: the weights are at most 2^30 together, h*w at most 2^30 */
+	uint64_t sum = 0;	/* stays below 2^60: the weights are at most 2^30 together, h*w at most 2^30 */
 
 	for (uint32_t i = 0; i < g->n; i++)
 		sum += graph_node_macs(g, i);

@@ -25,7 +25,7 @@ struct run {
 	char		 asked[SCRIPT_OPTS][NEAREST_MOST];	/* names that the script asked for */
 	uint32_t	 nasked;
 	uint32_t	 last;		/* the node that the script returned */
-	const char	*path;		/* of the script */
+	const char	*path;		/* path of the script */
 	struct buf	 part[SCRIPT_PARTS];	/* files required; kept here because a Lua error is a longjmp */
 	uint32_t	 nparts;
 };

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define NORM_WORDS	10u	/* 2^30 squares are below bit 586 */
-#define NORM_BYTES	(8u * NORM_WORDS)	/* of an encoded norm */
+#define NORM_BYTES	(8u * NORM_WORDS)	/* bytes of an encoded norm */
 
 /* All zeros is the empty sum. */
 struct norm {

@@ -64,7 +64,7 @@ struct opt_hyper {
 	float trust;	/* lars */
 	uint32_t turns;	/* muon: Newton-Schulz steps */
 	bool unit;	/* muon: scale each matrix to |w| = sqrt(rows) before an update */
-	struct average average;	/* of the weights; not part of an update */
+	struct average average;	/* average of the weights; not part of an update */
 	uint64_t t;	/* the number of this update, from 1; adam and adamw read it */
 };
 

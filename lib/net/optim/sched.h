@@ -52,9 +52,9 @@ struct sched {
 	struct { double at, factor; } part[SCHED_PARTS];	/* at: epoch, increasing */
 	uint32_t n;
 	enum sched_curve curve;		/* linear is poly with power 1 */
-	double	 end, until;		/* of a curve: last rate and epoch; of a triangle: lowest rate and period */
-	uint64_t steps;			/* of a sweep, at least 2; all but from and end are ignored then */
-	double	 power;			/* of poly; the factor of exp */
+	double	 end, until;		/* last rate and epoch of a curve; lowest rate and period of a triangle */
+	uint64_t steps;			/* steps of a sweep, at least 2; all but from and end are ignored then */
+	double	 power;			/* power of poly; the factor of exp */
 };
 
 /* Parses a schedule.  Returns 0, ERR_FORMAT or ERR_LIMIT; the message names the part. */

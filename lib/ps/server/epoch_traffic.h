@@ -18,17 +18,17 @@
 #define EPOCH_TRAFFIC_NONE	UINT64_MAX	/* no epoch */
 
 struct epoch_traffic_worker {
-	struct peer_traffic	 now, before;	/* so far; at the last epoch_traffic_turn() */
+	struct peer_traffic	 now, before;	/* counts so far, and at the last epoch_traffic_turn() */
 	uint64_t	 wire[PEER_TRAFFIC_WAYS];	/* bytes on the worker's earlier connections */
-	uint64_t	 epoch;		/* that the worker is in; EPOCH_TRAFFIC_NONE: it has announced none */
+	uint64_t	 epoch;		/* the worker's current epoch; EPOCH_TRAFFIC_NONE: it has announced none */
 	bool		 gone;
 };
 
 struct epoch_traffic {
 	struct epoch_traffic_worker *page;	/* [n], one for each worker */
 	uint32_t	 n;
-	uint64_t	 epoch;		/* that all workers have reached; EPOCH_TRAFFIC_NONE: not all have begun one */
-	/* of all workers since the last complete epoch, without the start */
+	uint64_t	 epoch;		/* last epoch that all workers have reached; EPOCH_TRAFFIC_NONE: none */
+	/* bytes of all workers since the last complete epoch, without the start */
 	uint64_t	 sum[PEER_TRAFFIC_WAYS];
 };
 

@@ -17,7 +17,7 @@
 
 #define LINGER_S	5.0	/* how long connections stay open at the end, for peers to read the last messages */
 #define PAUSE_MS	200	/* no new connections for so long when the system has none to give */
-#define TURN_S		1.0	/* between two turns in which all connections are run */
+#define TURN_S		1.0	/* time between two turns in which all connections are run */
 
 /* Ends the service; the first reason counts. */
 static void

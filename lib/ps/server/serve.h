@@ -37,7 +37,7 @@ struct serve_traffic_report {
 	int64_t		 worker;	/* -1: all workers */
 	uint64_t	 epoch;		/* EPOCH_TRAFFIC_NONE: the start, or after the last epoch */
 	uint64_t	 steps;		/* updates so far */
-	struct peer_traffic traffic;	/* with one worker */
+	struct peer_traffic traffic;	/* traffic with one worker */
 	uint64_t	 in, out;	/* with all workers: bytes of messages with their headers, without the start */
 };
 
@@ -48,14 +48,14 @@ struct serve_opt {
 	uint32_t	 index, nservers;
 	const uint8_t	*key;			/* [CONN_KEY]; NULL: none, wire/plain.h */
 	bool		 tcp;			/* no shared memory with workers on this host */
-	double		 silence_s;		/* of wire/conn.h, with each worker; 0: CONN_SILENCE_S */
-	uint64_t	 incarnation;		/* of this start of the server, by io_random() */
-	struct memory	*memory;		/* that outlives this server, lent; or NULL */
+	double		 silence_s;		/* silence of wire/conn.h with each worker; 0: CONN_SILENCE_S */
+	uint64_t	 incarnation;		/* random number of this start of the server, from io_random() */
+	struct memory	*memory;		/* a memory that outlives this server, lent; or NULL */
 	double		 return_s;		/* 0: SERVE_RETURN_S */
 	int		 stop_fd;		/* the server stops once this is readable; -1: none */
 	void		(*listening)(void *arg, const char *where);	/* called with the actual port */
 	log_callback_fn	*say;			/* logs the shard, and workers refused, lost or replaced; or NULL */
-	/* after the start, each epoch and the end; or NULL */
+	/* called after the start, each epoch and the end; or NULL */
 	void		(*report_traffic)(void *arg, const struct serve_traffic_report *m);
 	void		*arg;
 };
@@ -64,7 +64,7 @@ struct serve_sums {
 	uint64_t steps;			/* updates of the weights */
 	uint64_t sent, got;		/* bytes of messages */
 	uint64_t strangers;		/* connections that never sent a valid hello */
-	double	 seconds;		/* since the first hello */
+	double	 seconds;		/* duration since the first hello */
 };
 
 /*

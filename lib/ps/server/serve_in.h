@@ -13,7 +13,7 @@
 /* A connection. */
 struct client {
 	struct conn	*conn;
-	int64_t		 rank;		/* of the worker; -1: a stranger */
+	int64_t		 rank;		/* rank of the worker; -1: not known yet */
 	uint64_t	 nth;		/* number of the connection, in the order of arrival */
 	bool		 done;		/* its messages are dropped */
 	bool		 kept;		/* its hello says that it is started again if it dies */
@@ -21,10 +21,10 @@ struct client {
 	bool		 over;		/* it is to be closed */
 	int64_t		 page;		/* index of its worker in the traffic counters; -1: none */
 	double		 until;		/* time at which it is closed; INFINITY for a worker */
-	uint64_t	 incarnation;	/* of its hello */
+	uint64_t	 incarnation;	/* incarnation in its hello */
 	int64_t		 claims;	/* rank in its hello while another connection has that rank; -1: none */
 	struct claim	 claim;
-	struct msg	 hello;		/* of the claim; its payload is lent by conn, which is not run meanwhile */
+	struct msg	 hello;		/* HELLO of the claim; lent by conn, which is not run meanwhile */
 };
 
 struct serve {

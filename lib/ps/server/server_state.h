@@ -48,7 +48,7 @@ struct server_state_opt {
 	uint32_t nworkers;
 	uint32_t index, nservers;	/* which server of the job */
 	uint64_t incarnation;
-	struct memory *memory;		/* that outlives this server, lent; NULL: a private one */
+	struct memory *memory;		/* a memory that outlives this server, lent; NULL: a private one */
 	bool	 lends;			/* a private memory can be lent to workers, memory_make() */
 	bool	 once;			/* no process is started again: weights need one half, slice_place() */
 	/* Sends a message to a worker.  It may call the worker's state machine, but not this one. */

@@ -12,7 +12,7 @@ struct peer {
 	uint64_t before;	/* the incarnation that it replaced; 0: none */
 	bool	 known;		/* it has said hello */
 	enum shard_worker at;
-	bool	 answer_waits;	/* for room in the queue of its connection */
+	bool	 answer_waits;	/* an answer waits for room in the queue of its connection */
 };
 
 struct server_state {

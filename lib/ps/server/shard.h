@@ -28,7 +28,7 @@ struct shard {
 	struct shard_plan	 *plan;
 	struct slice	 *slice;	/* [plan->n]; zeros for those of other servers */
 	uint32_t	  nlearned;	/* number of slices for which shard_learns() */
-	uint32_t	  index;	/* of the server */
+	uint32_t	  index;	/* index of the server */
 	struct memory	 *memory;
 	struct shard_head *head;
 	struct total_kept *total;

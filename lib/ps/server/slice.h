@@ -48,7 +48,7 @@
 struct slice_record {
 	_Atomic uint64_t step;
 	uint64_t	 updates;
-	uint64_t	 clock;		/* not synchronous: of `worker`, with this update */
+	uint64_t	 clock;		/* not synchronous: clock of `worker`, with this update */
 	uint32_t	 worker;
 	uint32_t	 averaged;
 	uint32_t	 average;	/* the half of the average */
@@ -67,22 +67,22 @@ struct slice {
 	/* In the server's memory; a frozen slice has only w[0], and NULL for the others. */
 	const struct memory	*memory;
 	struct slice_kept	*kept;
-	uint64_t		*clock;		/* [nworkers] of stale */
+	uint64_t		*clock;		/* [nworkers] clocks of stale */
 	float			*w[2];		/* [count] weights or statistics */
-	float			*m[2];		/* [count, states] of the optimizer; NULL for statistics */
-	float			*average[2];	/* [count] of w, or NULL */
+	float			*m[2];		/* [count, states] optimizer state; NULL for statistics */
+	float			*average[2];	/* [count] average of w, or NULL */
 	float			*worker_w[2];	/* [count] what workers hold of w if they get updates, or NULL */
 	struct codec		 answer;	/* shard_plan_answer() */
 	/* [codec_bytes()] each half as it is sent, or how it updates the other one; NULL: f32 */
 	uint8_t			*coded[2];
 	bool			 encoded[2];	/* coded[] has the weights of its half */
-	unsigned		 half;		/* that is valid */
-	unsigned		 average_half;	/* of the average, which changes less often */
-	/* [count] of the open step, a buffer of pool; NULL: no samples yet, or one gradient that is lent */
+	unsigned		 half;		/* index of the valid half */
+	unsigned		 average_half;	/* index of the valid half of the average, which changes less often */
+	/* [count] sum of the open step, a buffer of pool; NULL: no samples yet, or one gradient that is lent */
 	float			*sum;
 	const float		*first;		/* [count] that gradient, or NULL */
 	uint32_t		 lender;	/* the worker that lends it */
-	float			*spare;		/* [count] for the sum of lent gradients, of pool; or NULL */
+	float			*spare;		/* [count] buffer of pool for the sum of lent gradients, or NULL */
 	uint32_t		 averaged;	/* number of weights in average; 0: it is w */
 	bool			 marked;	/* the weights after the open step become part of average */
 	bool			 ready;		/* it has its first weights */
@@ -98,7 +98,7 @@ struct slice {
 	uint32_t		 here;		/* workers that have pushed in it */
 	uint32_t		 missing;	/* workers that have not, and have not left */
 	uint32_t		 next;		/* rank whose push is added next */
-	uint64_t		 samples;	/* in sum so far */
+	uint64_t		 samples;	/* samples in sum so far */
 	float			 rate;		/* learning rate of the open step */
 	bool			 rated;		/* rate is known */
 	uint8_t			*due;		/* [nworkers] SLICE_ bits */

@@ -7,7 +7,7 @@
 struct slice_part {
 	/* Gradient held until its turn, or the buffer in which it is received.  NULL: none, or added already. */
 	float	*g;
-	const float *lent;	/* in its place, a gradient in the worker's memory; or NULL */
+	const float *lent;	/* instead of g: a gradient in the worker's memory; or NULL */
 	uint32_t samples;
 	bool	 here;		/* it has pushed in the open step */
 };

@@ -13,7 +13,7 @@
 /* Initialize with zeros. */
 struct slice_pool {
 	void	*spare[SLICE_POOL_SIZES];	/* lists of free buffers for up to 1 << i floats */
-	float	*work;		/* for an update of the largest matrix or slice, or NULL */
+	float	*work;		/* scratch of an update of the largest matrix or slice, or NULL */
 };
 
 /* A buffer for count floats, or NULL if out of memory. */

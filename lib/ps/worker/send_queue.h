@@ -14,14 +14,14 @@
 
 struct send_item {
 	uint64_t	 group;		/* gradients that no other message separates, or one other message */
-	uint64_t	 nth;		/* in the order of send_queue_put() */
+	uint64_t	 nth;		/* number in the order of send_queue_put() */
 	struct msg	 m;
 };
 
 struct send_queue {
 	struct send_item *heap;		/* [cap], the first one leaves next */
 	uint32_t	 n, cap;
-	uint64_t	 group, nth;	/* of the last message put */
+	uint64_t	 group, nth;	/* group and number of the last message put */
 	bool		 gradient;	/* the last message put was a gradient */
 };
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define TAIL	"\n]}\n"
-#define US(ns)	(ns) / 1000, (unsigned)((ns) % 1000)	/* for US_FMT */
+#define US(ns)	(ns) / 1000, (unsigned)((ns) % 1000)	/* arguments of US_FMT */
 #define US_FMT	"%" PRIu64 ".%03u"
 
 static const char *const row_name[TRACE_ROWS] = {
@@ -34,8 +34,8 @@ struct trace {
 	/* Under the lock: */
 	pthread_mutex_t	 lock;
 	struct buf	 b;			/* events that are not in the file yet, each with a comma before it */
-	uint64_t	 size;			/* of the file without its tail */
-	uint64_t	 flights;		/* so far, for their ids */
+	uint64_t	 size;			/* bytes of the file without its tail */
+	uint64_t	 flights;		/* number of flights so far, which gives their ids */
 	char		*device[TRACE_DEVICE_ROWS];	/* names of the rows of devices, after the others */
 	uint32_t	 ndevice;
 	int		 e;			/* the first error, after which nothing is written */

@@ -24,7 +24,7 @@ struct worker {
 	bool		     stop, last;	/* the next step is to be the last; the last step was */
 	double		     waited_s;
 	bool		     finishing;	/* statistics are pushed now */
-	int		     err;	/* of the server in this process, which is not called any more */
+	int		     err;	/* error of the server in this process, which is not called any more */
 };
 
 static int

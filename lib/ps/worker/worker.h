@@ -48,7 +48,7 @@
  * meanwhile, and the servers had closed the step, its own successor would lack them.
  */
 struct worker_residuals {
-	_Atomic uint64_t step;		/* before which all residuals are complete; 0: none was sent */
+	_Atomic uint64_t step;		/* step before which all residuals are complete; 0: none was sent */
 	float		 residual[];	/* [2, P] before even and odd steps */
 };
 
@@ -59,25 +59,25 @@ struct worker_opt {
 	struct opt_hyper hyper;			/* without lr and t: each step has its own rate */
 	/* rules of ps/shard_plan.h, NULL or "" for none; at most HELLO_MULTS - 1 bytes */
 	const char	*mults;
-	uint64_t	 incarnation;		/* of this start of the worker, by io_random() */
+	uint64_t	 incarnation;		/* random number of this start of the worker, from io_random() */
 	char *const	*server;		/* [nservers] addresses, lent */
 	uint32_t	 nservers;		/* 0: the server's state machine in this process */
 	const uint8_t	*key;			/* [CONN_KEY]; NULL: none, wire/plain.h */
 	bool		 tcp;			/* no shared memory with servers on this host */
-	double		 silence_s;		/* of wire/conn.h, with each server; 0: CONN_SILENCE_S */
+	double		 silence_s;		/* silence of wire/conn.h with each server; 0: CONN_SILENCE_S */
 	uint32_t	 slice;			/* bytes of a slice, ps/shard_plan.h; 0: SHARD_PLAN_SLICE */
 	float		*w, *aux;
 	/* Memory that servers on this host may read: gradients in it are not copied; NULL: none.  Lent. */
 	const struct loan *lends;
-	const struct engine *engine;		/* of plan */
-	struct engine_plan *plan;		/* on which the device optimizer may run, lent; NULL: none */
+	const struct engine *engine;		/* engine of plan */
+	struct engine_plan *plan;		/* plan on which the device optimizer may run, lent; NULL: none */
 	bool		 accumulate;		/* steps have several micro-batches */
 	bool		 kept;			/* the worker is started again if it dies: servers wait for it */
 	bool		 returns;		/* the job has had weights from this worker's predecessor */
 	bool		 parting;		/* the predecessor had nothing left to do but worker_bye() */
 	/* With codecs: what outlives the worker; lent.  NULL: it has its own, which starts from zeros. */
 	struct worker_residuals *residuals;
-	const struct memory *memory;	/* that holds residuals, if they are not NULL */
+	const struct memory *memory;	/* the memory that holds residuals, if they are not NULL */
 	struct trace	*trace;			/* lent; NULL: none */
 	double		 wait_report_s;		/* 0: WORKER_WAIT_REPORT_S */
 	void		(*waiting)(void *arg, const char *whom);	/* may be NULL */
@@ -96,8 +96,8 @@ void	 worker_close(struct worker *wk);	/* sends no goodbye; NULL does nothing */
 /* What a job starts with besides weights; a struct of zeros is nothing.  Lent until worker_begin() returns. */
 struct worker_first {
 	uint32_t	 starter;	/* rank of the worker that supplies it, the same in all workers */
-	const float	*state;		/* [P, states] of opt.h; NULL: zeros */
-	const float	*average;	/* [P + A] of net/optim/average.h, or NULL */
+	const float	*state;		/* [P, states] optimizer state of opt.h; NULL: zeros */
+	const float	*average;	/* [P + A] average of net/optim/average.h, or NULL */
 	uint32_t	 averaged;	/* number of weights in the average */
 	uint32_t	 updates;	/* not synchronous: pushes that became updates; 0: as many as steps */
 };
@@ -121,7 +121,7 @@ uint64_t worker_steps(const struct worker *wk);	/* updates in w after worker_rea
  * Updates of the job: the steps, or if not synchronous, the pushes of all workers (below 2^32) in the newest weights.
  */
 uint64_t worker_updates(const struct worker *wk);
-bool	 worker_last(const struct worker *wk);	/* after worker_ready(): the job ends here for all workers */
+bool	 worker_last(const struct worker *wk);	/* after worker_ready(): the job ends here for all */
 
 /*
  * Replaces v[0..n) by the sum over all workers, in rank order; every worker must call it.  n <= 256.  The phases of a

@@ -8,11 +8,11 @@
 
 #define CONNECT_S	30.0		/* how long to try to connect to a server */
 #define PART_S		2.0		/* nobody listens for so long: the server has ended after the goodbye */
-#define RETRY_MS	50		/* between attempts */
-#define SERVE_MS		500		/* between looks at the servers that are there already */
-#define MEMORY_FLOATS	(6 + 2 * OPT_STATES)	/* most in a server's memory for each weight */
-#define MEMORY_SLICE	4096			/* and bytes beside them for each slice, */
-#define MEMORY_HEAD	(16u << 20)		/* and for all */
+#define RETRY_MS	50		/* time between attempts */
+#define SERVE_MS		500		/* time between looks at the servers that are there already */
+#define MEMORY_FLOATS	(6 + 2 * OPT_STATES)	/* most floats in a server's memory for each weight */
+#define MEMORY_SLICE	4096			/* most bytes in it for each slice, besides its floats */
+#define MEMORY_HEAD	(16u << 20)		/* most bytes in it besides those of the slices */
 
 void
 worker_link_count(const struct worker_net *n, struct link *l, enum peer_traffic_way way, const struct msg *m)

@@ -26,8 +26,8 @@ struct link {
 	bool		 pinged;	/* the server's question `ping` is to be answered */
 	uint64_t	 ping;
 	bool		 asked;		/* a question for whom this worker waits is under way */
-	bool		 answered;	/* since the last question there was an answer, */
-	/* which names a worker, and the server for which that one waits; MSG_NOBODY: none. */
+	bool		 answered;	/* there was an answer since the last question */
+	/* The worker that the answer names, and the server for which that one waits; MSG_NOBODY: none. */
 	uint32_t	 late, behind;
 	uint64_t	 sent_before;	/* bytes on the wire at the last question */
 	struct peer_traffic	 traffic;

@@ -9,9 +9,9 @@
 #define WORKER_ANY UINT64_MAX	/* whatever step the servers are at */
 
 struct worker_part {
-	uint32_t arrays;	/* that overlap this slice */
+	uint32_t arrays;	/* number of arrays that overlap this slice */
 	uint32_t left;		/* arrays not yet pushed in this step */
-	bool	 waiting;	/* for weights of step `want` */
+	bool	 waiting;	/* the worker waits for its weights of step `want` */
 	bool	 asked;		/* its state, average or exact weights were requested */
 	uint64_t want, got;	/* step awaited, and step of the last answer */
 	const float *lent;	/* the weights where the server has them, until the next gradient; or NULL: staged */
@@ -21,16 +21,16 @@ struct worker_part {
 
 struct worker_server {
 	bool	 welcome, empty, kept, bye;
-	uint64_t step;		/* of its welcome */
+	uint64_t step;		/* step in its welcome */
 };
 
 /* The servers' parts of a step's norms, which the worker adds and sends to all servers (ps/norms.h). */
 struct worker_norms {
 	uint32_t n;		/* number of sums; 0: the optimizer needs none */
-	uint64_t step;		/* of the newest part */
+	uint64_t step;		/* step of the newest part */
 	uint32_t missing;	/* servers whose part of that step has not arrived */
 	bool	*has;		/* [nservers] the part has arrived */
-	struct norm *sum;	/* [n] of the parts that have arrived */
+	struct norm *sum;	/* [n] sums of the parts that have arrived */
 	uint8_t	*bytes[2];	/* [n * NORM_BYTES] payloads of even and odd steps; older ones were answered */
 };
 
@@ -49,7 +49,7 @@ struct worker_state {
 	float		*stats;		/* [A] statistics as pushed, weighted by samples */
 	struct worker_residuals *residuals;	/* NULL: no codecs */
 	struct worker_residuals *own_residuals;	/* the same if nothing outlives the worker, else NULL */
-	struct memory	 own_memory;	/* of own_residuals */
+	struct memory	 own_memory;	/* the memory of own_residuals */
 	uint32_t	 ncoded;	/* slices with a codec */
 	uint32_t	 uncoded;	/* slices whose residuals are not stored yet in this step */
 	uint8_t		*coded;		/* the memory of part.coded */
@@ -59,13 +59,13 @@ struct worker_state {
 	uint32_t	 averaged;	/* number of weights in it: the largest of all answers */
 	bool		 marked;	/* the weights after the open step become part of the average */
 	uint64_t	 step;		/* steps finished */
-	uint64_t	 updates;	/* not synchronous: of all workers, from the last answer */
+	uint64_t	 updates;	/* not synchronous: updates of all workers, from the last answer */
 	uint32_t	 n;		/* samples of the open step */
 	float		 rate;
 	bool		 last, stopping;	/* the job ends; this worker has sent a stop */
 	bool		 begin_called, begin_done;	/* worker_state_begin() was called, and all has been received */
-	struct worker_first first;	/* of worker_state_begin() */
-	uint64_t	 first_step;	/* its step */
+	struct worker_first first;	/* copy of the argument of worker_state_begin() */
+	uint64_t	 first_step;	/* step of that call */
 	uint64_t	 from;		/* the step of the weights that it requested */
 	bool		 announced;	/* epoch `epoch` was announced */
 	uint64_t	 epoch;

@@ -26,11 +26,11 @@
 
 struct agent_opt {
 	int		 in, out;	/* the agent owns them; -1: launchers connect to attach_fd */
-	int		 attach_fd;	/* of attach_listen, owned by the caller; -1: none */
+	int		 attach_fd;	/* listening socket of attach_listen, owned by the caller; -1: none */
 	int		 signals;	/* signalfd(2) of SIGCHLD and SIGTERM; the caller blocks them and SIGPIPE */
-	const char	*name;		/* by which another agent finds its processes; "": none does */
+	const char	*name;		/* the name by which another agent finds its processes; "": none does */
 	bool		 adopts;	/* takes over the processes of an agent of the same name that has ended */
-	const char	*version;	/* of tally */
+	const char	*version;	/* version of tally */
 	const char	*bin;		/* the directory of this program */
 };
 

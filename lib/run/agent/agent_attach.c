@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#define PAUSE_S	0.5	/* between attempts to accept while descriptors or memory are exhausted */
+#define PAUSE_S	0.5	/* time between attempts to accept while descriptors or memory are exhausted */
 
 int
 agent_send_hello(struct chan *c, const char *version)

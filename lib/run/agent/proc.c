@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #define HOUR_S		3600.0
-#define ORPHAN_MS	2000	/* for a command that SIGKILL does not end at once */
+#define ORPHAN_MS	2000	/* time for a command that SIGKILL does not end at once */
 
 static bool
 has_input(const struct job *j, const struct job_child *c)

@@ -24,11 +24,11 @@ enum proc_state { PROC_WAITING, PROC_RUNNING, PROC_ENDED };
 struct proc {
 	struct job_child child;
 	enum proc_state	 state;
-	pid_t		 pid;		/* of its shim, also after its end; 0: none */
+	pid_t		 pid;		/* process id of its shim, also after its end; 0: none */
 	int		 shim;		/* the connection to its shim, also after its end; -1: none */
 	uint64_t	 passed;	/* bit n: an earlier agent has passed it signal n */
 	bool		 adopted;	/* its shim is not this process's child */
-	char		 name[ATTACH_NAME];	/* of its shim; "": no other agent can adopt it */
+	char		 name[ATTACH_NAME];	/* name of its shim; "": no other agent can adopt it */
 	double		 hold_s;	/* how long it goes on without an agent */
 	pid_t		 command;	/* its process id and process group */
 	struct lines	*line[2];	/* its output and errors; NULL: none, or at their end */
@@ -44,7 +44,7 @@ struct proc {
 	char		 listen[PROC_ADDR];
 	double		 hour_at;	/* the beginning of the hour in which it was started again `again` times */
 	uint32_t	 again;
-	int		 status;	/* of wait(2), once it has ended */
+	int		 status;	/* status as of wait(2), once it has ended */
 	uint32_t	 ms;		/* its running time, once it has ended */
 	uint32_t	 peak_kib;	/* the highest peak memory of it and of those that it replaced */
 	bool		 exit_sent;	/* CTL_EXITED was sent */

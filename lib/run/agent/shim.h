@@ -34,11 +34,11 @@ struct shim_page {
 	double		 started_at, hour_at;	/* as in struct proc */
 	uint32_t	 again;
 	char		 listen[SHIM_ADDR];
-	char		 key[JOB_KEY + 1];	/* of the job, which a later launcher does not know */
+	char		 key[JOB_KEY + 1];	/* key of the job, which a later launcher does not know */
 };
 
 struct shim_opt {
-	const char	*name;		/* of its attach socket; "": it kills all as soon as its agent ends */
+	const char	*name;		/* name of its attach socket; "": it kills all as soon as its agent ends */
 	double		 hold_s;	/* how long the command goes on without an agent */
 	int		 before;	/* the agent's connection to the shim that this one replaces; -1: none */
 	int		 fd[SHIM_FDS];	/* -1: none */
@@ -55,7 +55,7 @@ struct shim_orphan {
 
 /* How a command ended. */
 struct shim_end {
-	int		 status;	/* as of wait(2) */
+	int		 status;	/* status as of wait(2) */
 	uint32_t	 peak_kib;	/* the peak memory of the command or of a process that it waited for */
 };
 

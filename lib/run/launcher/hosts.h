@@ -30,12 +30,12 @@
 #define HOSTS_FILE	(4u << 20)	/* most bytes of a file */
 
 struct host {
-	const char	*login;		/* for the remote shell: name or user@name, without brackets or port */
+	const char	*login;		/* name or user@name that the remote shell gets, without brackets or port */
 	const char	*name;		/* the same without user@ */
-	uint16_t	 port;		/* of the remote shell; 0: not given */
+	uint16_t	 port;		/* port of the remote shell; 0: not given */
 	uint32_t	 slots;
 	const char	*addr;		/* NULL: not given */
-	uint32_t	 line;		/* of the file */
+	uint32_t	 line;		/* line of the file */
 };
 
 struct hosts {

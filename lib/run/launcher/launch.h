@@ -54,16 +54,16 @@ struct launch_opt {
 	const struct words *rsh;	/* template of the remote shell (words_fill); NULL: the agent is a child */
 	const char	*agent;		/* path of dlaunch on the hosts */
 	const char	*id;		/* [JOB_RECORD_ID] digits that name the agents; NULL: a killed one is lost */
-	const char	*version;	/* of tally; agents must have the same */
+	const char	*version;	/* version of tally; agents must have the same */
 	const char	*tool;		/* the name before our own messages */
 	struct job	 job;		/* addr, host and children are set for each agent */
 	double		 start_s;	/* limit for hosts to answer and servers to listen */
-	double		 outage_s;	/* that a detached job's host survives if others answer; 0: none */
+	double		 outage_s;	/* outage that a detached job's host survives if others answer; 0: none */
 	double		 grace_s;	/* from SIGTERM to SIGKILL, and for others to end after a lost peer */
 	int		 signals;	/* signalfd(2) of SIGCHLD, SIGINT, SIGTERM, SIGHUP, blocked as SIGPIPE is */
 	int		 in;		/* the input of worker 0, if job.input; else -1 */
 	int		 out, err;	/* the job's output; for a detached job, files of this job alone */
-	bool		 verbose;	/* also writes what remote shells print before agents answer */
+	bool		 verbose;	/* write also what remote shells print before agents answer */
 	bool		 wait;		/* a failure does not end the other processes, once all run */
 	struct launch_watch watch;
 	struct launch_detached detached;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#define SAVE_S		0.2	/* between two records, unless an agent has little credit left */
+#define SAVE_S		0.2	/* time between two records, unless an agent has little credit left */
 #define CALL_S		30.0	/* limit for a host to answer */
 /*
  * A call that begins while the network is down comes through late, as TCP repeats it at intervals that double.  So most
@@ -21,7 +21,7 @@
 #define SHORT_CALL_S	4.0
 #define LONG_CALLS	4	/* every so many calls one is long */
 #define SHELL_S		1.0	/* time until a remote shell that should end is killed */
-#define PAUSE_S		1.0	/* between two calls, so that the seconds between two outages are used */
+#define PAUSE_S		1.0	/* time between two calls, so that the seconds between two outages are used */
 #define LONG_AWAY_S	600.0	/* after this time the pauses are longer */
 #define LONGEST_S	10.0
 #define ADOPT_S		PROC_HOLD_S	/* limit for the successor of a killed agent, if the job is not detached */

@@ -28,7 +28,7 @@ struct launch {
 	double		 term_at, kill_at;	/* when the remaining processes are signalled; 0: not set */
 	bool		 changed;	/* the state differs from the saved one */
 	double		 saved_at;	/* when the state was last saved */
-	struct job_record_signal sent[JOB_RECORD_SIGNALS];	/* for hosts that missed them */
+	struct job_record_signal sent[JOB_RECORD_SIGNALS];	/* signals for hosts that missed them */
 	uint32_t	 nsent;
 	double		 peer_lost_until;	/* a peer was lost: time for others to end by themselves; 0: not */
 	const struct member *lost_peer;	/* a process that ended because it lost a peer, not reported yet; NULL: none */

@@ -23,11 +23,11 @@ enum remote_state {
 };
 
 struct remote {
-	const char	*name;			/* for messages */
+	const char	*name;			/* name in messages */
 	enum remote_state state;
 	struct chan	*chan;			/* NULL after its end */
-	pid_t		 pid;			/* of the remote shell; 0 after its end */
-	int		 status;		/* of the remote shell, after its end */
+	pid_t		 pid;			/* process id of the remote shell; 0 after its end */
+	int		 status;		/* status of the remote shell, after its end */
 	struct lines	*err;			/* its standard error; NULL after the end */
 	char		 last[REMOTE_LAST];	/* the last line of err that is not blank */
 	char		 why[REMOTE_LAST];	/* the channel's error; "": none */

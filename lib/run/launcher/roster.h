@@ -24,8 +24,8 @@ struct member {
 	struct job_child child;
 	uint32_t	 host;			/* index */
 	enum roster_state	 state;
-	uint32_t	 pid;			/* on its host; 0: never started */
-	int		 status;		/* as of wait(2), once ended */
+	uint32_t	 pid;			/* process id on its host; 0: never started */
+	int		 status;		/* status as of wait(2), once ended */
 	double		 seconds;		/* its running time, once ended */
 	uint32_t	 peak_kib;		/* its peak memory, once ended */
 	char		 addr[ROSTER_ADDR];	/* "host:port" of a process that others need; "": not known yet */

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define RETRY_MS 100	/* between attempts to reach the scheduler */
+#define RETRY_MS 100	/* time between attempts to reach the scheduler */
 #define SHAKE_S	 10.0	/* limit for the peer to prove that it has the key */
 
 struct rendezvous {

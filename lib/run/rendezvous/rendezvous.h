@@ -38,9 +38,9 @@ enum rendezvous_role { RENDEZVOUS_NONE, RENDEZVOUS_SCHEDULER, RENDEZVOUS_SERVER,
 /* The variables of the environment. */
 struct rendezvous_env {
 	enum rendezvous_role	 role;		/* RENDEZVOUS_NONE: DMLC_ROLE is unset */
-	char		 at[ADDR_TEXT];	/* of the scheduler */
+	char		 at[ADDR_TEXT];	/* address of the scheduler */
 	uint32_t	 workers, servers;
-	uint32_t	 rank;		/* or RENDEZVOUS_ANY */
+	uint32_t	 rank;		/* a rank, or RENDEZVOUS_ANY */
 	const char	*host;		/* DMLC_NODE_HOST, or NULL */
 };
 

@@ -36,11 +36,11 @@ struct dnnl_layer;	/* one layer at one batch size */
 enum dnnl_direction { DNNL_FORWARD, DNNL_DATA, DNNL_WEIGHT, DNNL_DIRECTIONS };
 
 struct dnnl_shape {
-	uint32_t n, c, h, w;	/* of x */
+	uint32_t n, c, h, w;	/* dimensions of x */
 	uint32_t k, r, s;
 	uint32_t stride[2], pad[2], dilate[2];	/* vertical, horizontal; dilate 1: adjacent taps */
 	uint32_t groups;
-	bool	 fc;		/* [n, c*h*w] by [k, c*h*w]; members from r to groups are ignored */
+	bool	 fc;		/* operands are [n, c*h*w] and [k, c*h*w]; members from r to groups are ignored */
 	bool	 bias;
 	bool	 relu;		/* y = max(y, 0), and 0 for NaN; dy is the gradient before ReLU */
 	bool	 data;		/* the layer must compute dx */

@@ -8,7 +8,7 @@ struct dnnl_dev {
 	dnnl_engine_t	     engine;
 	dnnl_stream_t	     stream;
 	dnnl_primitive_attr_t attr;	/* the caller provides scratch memory */
-	dnnl_primitive_attr_t relu;	/* and y = max(y, 0) */
+	dnnl_primitive_attr_t relu;	/* attr, and y = max(y, 0) */
 };
 
 /* Notes a failed call and the library's status.  Returns ERR_NOMEM or ERR_NOTSUP. */

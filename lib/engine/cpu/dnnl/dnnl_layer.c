@@ -41,7 +41,7 @@ struct direction {
 	dnnl_exec_arg_t	 arg[OPERANDS + 1];
 	struct detour	 detour[OPERANDS];	/* reorder NULL: none */
 	dnnl_memory_t	 scratch;
-	size_t		 bytes;		/* of scratch, with its detours */
+	size_t		 bytes;		/* bytes of scratch, with its detours */
 	char		 name[96];
 };
 

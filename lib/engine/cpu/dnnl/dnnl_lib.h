@@ -19,9 +19,9 @@ typedef __typeof__(dnnl_primitive_desc_query_md(NULL, dnnl_query_undef, 0)) dnnl
 /* The description of one direction of a layer.  The caller owns the descriptors. */
 struct dnnl_lib_kernel {
 	enum dnnl_direction   dir;
-	dnnl_lib_desc	      x, w, y;	/* or their gradients */
+	dnnl_lib_desc	      x, w, y;	/* operands or their gradients */
 	dnnl_lib_desc	      bias;	/* NULL: none */
-	dnnl_dims_t	      stride, dilate, pad;	/* of a convolution; dilate 0: adjacent taps */
+	dnnl_dims_t	      stride, dilate, pad;	/* geometry of a convolution; dilate 0: adjacent taps */
 	const_dnnl_primitive_attr_t attr;
 	const_dnnl_primitive_desc_t hint;	/* the forward kernel; NULL for the forward kernel itself */
 	uint32_t	      nth;	/* rank among the library's kernels for it; 0 is the best */

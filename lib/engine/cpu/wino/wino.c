@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK_BYTES	((size_t)1 << 20)	/* of a thread's matrices; about the size of its cache */
+#define CHUNK_BYTES	((size_t)1 << 20)	/* bytes of a thread's matrices, about the size of its cache */
 #define WEIGHT_BYTES	((size_t)2 << 20)	/* the same for dw, or more if its sums are larger */
-#define SLICE_BYTES	((size_t)16 << 20)	/* of all slices' sums together */
+#define SLICE_BYTES	((size_t)16 << 20)	/* bytes of all slices' sums together */
 #define SLICES		8
 #define SLICE_TILES	512
 #define LINES		6			/* lines of a tile's positions */
@@ -29,7 +29,7 @@ struct wino {
 	size_t		   tiles;
 	struct side	   in, out;
 	size_t		   chunk, weight_chunk;	/* tiles */
-	size_t		   slices;	/* of dw */
+	size_t		   slices;	/* number of slices of dw */
 	size_t		   slice;	/* tiles of each slice but the last: whole chunks */
 	struct dnnl_place  place;
 };
@@ -320,7 +320,7 @@ struct part {
 	size_t slice, line, lines;
 	float *scratch;		/* [count_lines_floats] */
 	float *u;		/* the slice's sums, [positions][c][k] */
-	float *sums;		/* of dy, [chunks][blocks][lanes] */
+	float *sums;		/* sums of dy, [chunks][blocks][lanes] */
 };
 
 /* Adds the products of tiles [first, first + count) to the part's sums. */

@@ -207,8 +207,9 @@ main(int argc, char *argv[])
 	e = serve_run(&p.serve, &sums);
 	server_log_end(&p.log, &sums);
 	if (p.listened)
-		front_say("%" PRIu64 " steps, %.1f MB received, %.1f MB sent, %.1f s, %" PRIu64 " strangers",
-		    sums.steps, (double)sums.got / 1e6, (double)sums.sent / 1e6, sums.seconds, sums.strangers);
+		front_say("%" PRIu64 " steps, %.1f MB received, %.1f MB sent, %.1f s, %" PRIu64 " unauthenticated "
+		    "connections", sums.steps, (double)sums.received / 1e6, (double)sums.sent / 1e6, sums.seconds,
+		    sums.strangers);
 	rendezvous_leave(p.rendezvous);
 	/* The job is over: another one must not start with its weights. */
 	if (p.state != NULL && e == 0)

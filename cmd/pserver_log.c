@@ -71,11 +71,11 @@ server_log_traffic(struct server_log *l, const struct serve_traffic_report *m)
 		busy.cpu = load_process(&l->load, &now);
 		busy.host_load = load_host(&l->load, &now);
 		l->load = now;
-		e = e < 0 ? e : peer_traffic_row_put_all(&text, &r, m->in, m->out);
+		e = e < 0 ? e : peer_traffic_row_put_all(&text, &r, m->received, m->sent);
 		e = e < 0 ? e : tsv_put(&text, &busy);
 		if (l->console && m->epoch != EPOCH_TRAFFIC_NONE)
 			front_say("epoch %" PRIu64 ": %.1f MB received, %.1f MB sent, %.1f s", m->epoch + 1,
-			    (double)m->in / 1e6, (double)m->out / 1e6, r.time_s);
+			    (double)m->received / 1e6, (double)m->sent / 1e6, r.time_s);
 	}
 	print_rows(l, &text, e);
 }
@@ -90,6 +90,6 @@ server_log_end(struct server_log *l, const struct serve_sums *sums)
 		return;
 	r.step = sums->steps;
 	r.sent_bytes = sums->sent;
-	r.received_bytes = sums->got;
+	r.received_bytes = sums->received;
 	print_rows(l, &text, tsv_put(&text, &r));
 }

@@ -50,8 +50,8 @@ im2rec_serve(const struct im2rec *o)
 	p.serve.key = key;
 	p.serve.stop_fd = front_stop_fd();
 	e = dataset_server_run(&p.serve, &sums);
-	front_say("%" PRIu64 " readers, %" PRIu64 " records, %.1f MB out, %.1f s, %" PRIu64 " strangers", sums.readers,
-	    sums.records, (double)sums.sent / 1e6, clk_s() - began, sums.strangers);
+	front_say("%" PRIu64 " readers, %" PRIu64 " records, %.1f MB sent, %.1f s, %" PRIu64 " unauthenticated "
+	    "connections", sums.readers, sums.records, (double)sums.sent / 1e6, clk_s() - began, sums.strangers);
 	recs_close(recs);
 	explicit_bzero(key, sizeof(key));
 	if (e != ERR_STOP)

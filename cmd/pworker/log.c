@@ -72,7 +72,7 @@ log_traffic(struct pworker_log *l, const struct train_event *ev, uint64_t *in, u
 		*in += peer_traffic_steps(&t, PEER_TRAFFIC_IN);
 		*out += peer_traffic_steps(&t, PEER_TRAFFIC_OUT);
 		if (ev->kind == TRAIN_START) {
-			l->got += t.payload[PEER_TRAFFIC_IN][PEER_TRAFFIC_START] +
+			l->received += t.payload[PEER_TRAFFIC_IN][PEER_TRAFFIC_START] +
 			    t.messages[PEER_TRAFFIC_IN][PEER_TRAFFIC_START] * MSG_HEAD;
 			l->sent += t.payload[PEER_TRAFFIC_OUT][PEER_TRAFFIC_START] +
 			    t.messages[PEER_TRAFFIC_OUT][PEER_TRAFFIC_START] * MSG_HEAD;
@@ -171,17 +171,17 @@ log_event_row(struct pworker_log *l, const struct train_event *ev)
 		r.lr = ev->rate;
 	if (ev->kind != TRAIN_START && ev->kind != TRAIN_SAVE) {
 		r.sent_bytes = ev->sent;
-		r.received_bytes = ev->got;
+		r.received_bytes = ev->received;
 	}
 	if (ev->kind == TRAIN_STEP && l->before != NULL) {
-		r.rx_bytes = ev->got - l->got;
+		r.rx_bytes = ev->received - l->received;
 		r.tx_bytes = ev->sent - l->sent;
-		l->got = ev->got;
+		l->received = ev->received;
 		l->sent = ev->sent;
 	}
 	if (ev->kind == TRAIN_EPOCH && l->before != NULL) {
-		r.rx_bytes = l->epoch_in;
-		r.tx_bytes = l->epoch_out;
+		r.rx_bytes = l->epoch_received;
+		r.tx_bytes = l->epoch_sent;
 	}
 	put_log_row(l, &r);
 }
@@ -297,12 +297,12 @@ pworker_log_event(void *arg, const struct train_event *ev)
 		l->load = load_now();
 		open_gpus(l, ev);
 		if (ev->peers > 0)
-			log_traffic(l, ev, &l->epoch_in, &l->epoch_out);
+			log_traffic(l, ev, &l->epoch_received, &l->epoch_sent);
 		break;
 	case TRAIN_EPOCH:
 	case TRAIN_END:
 		if (ev->peers > 0)
-			log_traffic(l, ev, &l->epoch_in, &l->epoch_out);
+			log_traffic(l, ev, &l->epoch_received, &l->epoch_sent);
 		log_load(l, ev);
 		break;
 	case TRAIN_KERNELS:

@@ -43,8 +43,8 @@ struct pworker_log {
 	struct split_place place[SPLIT_MOST];	/* [places] the GPUs */
 	uint32_t places;
 	struct peer_traffic *before;	/* [peers] at the previous rows of the traffic */
-	uint64_t sent, got;		/* bytes up to the previous step */
-	uint64_t epoch_in, epoch_out;	/* bytes of the last complete epoch */
+	uint64_t sent, received;	/* bytes up to the previous step */
+	uint64_t epoch_received, epoch_sent;	/* bytes of the last complete epoch */
 	char	 saved[CHECKPOINT_PATH];	/* the newest checkpoint, or "" */
 	uint64_t epoch_steps;		/* the epoch's steps, if progress is shown on a terminal; 0: a pipe */
 	uint64_t first_step;		/* the first step of this process */

@@ -39,10 +39,10 @@ struct recs_stream;
 
 struct batch_opt {
 	const char	*path;		/* a path for recs_open(), or a pipe; ignored if recs or stream is set */
-	struct recs	*recs;		/* borrowed until close; NULL: opened from path */
-	struct recs_stream *stream;	/* borrowed until close, replaces path and recs; or NULL */
+	struct recs	*recs;		/* lent until close; NULL: opened from path */
+	struct recs_stream *stream;	/* lent until close, replaces path and recs; or NULL */
 	uint32_t	 batch;		/* records of a micro-batch; with sizes, the largest of this reader's */
-	/* [micros] records of each, at least 1, borrowed until close; NULL: all `batch` */
+	/* [micros] records of each, at least 1, lent until close; NULL: all `batch` */
 	const uint32_t	*sizes;
 	struct aug	 aug;		/* the sample; an image that is too small for it is a bad record */
 	bool		 shuffle;

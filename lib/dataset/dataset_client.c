@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define RETRY_MS	50		/* first pause between attempts, which doubles each time */
-/* Fractions of the patience, 1/N. */
+/* Fractions of timeout_s, 1/N. */
 #define RETRY_MOST	30		/* longest pause between attempts */
 #define SILENT		4		/* longest silence of a connection */
 #define REPORT_FIRST	60		/* wait before the first report of it */

@@ -2,7 +2,7 @@
  * dataset_client - the records of another host as a struct recs, over one connection.
  *
  * A thread of the client keeps a connection to the dataset server (wire/conn.h) and fetches records ahead of their
- * reading.  It connects again if the connection breaks, or is silent for a quarter of the patience while an answer is
+ * reading.  It connects again if the connection breaks, or is silent for a quarter of `timeout_s` while an answer is
  * due; then it repeats the requests without an answer.  If nothing arrives for `timeout_s`, all reads fail from then
  * on.  A server that returns with other records is an error.
  */

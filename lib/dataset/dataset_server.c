@@ -20,7 +20,7 @@
 #define EVENTS	64
 #define PAUSE_MS	200	/* pause of accepting when the system is out of descriptors or memory */
 #define READ_THREADS 8u
-#define PATIENCE_MS	3000	/* time that the end waits for reads in silence */
+#define READS_END_MS	3000	/* time that the end waits for reads in silence */
 #define LINGER_S 5.0		/* time in which a reader that was refused may read why */
 
 struct peer {
@@ -313,17 +313,17 @@ static void
 end_reads(struct dataset_server *s)
 {
 	struct pollfd p = { .events = POLLIN };
-	int patience = PATIENCE_MS;
+	int timeout = READS_END_MS;
 
 	if (TAILQ_EMPTY(&s->closed))
 		return;
 	dataset_read_pool_cancel(s->pool);
 	p.fd = dataset_read_pool_fd(s->pool);
 	while (!TAILQ_EMPTY(&s->closed)) {
-		if (poll(&p, 1, patience) == 0) {
+		if (poll(&p, 1, timeout) == 0) {
 			log_callback_line(s->o->say, s->o->arg, "waiting for a read of %s, which does not end",
 			    s->o->recs->path);
-			patience = -1;
+			timeout = -1;
 		}
 		serve_reads(s);
 	}

@@ -86,7 +86,7 @@ read_row(struct pnm *f, uint8_t *to)
 		uint32_t v;
 
 		if (f->text && !parse_sample(f, &v))
-			return err_fail(ERR_FORMAT, "PNM: ends early, or has a word that is no number");
+			return err_fail(ERR_FORMAT, "PNM: ends early, or has a word that is not a number");
 		else if (!f->text)
 			v = f->bitmap ? p[i / 8] >> (7 - i % 8) & 1 : wide == 1 ? p[i]
 			    : (uint32_t)p[i * 2] << 8 | p[i * 2 + 1];

@@ -218,9 +218,9 @@ hello_check(const struct opt_hyper *h, uint32_t slack)
 	if (slack == STALE_SYNC)
 		return 0;
 	if (needs & (OPT_NORM | OPT_NORMS))
-		return err_fail(ERR_ARG, "%s needs norms over all servers, and so a synchronous job, with slack 0",
+		return err_fail(ERR_ARG, "%s needs norms over all servers, and so a synchronous job",
 		    needs & OPT_NORMS ? opt_name(h->rule) : "clipping by norm");
 	if (h->average.kind == AVERAGE_SWA)
-		return err_fail(ERR_ARG, "a mean of the weights over epochs needs a synchronous job, with slack 0");
+		return err_fail(ERR_ARG, "a mean of the weights over epochs needs a synchronous job");
 	return 0;
 }

@@ -43,7 +43,7 @@ train_tell_bad(struct train *t, const struct batch *b, uint64_t *left_out)
 
 struct moment {
 	double	 at, waited_s;
-	uint64_t sent, got;	/* bytes in all */
+	uint64_t sent, received;	/* bytes in all */
 };
 
 static struct moment
@@ -51,7 +51,7 @@ get_moment(const struct train *t)
 {
 	struct moment m = { .at = clk_s() };
 
-	worker_traffic(t->wk, &m.sent, &m.got, &m.waited_s);
+	worker_traffic(t->wk, &m.sent, &m.received, &m.waited_s);
 	return m;
 }
 
@@ -63,7 +63,7 @@ set_elapsed(const struct train *t, const struct moment *m, struct train_event *e
 	ev->seconds = now.at - m->at;
 	ev->waited_s = now.waited_s - m->waited_s;
 	ev->sent = now.sent;
-	ev->got = now.got;
+	ev->received = now.received;
 }
 
 /* Values have no accuracy, and several labels no five most probable ones. */

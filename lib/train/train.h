@@ -66,7 +66,7 @@ struct train_event {
 	double		 seconds;	/* duration */
 	double		 rate;		/* learning rate */
 	double		 waited_s;	/* part of seconds spent waiting for servers */
-	uint64_t	 sent, got;	/* bytes on the wire so far */
+	uint64_t	 sent, received;	/* bytes on the wire so far */
 	const struct peer_traffic *traffic;	/* [peers] START, EPOCH, END: traffic with each server so far; lent */
 	uint32_t	 peers;
 	const struct split_place *place;	/* [places] START: GPUs that this worker computes on; lent */

@@ -10,7 +10,7 @@
 #define BLOCK	CODEC_BLOCK
 #define LANES	16	/* partial sums, so that every instruction set adds in the same order */
 #define MOST_RANK 64
-#define TURNS	2	/* of the power iteration */
+#define ITERATIONS 2	/* steps of the power iteration */
 
 /* The sizes of a slice; rank 0: its factors are no smaller, and it is sent as f32. */
 struct shape {
@@ -161,7 +161,7 @@ encode_powersgd(struct codec c, const float *v, const float *before, float *afte
 		bits = bits * 1664525u + 1013904223u;
 		q[i] = bits >> 31 ? 1 : -1;
 	}
-	for (int turn = 0; turn < TURNS; turn++) {
+	for (int i = 0; i < ITERATIONS; i++) {
 		multiply_rows(v, before, &s, p, q);
 		orthonormalize_columns(p, &s);
 		multiply_columns(v, before, &s, p, q);

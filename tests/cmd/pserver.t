@@ -66,7 +66,7 @@ read -r at <ready
 kill -TERM "$server"
 ended 143 "SIGTERM ends pserver --plain with status 143"
 like plain.err '^pserver: --plain: nothing is encrypted, and anybody may take part$' "pserver --plain says that nothing is encrypted"
-like alone.err '^pserver: 0 steps, 0\.0 MB received, 0\.0 MB sent, 0\.0 s, 0 strangers$' "pserver reports its sums at the end"
+like alone.err '^pserver: 0 steps, 0\.0 MB received, 0\.0 MB sent, 0\.0 s, 0 unauthenticated connections$' "pserver reports its sums at the end"
 serve alone 1
 kill -INT "$server" 2>/dev/null
 ended 130 "SIGINT ends pserver with status 130"
@@ -100,7 +100,7 @@ status 0 "worker 0 of 2 trains" $train --servers "$at" --worker 0/2 --key-file k
 wait "$worker"
 is $? 0 "worker 1 of 2 exits with 0"
 ended 0 "the server of two workers exits with 0"
-like two.err '^pserver: 6 steps, [0-9.]+ MB received, [0-9.]+ MB sent, [0-9.]+ s, 0 strangers$' "the server reports its steps and traffic"
+like two.err '^pserver: 6 steps, [0-9.]+ MB received, [0-9.]+ MB sent, [0-9.]+ s, 0 unauthenticated connections$' "the server reports its steps and traffic"
 rm -f ready && mkfifo ready
 perl "$TOP/tests/cmd/pty.pl" 80 24 sh -c 'exec pserver --listen 127.0.0.1:0 --workers 1 --key-file key --ready-fd 9 9>ready' >tty &
 server=$!
@@ -112,7 +112,7 @@ is "$(tr -d '\r' <tty | sed 's/[0-9.]* s\b/T s/; s/[0-9.]* MB/M MB/g; s/ at .* a
 	"pserver: listens at A as server 0 of 1
 pserver: holds N weights for 1 worker
 pserver: epoch 1: M MB received, M MB sent, T s
-pserver: N steps, M MB received, M MB sent, T s, 0 strangers" "a terminal gets a line an epoch and no rows"
+pserver: N steps, M MB received, M MB sent, T s, 0 unauthenticated connections" "a terminal gets a line an epoch and no rows"
 status 0 "one worker trains with two micro-batches a step" $train --accumulate 2 --save one
 # What stands in front of the tensors names the options, which differ.
 tensors() { tail -c +$(($(od -An -tu8 -N8 "$1") + 9)) "$1"; }
@@ -124,7 +124,7 @@ status 1 "a worker with another key fails" $train --servers "$at" --key-file oth
 like err "^pworker: .*$at" "the worker's error names the server"
 status 0 "a worker with the job's key trains" $train --servers "$at" --key-file key
 ended 0 "the server exits with 0 after the stranger"
-like keys.err ' 1 strangers$' "the server counts one stranger"
+like keys.err ' 1 unauthenticated connections$' "the server counts one stranger"
 
 serve jobs 2
 $train --servers "$at" --worker 1/2 --key-file key >1.tsv 2>1.err &

@@ -89,7 +89,7 @@ ok "the interrupted and the undisturbed run give the same weights" \
 kill -TERM "$holder"
 wait "$holder"
 is $? 143 "SIGTERM ends im2rec --serve"
-like again.err '^im2rec: 1 readers, [0-9]+ records, [0-9.]+ MB out, [0-9.]+ s, 0 strangers$' \
+like again.err '^im2rec: 1 readers, [0-9]+ records, [0-9.]+ MB sent, [0-9.]+ s, 0 unauthenticated connections$' \
 	"im2rec --serve reports its totals at the end"
 
 # Several workers that start at once need the same mean.

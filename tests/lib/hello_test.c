@@ -82,7 +82,7 @@ main(void)
 	is(with(&text, "workers 3", "workers -1"), ERR_FORMAT, "a negative number");
 	is(with(&text, "server 1", "server 2"), ERR_LIMIT, "a server beyond the last");
 	is(with(&text, "slack 4", "slack 4294967295"), ERR_LIMIT, "a slack beyond the greatest");
-	is(with(&text, "momentum 0.9", "momentum nan"), ERR_FORMAT, "a momentum that is no number");
+	is(with(&text, "momentum 0.9", "momentum nan"), ERR_FORMAT, "a NaN momentum is refused");
 	is(with(&text, "optimizer adamw", "optimizer adagrad"), ERR_NOTSUP, "an optimizer that is not known");
 	is(with(&text, "average lookahead", "average swan"), ERR_NOTSUP, "an average that is not known");
 	is(with(&text, "average-every 6", "average-every 0"), ERR_LIMIT, "every no step");

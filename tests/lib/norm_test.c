@@ -88,7 +88,7 @@ odd(void)
 	const float inf[] = { 1, -INFINITY, 2 }, nan[] = { NAN }, one[] = { 1 };
 	struct norm s = { { 0 } }, t = { { 0 } };
 
-	ok(isnan(root(inf, 3)) && isnan(root(nan, 1)), "what is no number makes none");
+	ok(isnan(root(inf, 3)) && isnan(root(nan, 1)), "the root of an infinite or NaN norm is NaN");
 	norm_add(&s, nan, 1);
 	norm_add(&t, one, 1);
 	for (int i = 0; i < 5000; i++)

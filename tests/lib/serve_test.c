@@ -20,7 +20,7 @@ test_sync(void)
 	ok(memcmp(a.workers[0].w, b.workers[1].w, P * sizeof(float)) == 0, "each run has the same weights");
 	ok(memcmp(a.workers[0].aux, b.workers[1].aux, 8 * sizeof(float)) == 0, "each run has the same statistics");
 	is(a.servers[0].sums.steps, STEPS, "the server counts steps");
-	is(a.servers[0].sums.got + a.servers[1].sums.got,
+	is(a.servers[0].sums.received + a.servers[1].sums.received,
 	    a.workers[0].sent + a.workers[1].sent + a.workers[2].sent, "what workers count as sent, servers count as come");
 	is(a.servers[0].sums.sent + a.servers[1].sums.sent,
 	    a.workers[0].got + a.workers[1].got + a.workers[2].got,
@@ -106,7 +106,7 @@ test_strangers(void)
 	run(&j);
 	finish(&j);
 	all_well(&j);
-	ok(j.servers[0].sums.strangers >= SERVE_STRANGERS, "%" PRIu64 " strangers came to nothing",
+	ok(j.servers[0].sums.strangers >= SERVE_STRANGERS, "the server counts %" PRIu64 " strangers",
 	    j.servers[0].sums.strangers);
 	for (int i = 0; i < 2 * SERVE_STRANGERS; i++)
 		close(fd[i]);

@@ -68,6 +68,6 @@ graph_print(const struct graph *g, struct buf *out)
 	if (e < 0)
 		return e;
 	return buf_put_fmt(out,
-	    "%zu weights in %" PRIu32 " arrays, %zu running statistics, %.1f M multiply-adds a picture, "
+	    "%zu weights in %" PRIu32 " arrays, %zu running statistics, %.1f M multiply-adds an image, "
 	    "hash %016" PRIx64 "\n", g->P, g->nw, g->A, (double)graph_macs(g) * 1e-6, graph_hash(g));
 }

@@ -49,7 +49,7 @@ enum opt_rule {
 };
 
 #define OPT_TAIL	32u	/* more bytes than the longest suffix of a tensor's name */
-#define OPT_TURNS	100u	/* most Newton-Schulz steps */
+#define OPT_TURNS	100u	/* most Newton-Schulz iterations */
 #define OPT_STATES	2u	/* most floats of state per weight */
 
 struct opt_hyper {
@@ -62,7 +62,7 @@ struct opt_hyper {
 	float beta2, eps;
 	float clip_norm;	/* 0: none */
 	float trust;	/* lars */
-	uint32_t turns;	/* muon: Newton-Schulz steps */
+	uint32_t turns;	/* muon: Newton-Schulz iterations */
 	bool unit;	/* muon: scale each matrix to |w| = sqrt(rows) before an update */
 	struct average average;	/* average of the weights; not part of an update */
 	uint64_t t;	/* the number of this update, from 1; adam and adamw read it */

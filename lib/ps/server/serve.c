@@ -217,7 +217,7 @@ handle_client_msg(struct serve *s, struct client *g, const struct msg *m)
 {
 	char why[ERR_LINE];
 
-	s->sums->got += MSG_HEAD + m->len;
+	s->sums->received += MSG_HEAD + m->len;
 	if (g->done)
 		return;
 	if (g->rank >= 0 && m->type == MSG_REFUSE) {	/* it gives up */

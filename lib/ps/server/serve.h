@@ -38,7 +38,8 @@ struct serve_traffic_report {
 	uint64_t	 epoch;		/* EPOCH_TRAFFIC_NONE: the start, or after the last epoch */
 	uint64_t	 steps;		/* updates so far */
 	struct peer_traffic traffic;	/* traffic with one worker */
-	uint64_t	 in, out;	/* with all workers: bytes of messages with their headers, without the start */
+	/* with all workers: bytes of messages with their headers, without the start */
+	uint64_t	 received, sent;
 };
 
 struct serve_opt {
@@ -62,7 +63,7 @@ struct serve_opt {
 
 struct serve_sums {
 	uint64_t steps;			/* updates of the weights */
-	uint64_t sent, got;		/* bytes of messages */
+	uint64_t sent, received;		/* bytes of messages */
 	uint64_t strangers;		/* connections that never sent a valid hello */
 	double	 seconds;		/* duration since the first hello */
 };

@@ -173,7 +173,7 @@ trace_now(const struct trace *t)
 }
 
 void
-trace_transfer(struct trace *t, enum trace_row row, uint64_t from, const char *name, uint64_t sent, uint64_t got)
+trace_transfer(struct trace *t, enum trace_row row, uint64_t from, const char *name, uint64_t sent, uint64_t received)
 {
 	uint64_t now = from > 0 ? trace_now(t) : 0;
 
@@ -184,8 +184,8 @@ trace_transfer(struct trace *t, enum trace_row row, uint64_t from, const char *n
 		t->e = buf_put_fmt(&t->b,
 		    ",\n{\"ph\":\"X\",\"name\":\"%s\",\"pid\":%" PRIu32 ",\"tid\":%d,\"ts\":" US_FMT
 		    ",\"dur\":" US_FMT, name, t->rank, (int)row, US(from), US(now - from));
-	if (t->e == 0 && sent + got > 0)
-		t->e = buf_put_fmt(&t->b, ",\"args\":{\"sent\":%" PRIu64 ",\"received\":%" PRIu64 "}", sent, got);
+	if (t->e == 0 && sent + received > 0)
+		t->e = buf_put_fmt(&t->b, ",\"args\":{\"sent\":%" PRIu64 ",\"received\":%" PRIu64 "}", sent, received);
 	if (t->e == 0)
 		t->e = buf_put(&t->b, "}", 1);
 	pthread_mutex_unlock(&t->lock);

@@ -42,7 +42,7 @@ uint64_t trace_now(const struct trace *t);
 void	 trace_span(struct trace *t, enum trace_row row, uint64_t from, const char *name);
 /* Records a span that sent and received bytes. */
 void	 trace_transfer(struct trace *t, enum trace_row row, uint64_t from, const char *name, uint64_t sent,
-	     uint64_t got);
+	     uint64_t received);
 /*
  * Records a span of a device, from..to of clk_ns(), on a row of that name.  Devices report late, so that this works
  * outside the recorded steps, too.  Rows above TRACE_DEVICE_ROWS are dropped.

@@ -415,12 +415,12 @@ worker_bye(struct worker *wk)
 }
 
 void
-worker_traffic(const struct worker *wk, uint64_t *sent, uint64_t *got, double *waited_s)
+worker_traffic(const struct worker *wk, uint64_t *sent, uint64_t *received, double *waited_s)
 {
-	*sent = *got = 0;
+	*sent = *received = 0;
 	*waited_s = wk->waited_s;
 	if (wk->net != NULL)
-		worker_net_traffic(wk->net, sent, got);
+		worker_net_traffic(wk->net, sent, received);
 }
 
 void

@@ -160,7 +160,7 @@ void	 worker_quit(struct worker *wk);
 int	 worker_bye(struct worker *wk);
 
 /* Bytes sent and received so far, and seconds that the caller waited in these functions. */
-void	 worker_traffic(const struct worker *wk, uint64_t *sent, uint64_t *got, double *waited_s);
+void	 worker_traffic(const struct worker *wk, uint64_t *sent, uint64_t *received, double *waited_s);
 /* The traffic with one server by kind of message. */
 void	 worker_peer_traffic(const struct worker *wk, uint32_t server, struct peer_traffic *t);
 

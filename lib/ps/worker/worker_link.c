@@ -19,7 +19,7 @@ worker_link_count(const struct worker_net *n, struct link *l, enum peer_traffic_
 {
 	const struct shard_plan *p = worker_state_plan(n->state);
 
-	*(way == PEER_TRAFFIC_IN ? &l->got : &l->sent) += MSG_HEAD + m->len;
+	*(way == PEER_TRAFFIC_IN ? &l->received : &l->sent) += MSG_HEAD + m->len;
 	peer_traffic_count(&l->traffic, way, m, m->slice >= p->nweights,
 	    shard_plan_carried(p, m, n->o->slack == STALE_SYNC));
 }

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ANSWER		(1 / 3.0)	/* part of the patience in which a server can say for whom a worker waits */
-#define AGAIN		3		/* patience until the same wait is reported again */
+#define ANSWER		(1 / 3.0)	/* part of wait_report_s in which a server can say for whom a worker waits */
+#define AGAIN		3		/* multiple of wait_report_s after which the same wait is reported again */
 #define QUIT_S		1.0	/* time for telling the servers that this worker gives up */
 #define PER_SLICE	5u		/* most messages about a slice that wait: three first ones, a pull, a push */
 
@@ -151,15 +151,15 @@ serve_link(struct worker_net *n, uint32_t s)
 {
 	uint64_t from = trace_now(n->o->trace);
 	const uint64_t *wire = n->link[s].traffic.wire;	/* this thread alone writes it */
-	uint64_t sent = wire[PEER_TRAFFIC_OUT], got = wire[PEER_TRAFFIC_IN];
+	uint64_t sent = wire[PEER_TRAFFIC_OUT], received = wire[PEER_TRAFFIC_IN];
 	int e = worker_link_run(n, s);
 
 	sent = wire[PEER_TRAFFIC_OUT] - sent;
-	got = wire[PEER_TRAFFIC_IN] - got;
-	if (sent + got > 0)
+	received = wire[PEER_TRAFFIC_IN] - received;
+	if (sent + received > 0)
 		trace_transfer(n->o->trace, TRACE_NETWORK, from,
-		    got == 0 ? "send" : sent == 0 ? "receive" : "send and receive",
-		    sent, got);
+		    received == 0 ? "send" : sent == 0 ? "receive" : "send and receive",
+		    sent, received);
 	return e;
 }
 
@@ -291,7 +291,7 @@ worker_net_wait(struct worker_net *n, uint32_t server)
 	const uint64_t seen = n->events;
 	const double from = clk_s(), most = n->o->wait_report_s * (n->told == 1 + seen ? AGAIN : 1);
 
-	/* The answer comes while there is still patience, unless the server itself is late. */
+	/* The answer comes before the wait is reported, unless the server itself is late. */
 	if (!wait_until(n, seen, from + most - n->o->wait_report_s * ANSWER)) {
 		worker_late_tell(n, server);
 		/* A worker that was stopped itself is late, and what it waits for may be there. */
@@ -327,13 +327,13 @@ worker_net_send(struct worker_net *n, uint32_t server, const struct msg *m)
 }
 
 void
-worker_net_traffic(struct worker_net *n, uint64_t *sent, uint64_t *got)
+worker_net_traffic(struct worker_net *n, uint64_t *sent, uint64_t *received)
 {
-	*sent = *got = 0;
+	*sent = *received = 0;
 	pthread_mutex_lock(&n->lock);
 	for (uint32_t s = 0; s < n->o->nservers; s++) {
 		*sent += n->link[s].sent;
-		*got += n->link[s].got;
+		*received += n->link[s].received;
 	}
 	pthread_mutex_unlock(&n->lock);
 }

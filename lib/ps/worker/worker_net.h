@@ -37,6 +37,6 @@ int	 worker_net_wait(struct worker_net *n, uint32_t server);
 void	 worker_net_send(struct worker_net *n, uint32_t server, const struct msg *m);
 
 void	 worker_net_peer_traffic(struct worker_net *n, uint32_t server, struct peer_traffic *t);
-void	 worker_net_traffic(struct worker_net *n, uint64_t *sent, uint64_t *got);
+void	 worker_net_traffic(struct worker_net *n, uint64_t *sent, uint64_t *received);
 
 #endif

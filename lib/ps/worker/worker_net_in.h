@@ -14,7 +14,7 @@ struct link {
 	struct worker_net *net;
 	struct conn	*conn;		/* NULL when it is over */
 	struct send_queue queue;
-	uint64_t	 sent, got;	/* bytes of messages */
+	uint64_t	 sent, received;	/* bytes of messages */
 	/*
 	 * With the lock: the connection broke, and the server is restarted.  Until its next welcome what is sent to it
 	 * is dropped, as worker_state_repeat() follows.

@@ -17,7 +17,7 @@
  * weights.  Sums, biases and the gradients of weights and biases are f32.  A kernel rounds its sums to bf16, to
  * nearest, ties to even.
  *
- * Ownership: the caller owns all memory; dnnl_layer_bind() borrows it until the next bind.
+ * Ownership: the caller owns all memory; that of dnnl_layer_bind() is lent until the next bind.
  * Threads: one at a time.  The library uses the caller's omp_get_max_threads(), which must be the same when a layer is
  * made and when it runs.
  */

@@ -13,10 +13,16 @@
  * 	cut	a square of zeros
  * 	mix	with another sample: a weighted sum, or a rectangle of the other pasted in
  *
- * The mean is not mirrored with the image.  Sources: MXNet 1.x, src/io/image_aug_default.cc and iter_normalize.h (here
- * hue wraps around instead of being clipped, and resizing does not alias); PCA noise: Krizhevsky et al., NIPS 2012;
- * resized crops: Szegedy et al., CVPR 2015; cut-out: DeVries and Taylor, arXiv:1708.04552; mix-up: Zhang et al., ICLR
- * 2018; cut-mix: Yun et al., ICCV 2019; alternating mirroring: Jordan, arXiv:2404.00498.
+ * The mean is not mirrored with the image.
+ *
+ * Most of it follows MXNet 1.x, src/io/image_aug_default.cc and iter_normalize.h.  But hue wraps around instead of
+ * being clipped, and resizing does not alias.  Other sources:
+ *	PCA noise		Krizhevsky et al., NIPS 2012
+ *	resized crops		Szegedy et al., CVPR 2015
+ *	cut-out			DeVries and Taylor, arXiv:1708.04552
+ *	mix-up			Zhang et al., ICLR 2018
+ *	cut-mix			Yun et al., ICCV 2019
+ *	alternating mirroring	Jordan, arXiv:2404.00498
  */
 #ifndef BATCH_AUG_H
 #define BATCH_AUG_H

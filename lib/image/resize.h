@@ -7,8 +7,8 @@
  * not count.
  *
  * Results are the same on every machine.  Those of bilinear, cubic and Lanczos equal Pillow's if the whole image is
- * resized in proportion, and Pillow is older than 13 or the image at most twice as tall as wide: Pillow 13 resizes
- * taller ones first downwards, and rounds between.  A flat image stays flat.  Weights are kept from call to call,
+ * resized in proportion.  This is not so for images that are more than twice as tall as wide from Pillow 13 on, which
+ * first shrinks their height, and rounds between.  A flat image stays flat.  Weights are kept from call to call,
  * because sizes recur.
  */
 #ifndef IMAGE_RESIZE_H

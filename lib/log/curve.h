@@ -4,13 +4,17 @@
  * lib/log reads logs and shows them.  tsv, logline and doc parse lines; curve and machine collect what they measure;
  * table, plot and report show it.
  *
- * Lines of several ranks and runs may be mixed.  Each of these begins a new run: another log; a line that names
- * another run; an epoch two or more below the highest so far; a second epoch 0 of a rank after a second head; a step
- * below the highest.  The highest is that of the line's rank if the rank's log has a head, else that of all ranks.  If
- * a rank reports a measure twice for an epoch, as after a resumed run, the last value counts.  Speeds, and measures
- * without a rank, are averaged.  The bytes of an epoch are the difference of a counter since the epoch before.  In a
- * log by epochs the counter starts at 0, in one by steps at its first value.  A run whose log ends before an epoch does
- * has the measures of its steps instead.
+ * Lines of several ranks and runs may be mixed.  Each of these begins a new run:
+ *	- another log
+ *	- a line that names another run
+ *	- an epoch two or more below the highest so far
+ *	- a second epoch 0 of a rank after a second head
+ *	- a step below the highest
+ * The highest is that of the line's rank if the rank's log has a head, else that of all ranks.  If a rank reports a
+ * measure twice for an epoch, as after a resumed run, the last value counts.  Speeds, and measures without a rank, are
+ * averaged.  The bytes of an epoch are the difference of a counter since the epoch before.  In a log by epochs the
+ * counter starts at 0, in one by steps at its first value.  A run whose log ends before an epoch does has the measures
+ * of its steps instead.
  * Threads: one at a time.
  */
 #ifndef LOG_CURVE_H

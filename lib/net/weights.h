@@ -1,9 +1,9 @@
 /*
  * weights - a net's weights as a safetensors file (tensor/tensors.h).
  *
- * Tensors, in this order: the learned arrays and the running statistics, under their names in the graph; the
- * optimizer's state as "NAME:momentum" and the like (opt_tail()), if any; the moving averages as "NAME:average", if
- * any; and the mean image, if any.
+ * The first tensors are the learned arrays and the running statistics, under their names in the graph.  The optimizer's
+ * state follows, as "NAME:momentum" and the like (opt_tail()), then the moving averages as "NAME:average", and the mean
+ * image.  Any of these three may be missing.
  * Metadata: "graph" (the text of net(5)), "optimizer" if the state is not sgd's, and the caller's own pairs.
  */
 #ifndef NET_WEIGHTS_H

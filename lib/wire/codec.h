@@ -10,26 +10,25 @@
  *
  * A finite number beyond the largest of bf16 or fp16 becomes that one, and infinity and NaN stay what they are.
  *
- * 2bit sends x as s with its sign if |x| >= T, as MXNet's gradient compression does, where s is T.  Without T, or if it
- * is 0, T is 0.7 times the mean of |x|, and s the mean of those that are sent: this is nearly the least square error
- * (Li et al., Ternary weight networks, 2016).  The bytes are s, and then four numbers in each byte, the first in its
- * lowest bits: 0, +s, -s, NaN.
+ * 2bit sends x as s with its sign if |x| >= T.  s is T, as in MXNet's gradient compression.  Without T, or if it is 0,
+ * T is 0.7 times the mean of |x|, and s is the mean of the |x| >= T, which nearly minimizes the squared error (Li et
+ * al., Ternary weight networks, 2016).  The bytes are s, and then four numbers in each byte, the first in its lowest
+ * bits: 0, +s, -s, NaN.
  *
  * topk (Stich et al., Sparsified SGD with memory, NeurIPS 2018) sends k indices, u32, which ascend, and then their
  * numbers, f32.  Of numbers of the same size the first ones are sent.
  *
- * powersgd (Vogels et al., PowerSGD, NeurIPS 2019) sends a matrix M [rows, cols] as P [rows, R] and Q [R, cols], f32,
- * where the columns of P are orthonormal and Q is transposed P times M.  P is found in two turns of the power iteration
- * that begins with the same signs each time (Halko et al., SIAM Review 53, 2011), in place of the factors of the step
+ * powersgd (Vogels et al., PowerSGD, NeurIPS 2019) sends a matrix M [rows, cols] as P [rows, R] and Q [R, cols], f32.
+ * The columns of P are orthonormal, and Q is transposed P times M.  P is found by two steps of the power iteration
+ * (Halko et al., SIAM Review 53, 2011).  They begin with the same signs each time, and not with the factors of the step
  * before.  So nothing but the residual has to outlive a process, and servers can add what each worker has sent.  An
- * array that is no matrix, or would not be smaller, is f32.  If a factor is not finite, all numbers are sent as NaN.
+ * array that is not a matrix, or would not be smaller, is f32.  If a factor is not finite, all numbers are sent as NaN.
  *
  * All numbers are little-endian.
  *
  * With error feedback the sum of what is sent follows the sum of the gradients (Seide et al., 1-bit stochastic
- * gradient descent, Interspeech 2014): what is sent differs from the gradient by a residual, which the sender adds to
- * its next one.
- * For each float, in f32:
+ * gradient descent, Interspeech 2014).  What is sent differs from the gradient by a residual, which the sender adds to
+ * its next gradient.  For each float, in f32:
  *
  *	x = v + before;  q = what the peer decodes;  after = x - q, or 0 if x is infinite or NaN
  *

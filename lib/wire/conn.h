@@ -66,9 +66,9 @@ double	 conn_age_s(const struct conn *c);	/* seconds since conn_dial() or conn_t
 #define CONN_WAITING	(256u << 10)
 int	 conn_run(struct conn *c);
 /*
- * If conn_run() is called every second, a peer whose host does not answer TCP for this time is lost (ERR_PEER): an idle
- * one after at most a fifth more, and one with messages under way after at most twice the time.  A process that is
- * stopped, or does not read, is not lost.
+ * If conn_run() is called every second, a peer whose host does not answer TCP for this time is lost (ERR_PEER).  This
+ * takes at most a fifth longer on an idle connection, and at most twice the time while messages are under way.  A
+ * process that is stopped, or does not read, is not lost.
  */
 #define CONN_SILENCE_S	30.0
 void	 conn_set_silence(struct conn *c, double s);

@@ -1,22 +1,25 @@
 /*
  * launch - the launcher: runs a job on many hosts, with one output and one exit status.
  *
- * lib/run/launcher runs on the host of the user.  Read it in this order: launch; roster (the processes of a job);
- * remote and rsh (a host, and the shell that reaches it); hosts and nodelist (which hosts); sync (copies a folder to
- * them); job_record (the saved state of a detached job).
+ * lib/run/launcher runs on the host of the user.  Read it in this order:
+ *	launch			the launcher
+ *	roster			the processes of a job
+ *	remote, rsh		a host, and the shell that reaches it
+ *	hosts, nodelist		which hosts
+ *	sync			copies a folder to them
+ *	job_record		the saved state of a detached job
  *
- * It starts an agent (run/agent/agent.h) on every host through the remote shell, and tells it by the
- * messages of run/ctl.h what to run.  The servers start first.  When all of them listen, the workers
- * start.  The output of the processes is written line by line; the name of its process stands
- * before each error line.  The first failure ends the other processes, and a lost host is a failure.
- * If the launcher ends, every agent ends its processes.  If an agent is killed, the launcher starts
- * another one, which takes the processes over.  Long waits are reported.
+ * It starts an agent (run/agent/agent.h) on every host through the remote shell, and tells it by the messages of
+ * run/ctl.h what to run.  The servers start first.  When all of them listen, the workers start.  The output of the
+ * processes is written line by line; the name of its process stands before each error line.  The first failure ends the
+ * other processes, and a lost host is a failure.  If the launcher ends, every agent ends its processes.  If an agent is
+ * killed, the launcher starts another one, which takes the processes over.  Long waits are reported.
  *
- * The agents of a detached job outlive their connections and the launcher.  A launcher that loses a
- * connection calls the host again until it answers or is given up.  It gives a host up after the
- * job's silence, after start_s and outage_s if other hosts answer, or when the job is being killed.  The launcher
- * saves its state often, and agents keep the part of their log that is not covered by the saved
- * state.  Thus a later launcher can continue, and no line is lost or written twice.
+ * The agents of a detached job outlive their connections and the launcher.  A launcher that loses a connection calls
+ * the host again until it answers or is given up.  It gives a host up after the job's silence, after start_s and
+ * outage_s if other hosts answer, or when the job is being killed.  The launcher saves its state often, and agents keep
+ * the part of their log that is not covered by the saved state.  Thus a later launcher can continue, and no line is
+ * lost or written twice.
  */
 #ifndef RUN_LAUNCHER_LAUNCH_H
 #define RUN_LAUNCHER_LAUNCH_H

@@ -9,6 +9,13 @@ section() { # PAGE NAME
 	mandoc -Tascii "$1" | sed 's/.\x08//g' | expand |
 		awk -v s="$2" '/^[A-Z]/ { on = $0 == s; next } on' | tr -s ' \n' ' ' | sed 's/^ //; s/ $//'
 }
+# What a page sets as an option and is none, and prose that is set as code after a semicolon: a macro takes all words up to
+# the next one.  The synopsis may join letters, as in -Pv.
+set_wrong() { # PAGE
+	mandoc -Thtml "$1" | tr -s '\n ' ' ' | sed 's/.*id="DESCRIPTION"//' |
+		grep -oE '<code class="Fl">[^<]*|</code>; <code class="(Cm|Li)">[^<]* [^<]*' | sed 's/<[^>]*>//g' |
+		grep -vE '^-(-[a-z][a-z0-9-]*|[A-Za-z0-9])$'
+}
 # All options in a text, one a line: --name and -x.
 options() {
 	grep -oE -- '(^|[^-A-Za-z0-9])-(-[a-z][a-z0-9-]*|[A-Za-z0-9])\b' | grep -oE -- '-(-[a-z][a-z0-9-]*|[A-Za-z0-9])$' | sort -u
@@ -20,6 +27,10 @@ in_code() { # TOOL
 	printf '%s\n' -h --help --version	# of all tools
 }
 
+printf '.Dd May 1, 2026\n.Dt T 1\n.Os\n.Sh DESCRIPTION\n.Fl \\-good , the same\n.Cm a ; read all\n.Fl v\n' >"$T/t.1"
+is "$(set_wrong "$T/t.1")" "-the
+-same
+; read all" "prose after an option or a word is found"
 is "$(find man -type f | grep -v '^man/[a-z0-9-]*\.[157]$')" "" "man holds only pages that are checked and installed"
 for p in man/*.[157]; do
 	# What it says of the name of the system and of pages that are not installed depends on the machine.
@@ -29,7 +40,9 @@ for p in man/*.[157]; do
 	! command -v groff >/dev/null || is "$(groff -mandoc -Tutf8 "$p" 2>&1 >/dev/null)" "" "$p: groff says nothing"
 	like "$p" '^\.Sh EXAMPLES' "$p has examples"
 	# Ql quotes everything after it on its line, including what follows punctuation.
-	is "$(mandoc -Tutf8 "$p" | sed 's/.\x08//g' | LC_ALL=C.UTF-8 grep -nE '‘[^’]*‘|’’')" "" "$p has no nested quotes"
+	is "$(mandoc -Tutf8 "$p" | sed 's/.\x08//g' | tr -s '\n ' ' ' |
+		LC_ALL=C.UTF-8 grep -oE '‘[^’]*‘[^ ]*|’’|‘[a-z0-9-]+[,;] [^’]*’')" "" "$p has no nested or joined quotes"
+	is "$(set_wrong "$p")" "" "$p sets no prose as code"
 done
 
 for t in $(tools); do

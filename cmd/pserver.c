@@ -138,7 +138,7 @@ parse_options(int argc, char *argv[], struct pserver *p)
  * scheduler.
  */
 static void
-learn_place(struct pserver *p, const uint8_t *key)
+join_rendezvous(struct pserver *p, const uint8_t *key)
 {
 	int e = rendezvous_env(&p->env);
 
@@ -192,7 +192,7 @@ main(int argc, char *argv[])
 	if ((e = conn_transport(&p.serve.tcp)) < 0 || (e = conn_silence(&p.serve.silence_s)) < 0)
 		front_die(NULL, e);
 	if (p.serve.listen == NULL)
-		learn_place(&p, p.serve.key);
+		join_rendezvous(&p, p.serve.key);
 	if (p.env.role == RENDEZVOUS_SCHEDULER)
 		return run_scheduler(&p);
 	if ((e = io_random(&p.serve.incarnation, sizeof(p.serve.incarnation))) < 0)

@@ -222,7 +222,7 @@ has_colours(const struct recs *r)
  * other samples in each epoch, and a crop at the centre usually keeps 7/8 (224 of 256, 28 of 32), rarely less than 3/4.
  */
 static bool
-crops_much(const struct pworker *p, const struct graph_node *x, const struct pworker_look *l)
+do_crops_lose_much(const struct pworker *p, const struct graph_node *x, const struct pworker_look *l)
 {
 	uint64_t side = x->h > x->w ? x->h : x->w;
 
@@ -246,7 +246,7 @@ report_losses(const struct pworker *p, const struct graph_node *x, const struct 
 		    p->train.data.path, x->h, x->w);
 	if (p->train.data.aug.resize > 0 || has_size_options(p) || pworker_given(p, "rand-crop") == PWORKER_BY_RECIPE)
 		return;
-	if (crops_much(p, x, l) || (!shaped && !random && are_alike(l) && (l->h[0] > x->h || l->w[0] > x->w)))
+	if (do_crops_lose_much(p, x, l) || (!shaped && !random && are_alike(l) && (l->h[0] > x->h || l->w[0] > x->w)))
 		front_say("%s: of images of %ux%u %s %ux%u is used; --resize %u%s or --shape change that",
 		    p->train.data.path, l->h[0], l->w[0], random ? "a random" : "the middle", x->h, x->w,
 		    x->h > x->w ? x->h : x->w, random ? "" : ", --rand-crop");

@@ -160,7 +160,7 @@ add_path(struct joined *j, const char *path)
 }
 
 static int
-add_all(struct joined *j, const char *path)
+add_path_list(struct joined *j, const char *path)
 {
 	char *list, *next;
 	struct stat st;
@@ -193,7 +193,7 @@ recs_open_several(char *const path[], size_t n, struct recs **out)
 	if ((j->recs.path = j->path = strdup(path[0])) == NULL)
 		e = err_nomem();
 	for (size_t i = 0; e == 0 && i < n; i++)
-		e = add_all(j, path[i]);
+		e = add_path_list(j, path[i]);
 	if (e < 0) {
 		recs_close(&j->recs);
 		return e;

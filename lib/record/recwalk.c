@@ -97,7 +97,7 @@ recwalk_size(const struct recwalk *w)
 
 /* Drops the bytes before an offset; in a file, skips bytes in between unread. */
 static void
-go_to(struct recwalk *w, uint64_t at)
+seek_offset(struct recwalk *w, uint64_t at)
 {
 	size_t n;
 
@@ -297,7 +297,7 @@ skip_damage(struct recwalk *w, uint64_t *bytes)
 	int e;
 
 	while ((e = hold_bytes(w, 1 + REC_HEAD)) == 0 && (hit = find_head(w, 1, count_held_bytes(w))) == 0 && !w->ended)
-		go_to(w, w->at + count_held_bytes(w) - REC_HEAD);	/* the last bytes may be a part of a head */
+		seek_offset(w, w->at + count_held_bytes(w) - REC_HEAD);	/* the last bytes may be a part of a head */
 	if (e == 0)
 		*bytes = w->at + (hit > 0 ? hit : count_held_bytes(w)) - from;
 	w->at = from;
@@ -334,7 +334,7 @@ recwalk_next(struct recwalk *w, struct recwalk_rec *r)
 {
 	int e = 0;
 
-	go_to(w, w->at + w->bytes);
+	seek_offset(w, w->at + w->bytes);
 	w->loaded = false;
 	*r = (struct recwalk_rec){ .at = w->at };
 	if (w->peek > 0 && w->size > 0)

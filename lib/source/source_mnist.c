@@ -188,7 +188,7 @@ mnist_open(void **out, const struct source_opt *opt, struct files *files, struct
 
 /* Opens a walk at the file, unless there is a copy. */
 static int
-open_half(struct state *s, struct half *h)
+open_pair_file(struct state *s, struct half *h)
 {
 	const char *found;
 	int e;
@@ -265,8 +265,8 @@ open_part(struct state *s, struct half *pair)
 		return 0;
 	if (!images || !labels)
 		return fail_alone(s, &pair[images ? IMAGES : LABELS], !images ? "images (idx3)" : "labels (idx1)");
-	ERR_TRY(open_half(s, &pair[IMAGES]));
-	ERR_TRY(open_half(s, &pair[LABELS]));
+	ERR_TRY(open_pair_file(s, &pair[IMAGES]));
+	ERR_TRY(open_pair_file(s, &pair[LABELS]));
 	ERR_TRY(read_pair_headers(s, pair));
 	s->pair = pair;
 	return 1;

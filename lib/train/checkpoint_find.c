@@ -17,7 +17,7 @@
 
 /* Removes "-12" from the front of the text; fails for more digits than a file name can have. */
 static bool
-cut_number(const char **p, uint64_t *v)
+parse_dash_number(const char **p, uint64_t *v)
 {
 	size_t digits = **p == '-' ? strspn(*p + 1, "0123456789") : 0;
 
@@ -33,10 +33,10 @@ parse_checkpoint_name(const char *name, const char *stem, size_t nstem, uint64_t
 {
 	const char *p = name + nstem;
 
-	if (strncmp(name, stem, nstem) != 0 || !cut_number(&p, epoch))
+	if (strncmp(name, stem, nstem) != 0 || !parse_dash_number(&p, epoch))
 		return false;
 	*step = 0;
-	return (*p != '-' || cut_number(&p, step)) && strcmp(p, ".safetensors") == 0;
+	return (*p != '-' || parse_dash_number(&p, step)) && strcmp(p, ".safetensors") == 0;
 }
 
 /*

@@ -36,7 +36,7 @@ widen_all(const struct bn_lanes *c, size_t period, struct coeffs *w)
 }
 
 ISA_INLINE void
-end_run(struct sums *s)
+flush_sums(struct sums *s)
 {
 	float a[CPU_VEC], b[CPU_VEC];
 
@@ -53,7 +53,7 @@ end_run(struct sums *s)
 ISA_INLINE void
 narrow_sums(struct sums *s, const struct bn_walk *u, float *s1, float *s2)
 {
-	end_run(s);
+	flush_sums(s);
 	for (size_t l = 0; l < u->width && l < u->period; l++) {
 		double a = 0, b = 0;
 
@@ -89,7 +89,7 @@ add_moments(const struct cpu_vec *x, const struct cpu_vec *first, struct sums *s
 }
 
 ISA_INLINE void
-moments_all(const struct bn_walk *u, bool bf16, size_t width, const struct bn_line *x, const struct cpu_vec *first,
+measure_moments(const struct bn_walk *u, bool bf16, size_t width, const struct bn_line *x, const struct cpu_vec *first,
     struct sums *s)
 {
 	struct cpu_vec v = *first;
@@ -97,7 +97,7 @@ moments_all(const struct bn_walk *u, bool bf16, size_t width, const struct bn_li
 
 	for (; i < u->vectors; i++) {
 		if (i % RUN == 0)
-			end_run(s);
+			flush_sums(s);
 		cpu_load_some(x->p, i * x->stride, bf16, width, &v);
 		add_moments(&v, first, s);
 	}
@@ -119,7 +119,7 @@ ISA_CLONES(extern, void, cpu_bn_unit_moments, (const struct bn_walk *u, const st
 	for (size_t l = 0; l < u->width && l < u->period; l++)
 		from[l] = cpu_read(x->p, l, u->bf16);
 	widen_channels(from, u->period, &first);
-#define MOMENTS(bf16, width) moments_all(u, bf16, width, x, &first, &s)
+#define MOMENTS(bf16, width) measure_moments(u, bf16, width, x, &first, &s)
 	EACH_KIND(u, MOMENTS);
 	narrow_sums(&s, u, s1, s2);
 }
@@ -205,7 +205,7 @@ reduce_all(const struct bn_walk *u, bool bf16, size_t width, const struct bn_inc
 
 	for (; i < u->vectors; i++) {
 		if (i % RUN == 0)
-			end_run(s);
+			flush_sums(s);
 		read_incoming(in, i, bf16, width, two, w, relu, &x, &d);
 		reduce_wide(&x, &d, w, s);
 	}

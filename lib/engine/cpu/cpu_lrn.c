@@ -67,14 +67,14 @@ ISA_CLONES(static, void, store_pixel, (const float *row, const struct cpu_view *
 
 /* s^-power, without a logarithm for the usual power. */
 ISA_INLINE float
-negative_power(float s, float power)
+compute_negative_power(float s, float power)
 {
 	return power == 0.75f ? 1 / (sqrtf(s) * sqrtf(sqrtf(s))) : powf(s, -power);
 }
 
 /* sum[k] = the sum of row[k - left .. k + right]. */
 ISA_INLINE void
-sum_around(const float *restrict row, size_t left, size_t right, float *restrict sum, size_t c)
+sum_neighbours(const float *restrict row, size_t left, size_t right, float *restrict sum, size_t c)
 {
 	for (size_t k = 0; k < c; k++)
 		sum[k] = 0;
@@ -85,15 +85,15 @@ sum_around(const float *restrict row, size_t left, size_t right, float *restrict
 
 /* s and f = s^-power of the channels in x; square is a row with zeros on both sides. */
 ISA_INLINE void
-square_sums(const struct layer *l, const float *restrict x, float *restrict square, float *restrict s,
+sum_squares(const struct layer *l, const float *restrict x, float *restrict square, float *restrict s,
     float *restrict f)
 {
 	for (size_t k = 0; k < l->c; k++)
 		square[k] = x[k] * x[k];
-	sum_around(square, l->left, l->right, s, l->c);
+	sum_neighbours(square, l->left, l->right, s, l->c);
 	for (size_t k = 0; k < l->c; k++) {
 		s[k] = l->knorm + l->share * s[k];
-		f[k] = negative_power(s[k], l->power);
+		f[k] = compute_negative_power(s[k], l->power);
 	}
 }
 
@@ -101,7 +101,7 @@ ISA_CLONES(static, void, pixel_forward, (const struct layer *l, float *restrict 
     float *restrict s, float *restrict f),
     (l, x, square, s, f))
 {
-	square_sums(l, x, square, s, f);
+	sum_squares(l, x, square, s, f);
 	for (size_t k = 0; k < l->c; k++)
 		x[k] *= f[k];
 }
@@ -111,10 +111,10 @@ ISA_CLONES(static, void, pixel_backward, (const struct layer *l, float *restrict
     float *restrict row, float *restrict s, float *restrict f),
     (l, x, dy, row, s, f))
 {
-	square_sums(l, x, row, s, f);
+	sum_squares(l, x, row, s, f);
 	for (size_t k = 0; k < l->c; k++)
 		row[k] = dy[k] * x[k] * f[k] / s[k];
-	sum_around(row, l->right, l->left, s, l->c);
+	sum_neighbours(row, l->right, l->left, s, l->c);
 	for (size_t k = 0; k < l->c; k++)
 		x[k] = dy[k] * f[k] - 2 * l->power * l->share * x[k] * s[k];
 }

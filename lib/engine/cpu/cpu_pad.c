@@ -15,13 +15,13 @@ struct frame {
 
 /* The index within the sample whose value index i of a padded side has. */
 ISA_INLINE size_t
-reflected_source(size_t i, size_t pad, size_t size)
+reflect_padded_index(size_t i, size_t pad, size_t size)
 {
 	return i < pad ? pad - i : i < pad + size ? i - pad : 2 * (size - 1) - (i - pad);
 }
 
 ISA_INLINE bool
-within_side(size_t i, size_t pad, size_t size)
+is_within_side(size_t i, size_t pad, size_t size)
 {
 	return i >= pad && i < pad + size;
 }
@@ -34,9 +34,10 @@ pad_rows(const struct frame *f, const char *restrict x, size_t pitch, char *rest
 
 	for (size_t i = 0; i < f->oh; i++)
 		for (size_t j = 0; j < f->ow; j++, y += y_pitch * f->size) {
-			size_t line = reflected_source(i, f->top, f->h), column = reflected_source(j, f->left, f->w);
+			size_t line = reflect_padded_index(i, f->top, f->h);
+			size_t column = reflect_padded_index(j, f->left, f->w);
 
-			if (f->reflect || (within_side(i, f->top, f->h) && within_side(j, f->left, f->w)))
+			if (f->reflect || (is_within_side(i, f->top, f->h) && is_within_side(j, f->left, f->w)))
 				memcpy(y, x + (line * f->w + column) * pitch * f->size, bytes);
 			else
 				memset(y, 0, bytes);
@@ -45,7 +46,7 @@ pad_rows(const struct frame *f, const char *restrict x, size_t pitch, char *rest
 
 /* The indices of a padded side that have the value of index i of the sample, in ascending order. */
 ISA_INLINE size_t
-padded_indices(size_t i, size_t pad, size_t size, bool reflect, size_t at[3])
+find_padded_indices(size_t i, size_t pad, size_t size, bool reflect, size_t at[3])
 {
 	size_t n = 0;
 
@@ -65,10 +66,10 @@ gather_padded(const struct frame *f, const struct cpu_ptr *d0, const struct cpu_
 	size_t row[3], column[3];
 
 	for (size_t i = 0; i < f->h; i++) {
-		size_t rows = padded_indices(i, f->top, f->h, f->reflect, row);
+		size_t rows = find_padded_indices(i, f->top, f->h, f->reflect, row);
 
 		for (size_t j = 0; j < f->w; j++) {
-			size_t columns = padded_indices(j, f->left, f->w, f->reflect, column);
+			size_t columns = find_padded_indices(j, f->left, f->w, f->reflect, column);
 
 			for (size_t l = 0; l < f->lanes; l++) {
 				float sum = 0;

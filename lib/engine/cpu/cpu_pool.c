@@ -36,7 +36,7 @@ min_size(size_t a, size_t b)
 }
 
 ISA_INLINE struct window
-window_at(const struct frame *f, size_t i, size_t j)
+clip_window(const struct frame *f, size_t i, size_t j)
 {
 	size_t top = i * f->stride[0], left = j * f->stride[1], above = f->pad[0], before = f->pad[1];
 	struct window v = { .r0 = top < above ? above - top : 0, .s0 = left < before ? before - left : 0 };
@@ -50,7 +50,7 @@ window_at(const struct frame *f, size_t i, size_t j)
 
 /* 1 / the divisor of the average of window v, at (i, j). */
 ISA_INLINE float
-reciprocal_of(const struct frame *f, size_t i, size_t j, const struct window *v)
+get_reciprocal(const struct frame *f, size_t i, size_t j, const struct window *v)
 {
 	size_t r = f->r, s = f->s;
 
@@ -86,7 +86,7 @@ load_argmax(const uint16_t *from, size_t lanes, struct cpu_mask *at)
 
 /* Adds pixel p, at index n of the window, to the maximum and the sum. */
 ISA_INLINE void
-max_pixel(const struct cpu_vec *p, int32_t n, struct cpu_vec *top, struct cpu_mask *at, struct cpu_vec *sum)
+add_max_pixel(const struct cpu_vec *p, int32_t n, struct cpu_vec *top, struct cpu_mask *at, struct cpu_vec *sum)
 {
 	CPU_EACH(k) {
 		cpu_ints more = p->v[k] > top->v[k];
@@ -99,11 +99,11 @@ max_pixel(const struct cpu_vec *p, int32_t n, struct cpu_vec *top, struct cpu_ma
 
 /* Computes channels [c, c + lanes) of a unit. */
 ISA_INLINE void
-max_unit(const struct frame *f, const struct cpu_ptr *x, size_t c, size_t lanes, bool bf16, const struct cpu_ptr *y,
+compute_max(const struct frame *f, const struct cpu_ptr *x, size_t c, size_t lanes, bool bf16, const struct cpu_ptr *y,
     uint16_t *restrict argmax)
 {
 	for (size_t o = 0; o < f->oh * f->ow; o++) {
-		struct window v = window_at(f, o / f->ow, o % f->ow);
+		struct window v = clip_window(f, o / f->ow, o % f->ow);
 		int32_t skipped = (int32_t)(f->s - (v.w1 - v.w0));
 		int32_t n = (int32_t)(v.r0 * f->s + v.s0);
 		struct cpu_vec top = { 0 }, p = { 0 }, sum = { 0 };
@@ -115,7 +115,7 @@ max_unit(const struct frame *f, const struct cpu_ptr *x, size_t c, size_t lanes,
 		for (size_t h = v.h0; h < v.h1; h++, n += skipped)
 			for (size_t w = v.w0; w < v.w1; w++, n++) {
 				cpu_load_some(x->p, (h * f->w + w) * x->pitch + c, bf16, lanes, &p);
-				max_pixel(&p, n, &top, &at, &sum);
+				add_max_pixel(&p, n, &top, &at, &sum);
 			}
 		CPU_EACH(k) {
 			cpu_ints nan = sum.v[k] != sum.v[k];
@@ -128,13 +128,14 @@ max_unit(const struct frame *f, const struct cpu_ptr *x, size_t c, size_t lanes,
 }
 
 ISA_INLINE void
-avg_unit(const struct frame *f, const struct cpu_ptr *x, size_t c, size_t lanes, bool bf16, const struct cpu_ptr *y)
+compute_average(const struct frame *f, const struct cpu_ptr *x, size_t c, size_t lanes, bool bf16,
+    const struct cpu_ptr *y)
 {
 	for (size_t i = 0; i < f->oh; i++)
 		for (size_t j = 0; j < f->ow; j++) {
-			struct window v = window_at(f, i, j);
+			struct window v = clip_window(f, i, j);
 			struct cpu_vec sum = { 0 }, p = { 0 };
-			float share = reciprocal_of(f, i, j, &v);
+			float share = get_reciprocal(f, i, j, &v);
 
 			for (size_t h = v.h0; h < v.h1; h++)
 				for (size_t w = v.w0; w < v.w1; w++) {
@@ -148,22 +149,22 @@ avg_unit(const struct frame *f, const struct cpu_ptr *x, size_t c, size_t lanes,
 		}
 }
 
-/* Windows [first_over, end_over) of a side contain its index i. */
+/* Windows [find_first_window, find_end_window) of a side contain its index i. */
 ISA_INLINE size_t
-first_over(size_t i, size_t pad, size_t side, size_t stride)
+find_first_window(size_t i, size_t pad, size_t side, size_t stride)
 {
 	return i + pad < side ? 0 : (i + pad - side) / stride + 1;
 }
 
 ISA_INLINE size_t
-end_over(size_t i, size_t pad, size_t stride, size_t windows)
+find_end_window(size_t i, size_t pad, size_t stride, size_t windows)
 {
 	return min_size((i + pad) / stride + 1, windows);
 }
 
 /* The gradient of pixel (h, w) from window (i, j). */
 ISA_INLINE void
-window_gradient(const struct frame *f, enum graph_pool pool, const struct cpu_ptr *d0, const struct cpu_ptr *d1,
+get_window_gradient(const struct frame *f, enum graph_pool pool, const struct cpu_ptr *d0, const struct cpu_ptr *d1,
     size_t c, size_t lanes, bool bf16, const uint16_t *restrict argmax, size_t i,
     size_t j, size_t h, size_t w, struct cpu_vec *d)
 {
@@ -184,8 +185,8 @@ window_gradient(const struct frame *f, enum graph_pool pool, const struct cpu_pt
 		CPU_EACH(k)
 			d->v[k] = (cpu_floats)((cpu_ints)d->v[k] & (at.v[k] == n));
 	} else {
-		struct window v = window_at(f, i, j);
-		float share = reciprocal_of(f, i, j, &v);
+		struct window v = clip_window(f, i, j);
+		float share = get_reciprocal(f, i, j, &v);
 
 		CPU_EACH(k)
 			d->v[k] *= share;
@@ -193,19 +194,19 @@ window_gradient(const struct frame *f, enum graph_pool pool, const struct cpu_pt
 }
 
 ISA_INLINE void
-back_unit(const struct frame *f, enum graph_pool pool, const struct cpu_ptr *d0, const struct cpu_ptr *d1, size_t c,
-    size_t lanes, bool bf16, const struct cpu_ptr *dx, const uint16_t *restrict argmax)
+gather_unit_gradient(const struct frame *f, enum graph_pool pool, const struct cpu_ptr *d0, const struct cpu_ptr *d1,
+    size_t c, size_t lanes, bool bf16, const struct cpu_ptr *dx, const uint16_t *restrict argmax)
 {
 	for (size_t h = 0; h < f->h; h++)
 		for (size_t w = 0; w < f->w; w++) {
-			size_t i1 = end_over(h, f->pad[0], f->stride[0], f->oh);
-			size_t j0 = first_over(w, f->pad[1], f->s, f->stride[1]);
-			size_t j1 = end_over(w, f->pad[1], f->stride[1], f->ow);
+			size_t i1 = find_end_window(h, f->pad[0], f->stride[0], f->oh);
+			size_t j0 = find_first_window(w, f->pad[1], f->s, f->stride[1]);
+			size_t j1 = find_end_window(w, f->pad[1], f->stride[1], f->ow);
 			struct cpu_vec sum = { 0 }, d = { 0 };
 
-			for (size_t i = first_over(h, f->pad[0], f->r, f->stride[0]); i < i1; i++)
+			for (size_t i = find_first_window(h, f->pad[0], f->r, f->stride[0]); i < i1; i++)
 				for (size_t j = j0; j < j1; j++) {
-					window_gradient(f, pool, d0, d1, c, lanes, bf16, argmax, i, j, h, w, &d);
+					get_window_gradient(f, pool, d0, d1, c, lanes, bf16, argmax, i, j, h, w, &d);
 					CPU_EACH(k)
 						sum.v[k] += d.v[k];
 				}
@@ -237,8 +238,8 @@ ISA_CLONES(static, void, unit_forward, (const struct frame *f, const struct cpu_
     uint16_t *restrict argmax),
     (f, x, y, argmax))
 {
-#define MAX(c, lanes, bf16) max_unit(f, x, c, lanes, bf16, y, argmax)
-#define AVG(c, lanes, bf16) avg_unit(f, x, c, lanes, bf16, y)
+#define MAX(c, lanes, bf16) compute_max(f, x, c, lanes, bf16, y, argmax)
+#define AVG(c, lanes, bf16) compute_average(f, x, c, lanes, bf16, y)
 	if (f->pool == GRAPH_MAX)
 		EACH_LANES(f, MAX);
 	else
@@ -249,8 +250,8 @@ ISA_CLONES(static, void, unit_backward, (const struct frame *f, const struct cpu
     const struct cpu_ptr *dx, const uint16_t *restrict argmax),
     (f, d0, d1, dx, argmax))
 {
-#define MAX_BACK(c, lanes, bf16) back_unit(f, GRAPH_MAX, d0, d1, c, lanes, bf16, dx, argmax)
-#define AVG_BACK(c, lanes, bf16) back_unit(f, GRAPH_AVG, d0, d1, c, lanes, bf16, dx, argmax)
+#define MAX_BACK(c, lanes, bf16) gather_unit_gradient(f, GRAPH_MAX, d0, d1, c, lanes, bf16, dx, argmax)
+#define AVG_BACK(c, lanes, bf16) gather_unit_gradient(f, GRAPH_AVG, d0, d1, c, lanes, bf16, dx, argmax)
 	if (f->pool == GRAPH_MAX)
 		EACH_LANES(f, MAX_BACK);
 	else

@@ -113,7 +113,7 @@ launch_lose_link(struct launch *l, struct remote *r, const char *why)
 }
 
 static void
-call_again(struct launch *l, struct remote *r)
+reconnect_host(struct launch *l, struct remote *r)
 {
 	uint32_t h = (uint32_t)(r - l->remote);
 	struct words argv = { 0 };
@@ -165,7 +165,7 @@ check_away_host(struct launch *l, struct remote *r)
 	} else if (r->chan == NULL && r->pid != 0 && now - r->call_at > SHELL_S) {
 		child_signal(r->pid, SIGKILL);
 	} else if (r->chan == NULL && r->pid == 0 && now >= r->call_at) {
-		call_again(l, r);
+		reconnect_host(l, r);
 	}
 	if (r->state == REMOTE_AWAY && now > r->report_at) {
 		launch_report(l, "waiting for host %s for %.0f s: %s", r->name, now - r->away_since, r->reason);

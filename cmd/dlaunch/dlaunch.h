@@ -1,12 +1,11 @@
 /*
  * dlaunch - the options of dlaunch(1), and the functions that its files share.
  *
- * dlaunch starts a job on many hosts.  Reading order: main.c (options), run.c (a job from start to
- * end), restart.c (further attempts), agent.c (the agent of a host), detach.c (jobs with a directory),
- * jobs.c (the verbs), show.c and progress.c (what people see).
+ * cmd/dlaunch starts a job on many hosts.  Read it in this order: main.c (options), run.c (a job from start to end),
+ * restart.c (further attempts), agent.c (the agent of a host), detach.c (jobs with a directory), jobs.c (the verbs),
+ * show.c and progress.c (what people see).
  *
- * Texts belong to the command line.  A function that fails reports the error and ends the process,
- * as cmd/front.h does.
+ * Texts belong to the command line.  A function that fails reports the error and ends the process, as cmd/front.h does.
  */
 #ifndef CMD_DLAUNCH_DLAUNCH_H
 #define CMD_DLAUNCH_DLAUNCH_H

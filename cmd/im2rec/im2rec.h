@@ -1,9 +1,9 @@
 /*
  * im2rec - the parsed command line, the verbs, and what they share.
  *
- * main reads the options (options.c) and calls a verb: pack, lists (--make-list), look (--list, --verify, --index),
- * extract, give (--cat, --to-tar) and serve.  watch shows progress, and limit names the
- * options of limits in messages.
+ * cmd/im2rec packs, checks and serves records.  main reads the options (options.c) and calls a verb: pack, lists
+ * (--make-list), look (--list, --verify, --index), extract, give (--cat, --to-tar) or serve.  watch shows progress, and
+ * limit names the options of limits in messages.
  */
 #ifndef CMD_IM2REC_IM2REC_H
 #define CMD_IM2REC_IM2REC_H

@@ -1,5 +1,5 @@
 /* export_onnx - writes merged weights and their net as an ONNX model. */
-#include "pmerge/export_onnx.h"
+#include "pmerge/pmerge.h"
 
 #include "base/err.h"
 #include "net/onnx/onnx.h"

@@ -2,8 +2,7 @@
 #include "front.h"
 #include "front_option.h"
 #include "front_progress.h"
-#include "pmerge/export_onnx.h"
-#include "pmerge/show.h"
+#include "pmerge/pmerge.h"
 
 #include "base/clk.h"
 #include "base/err.h"

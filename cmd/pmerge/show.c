@@ -1,5 +1,5 @@
 /* show - prints the contents of tensor files. */
-#include "pmerge/show.h"
+#include "pmerge/pmerge.h"
 #include "front.h"
 #include "front_progress.h"
 

@@ -1,6 +1,10 @@
 /*
  * weights - a net's weights as a safetensors file (tensor/tensors.h).
  *
+ * lib/net is what is known of a net without computing it.  graph/ describes nets, optim/ updates their arrays, merge/
+ * and onnx/ combine and convert files of them.  Beside these, init, whiten and freeze prepare the arrays, weights,
+ * rename and alias read and write them, and measure compares them.
+ *
  * The first tensors are the learned arrays and the running statistics, under their names in the graph.  The optimizer's
  * state follows, as "NAME:momentum" and the like (opt_tail()), then the moving averages as "NAME:average", and the mean
  * image.  Any of these three may be missing.

@@ -1,10 +1,10 @@
 /*
  * cpu - the engine of processors: a graph as a list of steps over one block of memory.
  *
- * This header is shared by the files of the engine.  cpu_plan.c walks the graph once, asks oneDNN (dnnl.h) for
- * layouts, and lists the steps of the forward and the backward pass.  cpu_arena.c places each buffer in memory for
- * the steps in which it is alive.  cpu_pass.c runs the steps, and the other files have their kernels, which work on
- * views of buffers.
+ * lib/engine/cpu computes on processors, and this header is shared by its files.  cpu_plan.c walks the graph once, asks
+ * oneDNN (dnnl.h) for layouts, and lists the steps of the forward and the backward pass.  cpu_arena.c places each
+ * buffer in memory for the steps in which it is alive.  cpu_pass.c runs the steps, and the other files have their
+ * kernels, which work on views of buffers.
  *
  * What makes the passes fast:
  *  - a concatenation is one buffer; its inputs are written into it, and their gradients are read out of it, with a

@@ -1,9 +1,10 @@
 /*
  * ref - the plan of the reference engine, and the functions of each layer.
  *
- * Each layer's file states its formulas: x and y are the input and the output of the layer, and dx is the gradient of
- * the loss with respect to x.  Sums are of doubles in a fixed order, so that ref is more exact than the engines that
- * the tests compare with it, and returns the same bits in every run.
+ * lib/engine/ref is ref.c (plans and passes) and a file for each kind of layer.  Each layer's file states its formulas:
+ * x and y are the input and the output of the layer, and dx is the gradient of the loss with respect to x.  Sums are of
+ * doubles in a fixed order, so that ref is more exact than the engines that the tests compare with it, and returns the
+ * same bits in every run.
  */
 #ifndef ENGINE_REF_REF_H
 #define ENGINE_REF_REF_H

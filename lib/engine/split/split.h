@@ -1,6 +1,9 @@
 /*
  * split - several devices as one: each batch in parts, a plan for each part, one gradient.
  *
+ * lib/engine/split is split (the devices and their plans), split_pass (passes and sums of gradients) and split_opt (the
+ * device optimizer on several devices); split_in.h is what these share.
+ *
  * D devices share the n samples of a batch in order: each takes n / D, the first n % D one more.
  *
  * Gradients are added in the order of the devices, ((g0 + g1) + g2) ..., each array as soon as every device has it.

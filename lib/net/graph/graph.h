@@ -1,10 +1,8 @@
 /*
  * graph - a net as a flat list of layers over one array of weights.
  *
- * lib/net describes nets.  In reading order, graph/ holds graph (the layers and their arrays), attr and op (attributes
- * and shapes), and script, layer and sandbox (Lua scripts into graphs).  init, whiten and freeze prepare the arrays.
- * optim/ holds opt (update rules), sched (learning rates) and average.  weights, rename and alias read and write files;
- * merge/ and onnx/ combine and convert them.
+ * lib/net/graph describes nets.  Read it in this order: graph (the layers and their arrays); attr and op (attributes
+ * and shapes); script, layer and sandbox (Lua scripts into graphs).  net/weights.h introduces the rest of lib/net.
  *
  * Node i reads the outputs of earlier nodes; node 0 is the data and the last node the loss.  Every output is [N, c, h,
  * w], N being the batch.  The learned arrays are contiguous in w f32 [P], in the order of the nodes and within a node

@@ -1,6 +1,9 @@
 /*
  * merge - averages, joins and splits files of tensors.
  *
+ * lib/net/merge is merge (the files and the copying), merge_plan (the tensors of the output, and where each comes
+ * from), merge_sum (means) and merge_split; merge_in.h is what these share.
+ *
  * A mean is elementwise, in double precision, in the order of the files.  Batch norm's running variance becomes the
  * variance over the data of all files, by the law of total variance:
  *

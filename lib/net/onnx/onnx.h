@@ -1,6 +1,8 @@
 /*
  * onnx - writes a net and its weights as an ONNX model.
  *
+ * lib/net/onnx is onnx (the file and its arrays), onnx_nodes (layers as nodes) and onnx_put (how nodes are encoded).
+ *
  * Opset 17.  The model is for evaluation: batch norm uses its running statistics and dropout is omitted.  The input
  * "data" f32 [N,c,h,w], N free, holds images from which the mean, if any, is already subtracted.  The output is
  * "probabilities" f32 [N,classes], or "logits", the numbers before the softmax.  Node NAME yields the value "NAME:0".

@@ -1,6 +1,10 @@
 /*
  * worker - a worker's interface to the servers: gradients out, weights in.
  *
+ * lib/ps/worker is a worker's side.  Read it in this order: worker (the interface); worker_state*.c (the state
+ * machine); worker_net, worker_link and worker_late (connections, and reports of waits); send_queue; device_opt
+ * (training without servers); trace (the time line).
+ *
  * The caller owns the arrays w [P] and aux [A].  The worker fills them only inside worker_need(), worker_ready() and
  * the calls that say so, slice by slice as the servers answer.  Without servers it calls a server's state machine in
  * this process.  If the engine has an optimizer of its own (ps/worker/device_opt.h), worker_device_opt() is true from

@@ -1,9 +1,10 @@
 /*
  * attach - the socket at which launchers find the agent of a detached job again.
  *
- * It is a unix socket in Linux's abstract name space (unix(7)), "tally/NAME".  It leaves no file, and
- * disappears with the agent however the agent ends.  Both sides check that the peer has their own
- * user id (SO_PEERCRED): another user can neither connect nor stand in for an agent that has ended.
+ * lib/run/attach is this module alone, which launcher and agent share.  The socket is a unix socket in Linux's abstract
+ * name space (unix(7)), "tally/NAME".  It leaves no file, and disappears with the agent however the agent ends.  Both
+ * sides check that the peer has their own user id (SO_PEERCRED): another user can neither connect nor stand in for an
+ * agent that has ended.
  *
  * Threads: no state.
  */

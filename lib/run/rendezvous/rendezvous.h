@@ -1,6 +1,8 @@
 /*
  * rendezvous - how processes that only know a scheduler's address find each other (dmlc's trackers).
  *
+ * lib/run/rendezvous is rendezvous (servers and workers) and rendezvous_scheduler.
+ *
  *	DMLC_ROLE		scheduler, server or worker
  *	DMLC_PS_ROOT_URI, DMLC_PS_ROOT_PORT	where the scheduler listens
  *	DMLC_NUM_WORKER, DMLC_NUM_SERVER

@@ -43,40 +43,58 @@ parse_weights(const struct pworker *p, float *weight, uint32_t classes)
 	free(copy);
 }
 
-/* Counts the records of each class.  The reader reports records that cannot be read. */
-static uint64_t
-count_records(const struct batch_opt *d, uint64_t *count, uint32_t classes)
+/* The records that each class or label has, and those whose label is known. */
+struct count {
+	uint64_t has, known;
+};
+
+/* Adds a record's class, or with targets all its labels, of which -1 is not known. */
+static void
+count_record(const struct batch_opt *d, const struct imrec *rec, struct count *count, uint32_t classes, bool targets)
+{
+	float label;
+
+	for (uint32_t k = 0; targets && k < classes && d->label_at + k < rec->labels; k++) {
+		label = imrec_label(rec, d->label_at + k);
+		count[k].has += label >= 0.5f;
+		count[k].known += label >= 0;
+	}
+	if (targets || d->label_at >= rec->labels)
+		return;
+	label = imrec_label(rec, d->label_at);
+	if (d->class_of != NULL && label >= 0 && label < (float)d->labels)
+		label = (float)d->class_of[(uint32_t)label];
+	if (label >= 0 && label < (float)classes)
+		count[(uint32_t)label].has++;
+}
+
+/* The reader reports records that cannot be read. */
+static void
+count_records(const struct batch_opt *d, struct count *count, uint32_t classes, bool targets)
 {
 	const struct recs *r = d->recs;
 	struct buf room = { 0 };
-	uint64_t all = 0;
 
 	for (uint64_t i = 0; i < r->count; i++) {
 		const uint8_t *data;
 		struct imrec rec;
 		size_t size;
-		float label;
 
-		if (r->read(r, i, &room, &data, &size) < 0 || imrec_decode(&rec, data, size) < 0 ||
-		    d->label_at >= rec.labels)
-			continue;
-		label = imrec_label(&rec, d->label_at);
-		if (d->class_of != NULL && label >= 0 && label < (float)d->labels)
-			label = (float)d->class_of[(uint32_t)label];
-		if (label >= 0 && label < (float)classes) {
-			count[(uint32_t)label]++;
-			all++;
-		}
+		if (r->read(r, i, &room, &data, &size) == 0 && imrec_decode(&rec, data, size) == 0)
+			count_record(d, &rec, count, classes, targets);
 	}
 	buf_free(&room);
-	return all;
 }
 
-/* Each class gets the same share of the loss, and the mean weight of a record is 1. */
+/*
+ * Each class gets the same share of the loss, and the mean weight of a record is 1.  With targets, the records that
+ * have a label get as large a share as those that lack it.
+ */
 static void
-balance_weights(const struct batch_opt *d, float *weight, uint32_t classes)
+balance_weights(const struct batch_opt *d, float *weight, uint32_t classes, bool targets)
 {
-	uint64_t *count = calloc(classes, sizeof(*count)), all;
+	struct count *count = calloc(classes, sizeof(*count));
+	uint64_t all = 0;
 	uint32_t present = 0;
 
 	if (count == NULL)
@@ -84,27 +102,36 @@ balance_weights(const struct batch_opt *d, float *weight, uint32_t classes)
 	if (d->recs == NULL || d->recs->classes == NULL)
 		front_wrong("--class-weights balanced: %s cannot be counted before the first step; give CLASS=W,...",
 		    d->path);
-	all = count_records(d, count, classes);
-	for (uint32_t c = 0; c < classes; c++)
-		present += count[c] > 0;
-	for (uint32_t c = 0; c < classes; c++)
-		if (count[c] > 0)
-			weight[c] = (float)((double)all / ((double)present * (double)count[c]));
+	count_records(d, count, classes, targets);
+	for (uint32_t c = 0; c < classes; c++) {
+		present += count[c].has > 0;
+		all += count[c].has;
+	}
+	for (uint32_t c = 0; c < classes; c++) {
+		double has = (double)count[c].has, lack = (double)count[c].known - has;
+
+		if (count[c].has > 0)
+			weight[c] = (float)(targets ? lack / has : (double)all / ((double)present * has));
+	}
 	free(count);
 }
 
 void
-pworker_open_class_weights(const struct pworker *p, uint32_t classes, float **weight)
+pworker_open_class_weights(const struct pworker *p, const struct graph *g, float **weight)
 {
+	const uint32_t classes = g->classes;
+
 	*weight = NULL;
 	if (p->class_weights == NULL)
 		return;
+	if (g->node[g->n - 1].loss == GRAPH_LOSS_SQUARED)
+		front_wrong("--class-weights: needs classes or labels, not --loss squared");
 	if ((*weight = calloc(classes, sizeof(**weight))) == NULL)
 		front_die("--class-weights", err_nomem());
 	for (uint32_t c = 0; c < classes; c++)
 		(*weight)[c] = 1;
 	if (strcmp(p->class_weights, "balanced") == 0)
-		balance_weights(&p->train.data, *weight, classes);
+		balance_weights(&p->train.data, *weight, classes, graph_targets(g) > 0);
 	else
 		parse_weights(p, *weight, classes);
 }

@@ -215,7 +215,7 @@ void	 pworker_check_data(const struct pworker *p, const struct graph *g, const s
 void	 pworker_open_classes(struct pworker *p, const char *weights, const struct graph *g);
 void	 pworker_close_classes(struct pworker_classes *k);
 /* class_weights.c: the weight of each class in the loss, which the caller frees; NULL without --class-weights. */
-void	 pworker_open_class_weights(const struct pworker *p, uint32_t classes, float **weight);
+void	 pworker_open_class_weights(const struct pworker *p, const struct graph *g, float **weight);
 
 /*
  * Prepares images as the weights in `weights` were trained (NULL: as the options and the net's script say).  An option

@@ -261,9 +261,7 @@ pworker_run(struct pworker *p, double began_s)
 	t->data.aug.mean = mean = pworker_open_preprocess(p, t->resume != NULL ? t->resume : t->start, g, &look);
 	pworker_open_classes(p, t->resume != NULL ? t->resume : t->start, g);
 	pworker_check_data(p, g, &look);
-	if (p->class_weights != NULL && graph_targets(g) > 0)
-		front_wrong("--class-weights: needs samples with one class, not --loss sigmoid or squared");
-	pworker_open_class_weights(p, g->classes, &weights);
+	pworker_open_class_weights(p, g, &weights);
 	t->data.class_weight = weights;
 	e = run_training(p, kept_since(&kept, began_s));
 	recs_close(t->data.recs);

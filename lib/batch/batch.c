@@ -117,6 +117,7 @@ get_samples(const struct batch_reader *r, struct batch_micro *p)
 	return (struct samples){
 		.n = close_gaps(p, r->cached != NULL ? 0 : r->sample, r->opt.targets), .c = a->c, .h = a->h, .w = a->w,
 		.y = p->y, .target = p->target, .targets = r->opt.targets,
+		.positive = r->opt.targets > 0 ? r->opt.class_weight : NULL,
 		.mix = aug_mixes(a) || r->opt.class_weight != NULL || r->opt.weighted ? p->mix : NULL,
 		.x = r->pixels ? NULL : p->sample,
 		.pixel = r->pixels && r->cached == NULL ? p->sample : NULL,

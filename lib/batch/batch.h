@@ -61,7 +61,8 @@ struct batch_opt {
 	uint32_t	 classes;	/* labels must be below it; 0: not checked */
 	const uint32_t	*class_of;	/* [labels] the class that each label stands for, lent; NULL: itself */
 	uint32_t	 labels;
-	const float	*class_weight;	/* [classes] weight of a sample in the loss, lent; NULL: 1 */
+	/* [classes] weight of a sample in the loss, or of targets of 1 [targets] (samples.h), lent; NULL: 1 */
+	const float	*class_weight;
 	uint64_t	 limit;		/* number of records to use, from the first; 0: all */
 };
 

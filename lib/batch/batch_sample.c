@@ -171,7 +171,7 @@ take_labels(const struct batch_reader *r, const struct batch_item *item, struct 
 	if (e < 0 || (e = check_targets(r, item->label)) < 0)
 		return e;
 	m->weight = (r->opt.weighted ? item->label[r->labels - 1] : 1) *
-	    (r->opt.class_weight != NULL ? r->opt.class_weight[m->y] : 1);
+	    (r->opt.class_weight != NULL && r->opt.targets == 0 ? r->opt.class_weight[m->y] : 1);
 	return 0;
 }
 

@@ -57,6 +57,18 @@ status 0 "two micro-batches train" $train --loss sigmoid --data labels.rec --bat
 ok "to the same weights within rounding" pmerge --diff --tolerance 1e-5 a-0003.safetensors d-0003.safetensors
 status 0 "two workers train" dlaunch -n 2 -s 1 $train --loss sigmoid --data labels.rec --batch 10 --epochs 3 --save b
 ok "to the same bytes as two micro-batches" pmerge --diff a-0003.safetensors b-0003.safetensors
+status 0 "--class-weights takes labels" $train --loss sigmoid --data labels.rec --epochs 3 --class-weights 0=1,1=1,2=1 --save e
+ok "weights of 1 change no byte" cmp d-0003.safetensors e-0003.safetensors
+probable() { # WEIGHT: the mean probability of label 1 by a net that learned with that weight
+	$train --loss sigmoid --data labels.rec --epochs 5 --class-weights "1=$1" --save f >/dev/null 2>&1
+	pworker --predict f-0005.safetensors --data labels.rec --top 3 | awk -F'\t' '$2 == "1" { p += $3; n++ } END { print p / n }'
+}
+ok "a label is the more probable the larger its weight" above "$(probable 20)" "$(probable 0.05)"
+status 0 "balanced weights train labels" $train --loss sigmoid --data labels.rec --epochs 3 --class-weights balanced --save g
+status 0 "so do those of the other samples for one with the label" $train --loss sigmoid --data labels.rec --epochs 3 --save h \
+	--class-weights "$(for k in 0 1 2; do cut -f $((k + 2)) labels.lst |
+		awk -v k=$k '{ n += $1 } END { printf "%d=%.9g\n", k, (NR - n) / n }'; done | paste -sd,)"
+ok "to the same bytes" cmp g-0003.safetensors h-0003.safetensors
 status 0 "samples are mixed" $train --loss sigmoid --data labels.rec --mixup 0.4 --epochs 3
 status 0 "the reference engine trains" $train --loss sigmoid --data labels.rec --engine ref --epochs 3 --save r
 ok "to the same weights within rounding" pmerge --diff --tolerance 1e-4 r-0003.safetensors d-0003.safetensors
@@ -93,8 +105,7 @@ refused() { # STATUS LINE COMMAND...
 refused 2 "--loss: 'hinge' is none of softmax, sigmoid and squared" $train --loss hinge --data labels.rec
 refused 2 "labels.rec: records have 3 labels, and the net compares 5 outputs with labels; use --classes" \
 	$train --loss sigmoid --classes 5 --data labels.rec
-refused 2 "--class-weights: needs samples with one class, not --loss sigmoid or squared" \
-	$train --loss sigmoid --data labels.rec --class-weights balanced
+refused 2 "--class-weights: needs classes or labels, not --loss squared" $values --class-weights balanced
 refused 2 "--confusion: needs classes or labels; this net predicts values" pworker --eval v-0030.safetensors --data values.rec --confusion
 refused 2 "--top: needs probabilities; this net predicts values" pworker --predict v-0030.safetensors --data values.rec --top 2
 refused 1 "d-0003.safetensors: holds the weights of another net; use --start for what fits" \

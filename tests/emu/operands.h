@@ -108,6 +108,7 @@ add_softmax(struct operands *o, const struct kernel_softmax *a, uint32_t count)
 	add_floats(o, a->loss, count);
 	add_array(o, a->rank, count, sizeof(*a->rank));
 	add_floats(o, a->target, (size_t)count * a->x.c);
+	add_floats(o, a->positive, a->x.c);
 }
 
 static inline void
@@ -135,6 +136,7 @@ add_softmax_back(struct operands *o, const struct kernel_softmax_back *a, uint32
 	add_view(o, &a->dx, n);
 	add_floats(o, a->scale, 1);
 	add_floats(o, a->target, count);
+	add_floats(o, a->positive, a->dx.c);
 }
 
 static inline void

@@ -59,7 +59,7 @@ nets_emulated(const struct engine *e, struct engine_dev *dev)
 /* The same of a struct nets_numbers, with its targets if the loss compares outputs with numbers. */
 #define NETS_BATCH(g, v, count) (&(struct samples){ .n = (count), .c = (g)->node[0].c, .h = (g)->node[0].h, \
 	.w = (g)->node[0].w, .x = (v)->x, .y = (v)->y, .targets = graph_targets(g), \
-	.target = graph_targets(g) > 0 ? (v)->target : NULL })
+	.target = graph_targets(g) > 0 ? (v)->target : NULL, .positive = (v)->positive })
 
 /* Adds node n1, n2 and so on, which reads `in`, or the list of like.in if it has one. */
 NETS_UNUSED static uint32_t
@@ -165,6 +165,7 @@ struct nets_numbers {
 	float	*x;		/* [n,C,H,W] */
 	int32_t	*y;		/* [n] */
 	float	*target;	/* [n, classes] from 0 to 1, or NaN */
+	float	*positive;	/* [classes]; NULL: the loss is not sigmoid */
 };
 
 /* Random values.  The weights keep activations at about one size; gammas, betas and statistics are not 1 and 0. */
@@ -192,6 +193,11 @@ nets_numbers(const struct graph *g, struct rng *r, uint32_t n)
 		v.y[j] = (int32_t)rng_below(r, g->classes);
 	for (uint32_t j = 0; j < n * graph_targets(g); j++)
 		v.target[j] = any(r, 0, 1) ? (float)any(r, 0, 1) : any(r, 0, 3) ? rng_f32(r) : NAN;
+	if (g->node[g->n - 1].loss == GRAPH_LOSS_SIGMOID) {
+		v.positive = nets_floats(g->classes);
+		for (uint32_t k = 0; k < g->classes; k++)
+			v.positive[k] = between(r, 0, 4);
+	}
 	return v;
 }
 
@@ -203,6 +209,7 @@ nets_numbers_free(struct nets_numbers *v)
 	free(v->x);
 	free(v->y);
 	free(v->target);
+	free(v->positive);
 }
 
 NETS_UNUSED static int

@@ -150,6 +150,7 @@ struct engine_plan {
 	int32_t		   *label;	/* [batch] */
 	struct samples_mix *mix;	/* [batch]; share 0: no mixture */
 	float		   *target;	/* [batch, graph_targets()] */
+	const float	   *positive;	/* weights of targets of 1 in the batch (samples.h), or NULL */
 	struct engine_draw  draw;	/* random draw of the last batch of forward() */
 	uint32_t	    n;		/* samples of that batch; 0: backward() has nothing to start from */
 	struct engine_result result;
@@ -363,9 +364,10 @@ void	 cpu_head_forward(const struct cpu_view *x, const struct cpu_view *prob, co
 	     const struct samples_mix *mix, float smooth, uint32_t n, struct engine_result *result);
 /* The same for the losses that compare each output with its target. */
 void	 cpu_head_targets(const struct cpu_view *x, const struct cpu_view *prob, enum graph_loss loss,
-	     const float *target, const struct samples_mix *mix, uint32_t n, struct engine_result *result);
+	     const float *target, const float *positive, const struct samples_mix *mix, uint32_t n,
+	     struct engine_result *result);
 void	 cpu_head_targets_back(const struct cpu_view *prob, enum graph_loss loss, const float *target,
-	     const struct samples_mix *mix, uint32_t n);
+	     const float *positive, const struct samples_mix *mix, uint32_t n);
 void	 cpu_head_backward(const struct cpu_view *prob, const int32_t *label, const struct samples_mix *mix,
 	     float smooth, uint32_t n);
 

@@ -67,10 +67,17 @@ cpu_head_backward(const struct cpu_view *prob, const int32_t *label, const struc
 	}
 }
 
+/* What a weight of the loss by targets of 1 adds for one output. */
+static float
+add_positive(float weight, float x, float t)
+{
+	return (weight - 1) * t * (fmaxf(-x, 0) + log1pf(expf(-fabsf(x))));
+}
+
 /* Returns the loss of one sample.  *right: all outputs with a target are on its side of 1/2. */
 static double
-compute_outputs_loss(enum graph_loss loss, const float *restrict x, const float *restrict t, float *restrict p,
-    size_t n, bool *right)
+compute_outputs_loss(enum graph_loss loss, const float *restrict x, const float *restrict t, const float *positive,
+    float *restrict p, size_t n, bool *right)
 {
 	double sum = 0;
 
@@ -83,6 +90,7 @@ compute_outputs_loss(enum graph_loss loss, const float *restrict x, const float 
 			continue;
 		sum += loss == GRAPH_LOSS_SIGMOID ? fmaxf(x[k], 0) - x[k] * t[k] + log1pf(expf(-fabsf(x[k]))) :
 		    away * away;
+		sum += positive != NULL ? add_positive(positive[k], x[k], t[k]) : 0;
 		*right &= (t[k] >= 0.5f) == (p[k] >= 0.5f) && !isnan(p[k]);
 	}
 	return sum / (double)n;
@@ -90,27 +98,29 @@ compute_outputs_loss(enum graph_loss loss, const float *restrict x, const float 
 
 void
 cpu_head_targets(const struct cpu_view *x, const struct cpu_view *prob, enum graph_loss loss, const float *target,
-    const struct samples_mix *mix, uint32_t n, struct engine_result *result)
+    const float *positive, const struct samples_mix *mix, uint32_t n, struct engine_result *result)
 {
 	*result = (struct engine_result) { 0 };
 	for (size_t i = 0; i < n; i++) {
 		bool right;
 
 		result->loss += (double)mix[i].weight * compute_outputs_loss(loss, cpu_at(x, i, 0), target + i * x->c,
-		    cpu_at(prob, i, 0), x->c, &right);
+		    positive, cpu_at(prob, i, 0), x->c, &right);
 		result->correct += right;
 	}
 }
 
 void
-cpu_head_targets_back(const struct cpu_view *prob, enum graph_loss loss, const float *target,
+cpu_head_targets_back(const struct cpu_view *prob, enum graph_loss loss, const float *target, const float *positive,
     const struct samples_mix *mix, uint32_t n)
 {
 	for (size_t i = 0; i < n; i++) {
+		const float *t = target + i * prob->c;
 		float *p = cpu_at(prob, i, 0), by = mix[i].weight / (float)prob->c;
 
 		by *= loss == GRAPH_LOSS_SQUARED ? 2 : 1;
 		for (size_t k = 0; k < prob->c; k++)
-			p[k] = isnan(target[i * prob->c + k]) ? 0 : by * (p[k] - target[i * prob->c + k]);
+			p[k] = isnan(t[k]) ? 0 :
+			    by * (p[k] - t[k] + (positive != NULL ? (positive[k] - 1) * t[k] * (p[k] - 1) : 0));
 	}
 }

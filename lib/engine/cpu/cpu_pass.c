@@ -117,13 +117,14 @@ run_step(struct engine_plan *p, const struct pass *pass, const struct cpu_step *
 		if (l->loss == GRAPH_LOSS_SOFTMAX)
 			cpu_head_forward(&s->x, &s->y, p->label, p->mix, pass->train ? l->smooth : 0, n, &p->result);
 		else
-			cpu_head_targets(&s->x, &s->y, l->loss, p->target, p->mix, n, &p->result);
+			cpu_head_targets(&s->x, &s->y, l->loss, p->target, p->positive, p->mix, n,
+			    &p->result);
 		break;
 	case CPU_LOSS_BACK:
 		if (l->loss == GRAPH_LOSS_SOFTMAX)
 			cpu_head_backward(&s->y, p->label, p->mix, l->smooth, n);
 		else
-			cpu_head_targets_back(&s->y, l->loss, p->target, p->mix, n);
+			cpu_head_targets_back(&s->y, l->loss, p->target, p->positive, p->mix, n);
 		break;
 	case CPU_COPY:
 		cpu_copy(&s->x, s->x_first, &s->y, s->y_first, s->count, n);
@@ -167,6 +168,7 @@ bind_batch(struct engine_plan *p, const struct samples *s, bool train)
 	memcpy(p->label, s->y, s->n * sizeof(*s->y));
 	if (s->target != NULL)
 		memcpy(p->target, s->target, (size_t)s->n * s->targets * sizeof(*s->target));
+	p->positive = train ? s->positive : NULL;
 	for (uint32_t i = 0; i < s->n; i++)
 		p->mix[i] = train && s->mix != NULL ? s->mix[i] : (struct samples_mix){ .weight = 1 };
 	return 0;

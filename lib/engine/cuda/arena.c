@@ -60,6 +60,7 @@ place_kept(struct engine_plan *p)
 	k->inputs = k->all;
 	k->label = reserve_kept(k, n * sizeof(struct kernel_label));
 	k->target = reserve_kept(k, n * graph_targets(p->graph) * sizeof(float));
+	k->positive = reserve_kept(k, graph_targets(p->graph) * sizeof(float));
 	k->key = reserve_kept(k, n * p->ndrop * sizeof(uint32_t));
 	k->norm = reserve_kept(k, sizeof(struct kernel_norm));
 	k->image = reserve_kept(k, n * sizeof(struct kernel_image));

@@ -152,12 +152,14 @@ struct exec_kept {
 	size_t label, loss, rank, prob;	/* [batch]; prob f32 [batch, classes] */
 	size_t parts;			/* kernel_softmax_part [batch, KERNEL_WARP] for many classes */
 	size_t target;			/* f32 [batch, graph_targets()] */
+	size_t positive;		/* f32 [graph_targets()], of samples.h */
 	size_t key;			/* u32 [ndrop, batch] */
 	size_t norm, image, scale;	/* kernel_norm; kernel_image [batch]; f32 scale, 1 / scale */
 	size_t bad;			/* u32, 0 if all gradients are finite: struct kernel_finite */
 	size_t arrived;			/* u32, zeros: kernel_block.h */
 	size_t moves[EXEC_TABLES];	/* kernel_move */
-	size_t inputs, input_bytes;	/* label, target, key, norm, image and scale, which go up in one copy */
+	/* label, target, positive, key, norm, image and scale, which go up in one copy */
+	size_t inputs, input_bytes;
 	size_t mean, batch;		/* f32 [c,h,w]; the batch as it came */
 	size_t all;
 };

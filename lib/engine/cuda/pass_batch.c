@@ -23,6 +23,7 @@ fill_labels(struct engine_plan *p, const struct samples *s, bool train)
 {
 	struct kernel_label *l = pass_input_at(p, p->kept.label);
 	uint32_t *key = pass_input_at(p, p->kept.key);
+	float *positive = pass_input_at(p, p->kept.positive);
 
 	for (uint32_t i = 0; i < s->n; i++) {
 		l[i] = (struct kernel_label){ .y = s->y[i], .weight = 1 };
@@ -32,6 +33,8 @@ fill_labels(struct engine_plan *p, const struct samples *s, bool train)
 	}
 	if (s->target != NULL)
 		memcpy(pass_input_at(p, p->kept.target), s->target, (size_t)s->n * s->targets * sizeof(*s->target));
+	for (uint32_t k = 0; k < graph_targets(p->graph); k++)
+		positive[k] = train && s->positive != NULL ? s->positive[k] : 1;
 	for (uint32_t i = 0; train && p->ndrop > 0 && i < p->graph->n; i++)
 		for (uint32_t k = 0; p->graph->node[i].op == GRAPH_DROPOUT && k < s->n; k++)
 			key[(size_t)p->node[i].state * p->batch + k] = p->dev->host->drop_key(&p->draw, k, i);

@@ -195,6 +195,12 @@ loss_target(const struct run *r, const struct exec_step *s)
 	return step_node(r, s)->loss == GRAPH_LOSS_SOFTMAX ? NULL : exec_floats(r->p, r->p->kept.target);
 }
 
+static const float *
+loss_positive(const struct run *r, const struct exec_step *s)
+{
+	return step_node(r, s)->loss == GRAPH_LOSS_SIGMOID ? exec_floats(r->p, r->p->kept.positive) : NULL;
+}
+
 static int
 run_loss(const struct run *r, const struct exec_step *s)
 {
@@ -203,7 +209,7 @@ run_loss(const struct run *r, const struct exec_step *s)
 		(const struct kernel_label *)(r->p->kept_base + k->label), exec_floats(r->p, k->prob),
 		exec_floats(r->p, k->loss), (uint32_t *)(r->p->kept_base + k->rank),
 		r->train ? step_node(r, s)->smooth : 0, loss_target(r, s),
-		step_node(r, s)->loss == GRAPH_LOSS_SQUARED };
+		step_node(r, s)->loss == GRAPH_LOSS_SQUARED, loss_positive(r, s) };
 
 	const struct kernel_softmax_parts parts = { a.x, (struct kernel_softmax_part *)(r->p->kept_base + k->parts),
 		a.rank };
@@ -223,7 +229,7 @@ loss_back(const struct run *r, const struct exec_step *s)
 	const struct kernel_softmax_back a = { exec_floats(r->p, k->prob),
 		(const struct kernel_label *)(r->p->kept_base + k->label), run_view(r->p, &s->dx),
 		step_node(r, s)->smooth, r->p->type == KERNEL_F16 ? exec_floats(r->p, k->scale) : NULL,
-		loss_target(r, s), step_node(r, s)->loss == GRAPH_LOSS_SQUARED };
+		loss_target(r, s), step_node(r, s)->loss == GRAPH_LOSS_SQUARED, loss_positive(r, s) };
 
 	return kernel_run_softmax_back(r->d, &a, count_values(r, &s->dx), s->type);
 }

@@ -193,6 +193,7 @@ copy_batch(struct engine_plan *p, const struct samples *s, bool train)
 	memcpy(p->label, s->y, s->n * sizeof(*s->y));
 	if (s->target != NULL)
 		memcpy(p->target, s->target, (size_t)s->n * s->targets * sizeof(*s->target));
+	p->positive = train ? s->positive : NULL;
 	for (uint32_t i = 0; i < s->n; i++)
 		p->mix[i] = train && s->mix != NULL ? s->mix[i] : (struct samples_mix){ .weight = 1 };
 	p->n = s->n;

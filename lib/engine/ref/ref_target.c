@@ -3,6 +3,8 @@
  *
  *	sigmoid:  p[k] = 1 / (1 + exp(-x[k])),  loss = mean over k of max(x[k], 0) - x[k] t[k] + log(1 + exp(-|x[k]|))
  *	          dx[k] += (p[k] - t[k]) / K
+ *	          with weights w of targets of 1 (samples.h): loss also has (w[k] - 1) t[k] log(1 + exp(-x[k])),
+ *	          and K dx[k] also (w[k] - 1) t[k] (p[k] - 1)
  *	squared:  p[k] = x[k],  loss = mean over k of (x[k] - t[k])^2
  *	          dx[k] += 2 (x[k] - t[k]) / K
  *
@@ -18,7 +20,8 @@
 
 /* Computes prob [K] of one sample, and returns its loss.  *right: all outputs are on their targets' side of 1/2. */
 static double
-compare_targets(enum graph_loss loss, const float *x, const float *t, float *prob, size_t n, bool *right)
+compare_targets(enum graph_loss loss, const float *x, const float *t, const float *w, float *prob, size_t n,
+    bool *right)
 {
 	double sum = 0;
 
@@ -34,6 +37,8 @@ compare_targets(enum graph_loss loss, const float *x, const float *t, float *pro
 			continue;
 		}
 		sum += (v > 0 ? v : 0) - v * t[k] + log1p(exp(-fabs(v)));
+		if (w != NULL)
+			sum += ((double)w[k] - 1) * t[k] * ((v < 0 ? -v : 0) + log1p(exp(-fabs(v))));
 		*right &= t[k] >= 0.5f ? prob[k] >= 0.5f : prob[k] < 0.5f;
 	}
 	return sum / (double)n;
@@ -49,7 +54,7 @@ ref_target_forward(struct engine_plan *p, uint32_t i)
 		bool right;
 
 		p->result.loss += (double)p->mix[s].weight * compare_targets(l->loss, p->y[l->in[0]] + s * n,
-		    p->target + s * n, p->y[i] + s * n, n, &right);
+		    p->target + s * n, p->positive, p->y[i] + s * n, n, &right);
 		p->result.correct += right;
 	}
 }
@@ -61,8 +66,12 @@ ref_target_backward(struct engine_plan *p, uint32_t i)
 	size_t n = ref_floats(l);
 	double by = (l->loss == GRAPH_LOSS_SQUARED ? 2.0 : 1.0) / (double)n;
 
-	for (size_t k = 0; k < p->n * n; k++)
-		if (!isnan(p->target[k]))
-			p->dy[l->in[0]][k] += (float)(by * (double)p->mix[k / n].weight *
-			    ((double)p->y[i][k] - (double)p->target[k]));
+	for (size_t k = 0; k < p->n * n; k++) {
+		double prob = p->y[i][k], t = p->target[k], d = prob - t;
+
+		if (p->positive != NULL)
+			d += ((double)p->positive[k % n] - 1) * t * (prob - 1);
+		if (!isnan(t))
+			p->dy[l->in[0]][k] += (float)(by * (double)p->mix[k / n].weight * d);
+	}
 }

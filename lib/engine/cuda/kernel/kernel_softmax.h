@@ -24,6 +24,7 @@ struct kernel_softmax {
 	float	 smooth;
 	const float *target;	/* [n, c]; NULL: samples have classes */
 	int	 squared;	/* with targets: the loss is the squared error, else sigmoid cross-entropy */
+	const float *positive;	/* with targets and not squared: [c], of samples.h */
 };
 
 KERNEL_BODY void
@@ -40,6 +41,8 @@ kernel_targets_at(const struct kernel_softmax *a, uint32_t i, int type)
 		if (isnan(t))
 			continue;
 		sum += a->squared ? away * away : (x > 0 ? x : 0) - x * t + log1pf(expf(-fabsf(x)));
+		if (!a->squared)
+			sum += (a->positive[k] - 1) * t * ((x < 0 ? -x : 0) + log1pf(expf(-fabsf(x))));
 		right &= t >= 0.5f ? p >= 0.5f : p < 0.5f;
 	}
 	a->loss[i] = (float)((double)a->label[i].weight * sum / c);
@@ -184,6 +187,7 @@ struct kernel_softmax_back {
 	const float *scale;	/* NULL: 1 */
 	const float *target;	/* [n, c]; NULL: samples have classes */
 	int	 squared;	/* with targets: the loss is the squared error, else sigmoid cross-entropy */
+	const float *positive;	/* with targets and not squared: [c], of samples.h */
 };
 
 KERNEL_BODY void
@@ -195,7 +199,8 @@ kernel_softmax_back_at(const struct kernel_softmax_back *a, uint32_t i, int type
 
 	if (a->target != NULL) {
 		q = (a->squared ? 2 : 1) * l->weight / (float)c;
-		q *= isnan(a->target[i]) ? 0 : a->prob[i] - a->target[i];
+		q *= isnan(a->target[i]) ? 0 : a->prob[i] - a->target[i] +
+		    (a->squared ? 0 : (a->positive[k] - 1) * a->target[i] * (a->prob[i] - 1));
 		kernel_set(a->dx, n, k, q * (a->scale != NULL ? *a->scale : 1), type);
 		return;
 	}

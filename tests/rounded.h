@@ -102,7 +102,7 @@ rounded_product(struct codec c, const float *x, size_t n, float *q)
 {
 	void *bytes = malloc(codec_bytes(c, n) + 1);
 
-	codec_encode(c, x, NULL, NULL, n, bytes);
+	codec_encode(c, x, NULL, n, NULL, bytes);
 	codec_decode(c, bytes, n, q);
 	free(bytes);
 }

@@ -31,7 +31,7 @@ confusion_add(struct confusion *k, uint32_t label, const float *p)
 
 	if (!num_finite(p, k->classes))
 		return;
-	score_top(p, k->classes, &predicted, 1);
+	score_top(p, k->classes, 1, &predicted);
 	k->count[(size_t)label * k->classes + predicted]++;
 }
 

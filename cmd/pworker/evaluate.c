@@ -219,7 +219,7 @@ print_prediction(void *arg, uint64_t id, int32_t label, const float *target, con
 		front_flush();
 		return 0;
 	}
-	score_top(p, j->classes, j->order, j->top);
+	score_top(p, j->classes, j->top, j->order);
 	for (uint32_t k = 0; k < j->top; k++) {
 		printf("%s\t%u\t%.6f", (const char *)j->name.p, j->order[k], (double)p[j->order[k]]);
 		if (j->names->n > 0)

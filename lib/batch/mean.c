@@ -38,7 +38,7 @@ read_mean_tensor(const struct tensors *t, float *mean, uint32_t c, uint32_t h, u
 }
 
 int
-mean_load(const char *path, float *mean, uint32_t c, uint32_t h, uint32_t w)
+mean_load(const char *path, uint32_t c, uint32_t h, uint32_t w, float *mean)
 {
 	struct tensors t;
 	int e;

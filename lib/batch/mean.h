@@ -12,7 +12,7 @@
 #include "batch/aug.h"
 
 /* Reads path into mean f32 [c,h,w].  Returns 0, ERR_FORMAT, or an error of tensors_open(). */
-int mean_load(const char *path, float *mean, uint32_t c, uint32_t h, uint32_t w);
+int mean_load(const char *path, uint32_t c, uint32_t h, uint32_t w, float *mean);
 /* Writes the file atomically. */
 int mean_save(const char *path, const float *mean, uint32_t c, uint32_t h, uint32_t w);
 

@@ -200,7 +200,7 @@ mean_get(const char *path, const struct recs *r, const struct aug *a, unsigned t
 	if ((e = lockfile_acquire(path, 0, waiting, arg, &o)) < 0)
 		return e;
 	if (e > 0)
-		return mean_load(path, mean, a->c, a->h, a->w);
+		return mean_load(path, a->c, a->h, a->w, mean);
 	if ((e = mean_make(r, a, threads, o, mean)) == 0 && (e = mean_save(path, mean, a->c, a->h, a->w)) == 0)
 		e = 1;
 	lockfile_release(o);

@@ -46,7 +46,7 @@ is_score_better(float a, float b)
 }
 
 void
-score_top(const float *p, uint32_t classes, uint32_t *order, uint32_t top)
+score_top(const float *p, uint32_t classes, uint32_t top, uint32_t *order)
 {
 	uint32_t n = 0;
 

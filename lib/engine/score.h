@@ -18,6 +18,6 @@ double	 score_loss(float p);
  */
 double	 score_targets(enum graph_loss loss, const float *p, const float *target, size_t n, bool *right);
 /* The first `top` classes by that order, 1 <= top <= classes; classes whose p is NaN come last. */
-void	 score_top(const float *p, uint32_t classes, uint32_t *order, uint32_t top);
+void	 score_top(const float *p, uint32_t classes, uint32_t top, uint32_t *order);
 
 #endif

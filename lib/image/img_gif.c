@@ -62,7 +62,7 @@ find_image(GifFileType *f)
  * as in Pillow.
  */
 static int
-open_gif(GifFileType **f, struct input *in, uint32_t pixels, struct img_head *head)
+open_gif(struct input *in, uint32_t pixels, struct img_head *head, GifFileType **f)
 {
 	const GifImageDesc *d;
 	int code;
@@ -132,7 +132,7 @@ img_gif_head(const uint8_t *data, size_t n, uint32_t pixels, struct img_head *he
 {
 	struct input in = { data, n };
 	GifFileType *f;
-	int e = open_gif(&f, &in, pixels, head);
+	int e = open_gif(&in, pixels, head, &f);
 
 	if (f != NULL)
 		DGifCloseFile(f, NULL);
@@ -146,7 +146,7 @@ img_gif_decode(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struc
 	struct img_head head;
 	GifFileType *f;
 	size_t area;
-	int e = open_gif(&f, &in, pixels, &head);
+	int e = open_gif(&in, pixels, &head, &f);
 
 	room->n = 0;
 	area = e == 0 ? (size_t)head.h * head.w : 0;

@@ -101,7 +101,7 @@ struct output {
 
 /* Opens an image.  c may be 0, as for img_decode(). */
 static int
-open_spng(spng_ctx **out, const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struct output *to)
+open_spng(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struct output *to, spng_ctx **out)
 {
 	spng_ctx *s = *out = spng_ctx_new(0);
 	bool grey;
@@ -150,7 +150,7 @@ decode_with_spng(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, str
 {
 	struct output to;
 	spng_ctx *s;
-	int e = open_spng(&s, data, n, c, pixels, &to);
+	int e = open_spng(data, n, c, pixels, &to, &s);
 
 	if (e == 0)
 		e = decode_any(s, &to, room, out);
@@ -183,7 +183,7 @@ img_png_decode_rows(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, 
 {
 	struct output to;
 	spng_ctx *s;
-	int e = open_spng(&s, data, n, c, pixels, &to);
+	int e = open_spng(data, n, c, pixels, &to, &s);
 
 	assert(e < 0 || to.ihdr.interlace_method == SPNG_INTERLACE_NONE);
 	if (e == 0)

@@ -132,7 +132,7 @@ check_work(TIFF *t, const struct input *in, uint32_t w, uint32_t pixels)
 
 /* Opens the file and reads the first page's header. */
 static int
-open_tiff(TIFF **t, struct input *in, uint32_t pixels, struct img_head *head)
+open_tiff(struct input *in, uint32_t pixels, struct img_head *head, TIFF **t)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	uint16_t turn = 1, samples = 1, photometric = 0;
@@ -168,7 +168,7 @@ img_tiff_head(const uint8_t *data, size_t n, uint32_t pixels, struct img_head *h
 {
 	struct input in = { data, n, 0 };
 	TIFF *t;
-	int e = open_tiff(&t, &in, pixels, head);
+	int e = open_tiff(&in, pixels, head, &t);
 
 	if (t != NULL)
 		TIFFClose(t);
@@ -244,7 +244,7 @@ img_tiff_decode(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, stru
 	uint16_t photometric = 0, bits = 1;
 	bool multiplied = false;
 	TIFF *t;
-	int e = open_tiff(&t, &in, pixels, &head);
+	int e = open_tiff(&in, pixels, &head, &t);
 
 	room->n = 0;
 	if (e == 0 && (e = buf_room(room, (size_t)head.h * head.w * 4)) == 0) {

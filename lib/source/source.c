@@ -187,7 +187,7 @@ source_open(const struct source_opt *given, struct source **out)
 	else if (e == 0)
 		e = open_files(s, opt);
 	if (e == 0)
-		e = s->kind->open(&s->state, opt, s->files, &s->classes);
+		e = s->kind->open(opt, s->files, &s->classes, &s->state);
 	if (e == ERR_NOTSUP && *s->no_list != 0)
 		err_note(0, "%s: its images are in no class folders, and %s", files_path(s->files), s->no_list);
 	if (e == ERR_NOTSUP)

@@ -75,7 +75,7 @@ cifar_close(void *p)
 }
 
 static int
-cifar_open(void **out, const struct source_opt *opt, struct files *files, struct names *classes)
+cifar_open(const struct source_opt *opt, struct files *files, struct names *classes, void **out)
 {
 	struct state *s = calloc(1, sizeof(*s));
 

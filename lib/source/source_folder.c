@@ -55,7 +55,7 @@ folder_close(void *p)
 }
 
 static int
-folder_open(void **out, const struct source_opt *opt, struct files *files, struct names *classes)
+folder_open(const struct source_opt *opt, struct files *files, struct names *classes, void **out)
 {
 	struct state *s = calloc(1, sizeof(*s));
 	bool given = classes->n > 0 && opt->split == SOURCE_ALL;

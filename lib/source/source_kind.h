@@ -17,7 +17,7 @@ struct source_kind {
 	 * files is at its start, lives as long and belongs to the caller; NULL for a list.  classes is empty or
 	 * given.  opt->bytes is not 0.  ERR_NOTSUP: class folders without folders.
 	 */
-	int	(*open)(void **state, const struct source_opt *opt, struct files *files, struct names *classes);
+	int	(*open)(const struct source_opt *opt, struct files *files, struct names *classes, void **state);
 	int	(*next)(void *state, bool wanted, struct source_item *item);
 	void	(*close)(void *state);
 	double	(*progress)(const void *state);	/* fraction read; -1 or a NULL function: unknown */

@@ -71,7 +71,7 @@ find_files(struct state *s, const struct source_opt *opt)
 }
 
 static int
-list_state_open(void **out, const struct source_opt *opt, struct files *files, struct names *classes)
+list_state_open(const struct source_opt *opt, struct files *files, struct names *classes, void **out)
 {
 	struct state *s = calloc(1, sizeof(*s));
 	int e;

@@ -166,7 +166,7 @@ find_halves(struct state *s)
 }
 
 static int
-mnist_open(void **out, const struct source_opt *opt, struct files *files, struct names *classes)
+mnist_open(const struct source_opt *opt, struct files *files, struct names *classes, void **out)
 {
 	struct state *s = calloc(1, sizeof(*s));
 	int e;

@@ -147,7 +147,7 @@ shards_close(void *p)
 }
 
 static int
-shards_open(void **out, const struct source_opt *opt, struct files *files, struct names *classes)
+shards_open(const struct source_opt *opt, struct files *files, struct names *classes, void **out)
 {
 	struct state *s = calloc(1, sizeof(*s));
 

@@ -56,7 +56,7 @@ open_train_data(struct train *t, const char *path, struct recs *recs, bool train
 }
 
 static int
-alloc_floats(float **p, size_t n)
+alloc_floats(size_t n, float **p)
 {
 	size_t bytes;
 	int e = num_mul(n > 0 ? n : 1, sizeof(float), &bytes);
@@ -84,7 +84,7 @@ static int
 alloc_pushed(struct train *t, float **p)
 {
 	if (t->o->ps.nservers == 0 || t->o->ps.tcp)
-		return alloc_floats(p, t->graph->P);
+		return alloc_floats(t->graph->P, p);
 	ERR_TRY(loan_make((t->graph->P + 1) * sizeof(float), &t->lends));
 	*p = t->lends.p;
 	return 0;
@@ -96,16 +96,16 @@ alloc_train(struct train *t)
 	const struct graph *g = t->graph;
 	const bool sums = t->o->accumulate > 1 || t->o->skip_nan;
 
-	ERR_TRY(alloc_floats(&t->w, g->P));
-	ERR_TRY(alloc_floats(&t->aux, g->A));
-	ERR_TRY(alloc_floats(&t->stats, g->A));
+	ERR_TRY(alloc_floats(g->P, &t->w));
+	ERR_TRY(alloc_floats(g->A, &t->aux));
+	ERR_TRY(alloc_floats(g->A, &t->stats));
 	if (sums)
-		ERR_TRY(alloc_floats(&t->g, g->P));
+		ERR_TRY(alloc_floats(g->P, &t->g));
 	ERR_TRY(alloc_pushed(t, sums ? &t->sum : &t->g));
 	if (t->o->accumulate > 1)
-		ERR_TRY(alloc_floats(&t->stats_sum, g->A));
+		ERR_TRY(alloc_floats(g->A, &t->stats_sum));
 	if (t->o->ps.hyper.average.kind != AVERAGE_NONE)
-		ERR_TRY(alloc_floats(&t->average, g->P + g->A));
+		ERR_TRY(alloc_floats(g->P + g->A, &t->average));
 	if ((t->loaded = calloc(g->nw, sizeof(*t->loaded))) == NULL)
 		return err_nomem();
 	return t->o->batches != NULL ? set_batch_sizes(t) : 0;
@@ -189,7 +189,7 @@ join_job(struct train *t)
 	if (!t->returned)
 		ERR_TRY(choose_starter(t, &starter));
 	if (ps.rank == starter && !t->returned &&
-	    ((e = alloc_floats(&state, t->graph->P * opt_states(ps.hyper.rule))) < 0 ||
+	    ((e = alloc_floats(t->graph->P * opt_states(ps.hyper.rule), &state)) < 0 ||
 	    (e = start_job(t, state, &first)) < 0)) {
 		free(state);
 		return e;

@@ -67,7 +67,7 @@ widen_fp16(uint32_t h)
 /* The bools are constants, so that each loop has one format, and feeds errors back or not. */
 ISA_INLINE void
 encode_loop(bool bf16, bool adds, bool keeps, const float *restrict v, const float *restrict before,
-    float *restrict after, size_t n, uint8_t *restrict to)
+    size_t n, float *restrict after, uint8_t *restrict to)
 {
 	for (size_t i = 0; i < n; i++) {
 		union f32 x = { adds ? v[i] + before[i] : v[i] };
@@ -81,23 +81,23 @@ encode_loop(bool bf16, bool adds, bool keeps, const float *restrict v, const flo
 }
 
 ISA_INLINE void
-encode_format(bool bf16, const float *v, const float *before, float *after, size_t n, uint8_t *to)
+encode_format(bool bf16, const float *v, const float *before, size_t n, float *after, uint8_t *to)
 {
 	if (before != NULL && after != NULL)
-		encode_loop(bf16, true, true, v, before, after, n, to);
+		encode_loop(bf16, true, true, v, before, n, after, to);
 	else if (before != NULL)
-		encode_loop(bf16, true, false, v, before, NULL, n, to);
+		encode_loop(bf16, true, false, v, before, n, NULL, to);
 	else
-		encode_loop(bf16, false, false, v, NULL, NULL, n, to);
+		encode_loop(bf16, false, false, v, NULL, n, NULL, to);
 }
 
-ISA_CLONES(static, void, encode_halves, (bool bf16, const float *v, const float *before, float *after, size_t n,
-    uint8_t *to), (bf16, v, before, after, n, to))
+ISA_CLONES(static, void, encode_halves, (bool bf16, const float *v, const float *before, size_t n, float *after,
+    uint8_t *to), (bf16, v, before, n, after, to))
 {
 	if (bf16)
-		encode_format(true, v, before, after, n, to);
+		encode_format(true, v, before, n, after, to);
 	else
-		encode_format(false, v, before, after, n, to);
+		encode_format(false, v, before, n, after, to);
 }
 
 ISA_INLINE void
@@ -134,7 +134,7 @@ count_half_bytes(struct codec c, size_t n)
 }
 
 static void
-encode_f32(struct codec c, const float *v, const float *before, float *after, size_t n, void *to)
+encode_f32(struct codec c, const float *v, const float *before, size_t n, float *after, void *to)
 {
 	(void)c;
 	for (size_t i = 0; i < n; i++) {
@@ -147,17 +147,17 @@ encode_f32(struct codec c, const float *v, const float *before, float *after, si
 }
 
 static void
-encode_bf16(struct codec c, const float *v, const float *before, float *after, size_t n, void *to)
+encode_bf16(struct codec c, const float *v, const float *before, size_t n, float *after, void *to)
 {
 	(void)c;
-	encode_halves(true, v, before, after, n, to);
+	encode_halves(true, v, before, n, after, to);
 }
 
 static void
-encode_fp16(struct codec c, const float *v, const float *before, float *after, size_t n, void *to)
+encode_fp16(struct codec c, const float *v, const float *before, size_t n, float *after, void *to)
 {
 	(void)c;
-	encode_halves(false, v, before, after, n, to);
+	encode_halves(false, v, before, n, after, to);
 }
 
 static void
@@ -243,9 +243,9 @@ codec_bytes(struct codec c, size_t n)
 }
 
 void
-codec_encode(struct codec c, const float *v, const float *before, float *after, size_t n, void *to)
+codec_encode(struct codec c, const float *v, const float *before, size_t n, float *after, void *to)
 {
-	rows[c.kind]->encode(c, v, before, after, n, to);
+	rows[c.kind]->encode(c, v, before, n, after, to);
 }
 
 bool

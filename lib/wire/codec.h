@@ -72,7 +72,7 @@ size_t	 codec_bytes(struct codec c, size_t n);
  * Encodes v[n] into to[codec_bytes()], which is aligned as floats are.  before and after [n] are the residuals as
  * above, which do not overlap.  before NULL: there are none, and after is NULL too; after NULL: they are not computed.
  */
-void	 codec_encode(struct codec c, const float *v, const float *before, float *after, size_t n, void *to);
+void	 codec_encode(struct codec c, const float *v, const float *before, size_t n, float *after, void *to);
 /* Whether codec_bytes() bytes of any content can be decoded to n floats. */
 bool	 codec_valid(struct codec c, const void *from, size_t n);
 /* Decodes such bytes into to[n], which does not overlap them. */

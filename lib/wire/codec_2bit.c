@@ -63,8 +63,8 @@ encode_block(const float *restrict x, float least, float s, uint8_t *restrict co
 	}
 }
 
-ISA_CLONES(static, void, encode_codes, (const float *v, const float *before, float *after, size_t n, float least,
-    float s, uint8_t *to), (v, before, after, n, least, s, to))
+ISA_CLONES(static, void, encode_codes, (const float *v, const float *before, size_t n, float least, float s,
+    float *after, uint8_t *to), (v, before, n, least, s, after, to))
 {
 	float x[BLOCK], left[BLOCK];
 	uint8_t code[BLOCK];
@@ -82,7 +82,7 @@ ISA_CLONES(static, void, encode_codes, (const float *v, const float *before, flo
 }
 
 static void
-encode_2bit(struct codec c, const float *v, const float *before, float *after, size_t n, void *to)
+encode_2bit(struct codec c, const float *v, const float *before, size_t n, float *after, void *to)
 {
 	float least = (float)c.x, s = least;
 	double sum[2];
@@ -95,7 +95,7 @@ encode_2bit(struct codec c, const float *v, const float *before, float *after, s
 	}
 	memcpy(to, &s, sizeof(s));
 	/* If all are 0, none is sent. */
-	encode_codes(v, before, after, n, least > 0 ? least : 1, s, (uint8_t *)to + sizeof(s));
+	encode_codes(v, before, n, least > 0 ? least : 1, s, after, (uint8_t *)to + sizeof(s));
 }
 
 static void

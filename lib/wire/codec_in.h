@@ -13,7 +13,7 @@ struct codec_row {
 	double	 usual, least, most;	/* default and bounds of the codec's number; most 0: it has none */
 	bool	 whole;			/* the number is an integer */
 	size_t	 (*bytes)(struct codec c, size_t n);
-	void	 (*encode)(struct codec c, const float *v, const float *before, float *after, size_t n, void *to);
+	void	 (*encode)(struct codec c, const float *v, const float *before, size_t n, float *after, void *to);
 	bool	 (*valid)(struct codec c, const void *from, size_t n);	/* NULL: any bytes are */
 	void	 (*decode)(const void *from, size_t n, float *to);	/* NULL: add() to zeros */
 	void	 (*add)(struct codec c, const void *from, size_t n, float *to);	/* NULL: not codec_updates() */

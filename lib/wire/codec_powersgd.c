@@ -143,7 +143,7 @@ ISA_CLONES(static, void, expand_factors, (const uint8_t *p, const uint8_t *q, co
 }
 
 static void
-encode_powersgd(struct codec c, const float *v, const float *before, float *after, size_t n, void *to)
+encode_powersgd(struct codec c, const float *v, const float *before, size_t n, float *after, void *to)
 {
 	struct shape s = find_shape(c, n);
 	float *p = to, *q = p + s.rows * s.rank;

@@ -56,7 +56,7 @@ find_least(const float *v, const float *before, size_t n, size_t k, size_t *ties
 }
 
 static void
-encode_topk(struct codec c, const float *v, const float *before, float *after, size_t n, void *to)
+encode_topk(struct codec c, const float *v, const float *before, size_t n, float *after, void *to)
 {
 	size_t k = count_sent(c.x, n), ties = 0, sent = 0;
 	uint8_t *index = to, *number = index + k * sizeof(uint32_t);

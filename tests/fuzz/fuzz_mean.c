@@ -11,7 +11,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t size)
 
 	place_put("mean.bin", p, size);
 	snprintf(path, sizeof(path), "%s/mean.bin", place_dir);
-	if (mean_load(path, mean, 3, 2, 2) == 0)
+	if (mean_load(path, 3, 2, 2, mean) == 0)
 		for (int i = 0; i < 12; i++)
 			sum = sum + mean[i];
 	return 0;

@@ -62,7 +62,7 @@ step(const struct engine *e, struct engine_plan *p, const struct graph *g, const
 
 	nets_must(e->forward(p, NETS_SAMPLES(g, x, bn_label, BN_N), NULL, NULL, &r));
 	nets_must(e->backward(p, d, stats, NULL));
-	opt_fold_to(aux, aux, stats, 2 * BN_C, 1, g->node[2].momentum);
+	opt_fold_to(aux, stats, 2 * BN_C, 1, g->node[2].momentum, aux);
 	return r.loss;
 }
 

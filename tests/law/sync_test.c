@@ -138,7 +138,7 @@ by_hand(const struct world *x, float *w, float *aux, float *state, float *averag
 			h.lr = world_rate(x, t);
 			h.t = t + 1;
 			update(x, &h, w, state, sum, n);
-			opt_fold_to(aux, aux, stats, g->A, n, 0.8f);
+			opt_fold_to(aux, stats, g->A, n, 0.8f, aux);
 			thaw(g->w, g->nw, w0, w);
 			thaw(g->aux, g->naux, aux0, aux);
 		}

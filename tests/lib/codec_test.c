@@ -73,7 +73,7 @@ exact(enum codec_kind kind)
 		float x, up, sent;
 
 		codec_decode(c, &bits, 1, &x);
-		codec_encode(c, &x, NULL, NULL, 1, &again);
+		codec_encode(c, &x, NULL, 1, NULL, &again);
 		bad += isnan(x) ? !isnan(rounded(kind, x)) : again != bits || !same(x, rounded(kind, x));
 		if (h % 2 == 1 || !isfinite(x) || (h & 0x7fff) == 0)
 			continue;
@@ -82,7 +82,7 @@ exact(enum codec_kind kind)
 		if (!isfinite(up))
 			continue;
 		up = (float)(((double)x + (double)up) / 2);
-		codec_encode(c, &up, NULL, NULL, 1, &again);
+		codec_encode(c, &up, NULL, 1, NULL, &again);
 		codec_decode(c, &again, 1, &sent);
 		ties += !same(sent, x);
 	}
@@ -98,14 +98,14 @@ any(struct codec c)
 
 	for (int k = 0; k < 40; k++) {
 		fill(&r);
-		codec_encode(c, v, NULL, NULL, COUNT, bytes);
+		codec_encode(c, v, NULL, COUNT, NULL, bytes);
 		codec_decode(c, bytes, COUNT, got);
 		memset(before, 0, sizeof(before));
 		rounded_all(c, v, COUNT, want);
 		bad += !codec_valid(c, bytes, COUNT);
 		for (int i = 0; i < COUNT; i++)
 			bad += !same(got[i], want[i]);
-		codec_encode(c, v, before, after, COUNT, bytes);
+		codec_encode(c, v, before, COUNT, after, bytes);
 		for (int i = 0; i < COUNT; i++)
 			lost += after[i] != (isfinite(v[i]) ? v[i] - got[i] : 0);
 	}
@@ -129,7 +129,7 @@ fed_back(struct codec c)
 	for (int k = 0; k < STEPS; k++) {
 		for (int i = 0; i < COUNT; i++)
 			v[i] = 1 + rng_f32(&r) / 1024;
-		codec_encode(c, v, left[k % 2], left[(k + 1) % 2], COUNT, bytes);
+		codec_encode(c, v, left[k % 2], COUNT, left[(k + 1) % 2], bytes);
 		codec_decode(c, bytes, COUNT, got);
 		rounded_all(c, v, COUNT, want);
 		for (int i = 0; i < COUNT; i++) {
@@ -159,7 +159,7 @@ ordered(void)
 	static const float x[8] = { 1, -2, 2, 0, -2, 2, 2, 1 };
 	uint32_t at[4], sent[8];
 
-	codec_encode(c, x, NULL, NULL, 8, sent);
+	codec_encode(c, x, NULL, 8, NULL, sent);
 	ok(sent[0] == 1 && sent[1] == 2 && sent[2] == 4 && sent[3] == 5, "topk sends the first of equal sizes");
 	ok(codec_valid(c, sent, 8), "its indices are valid");
 	memcpy(at, sent, sizeof(at));
@@ -190,7 +190,7 @@ multiplied(void)
 	for (int i = 0; i < MATRIX; i++)
 		v[i] = after[2 * (i / COLS)] * after[2 * (ROWS + i % COLS)] +
 		    after[2 * (i / COLS) + 1] * after[2 * (ROWS + i % COLS) + 1];
-	codec_encode(c, v, NULL, NULL, MATRIX, bytes);
+	codec_encode(c, v, NULL, MATRIX, NULL, bytes);
 	codec_decode(c, bytes, MATRIX, got);
 	for (int i = 0; i < MATRIX; i++)
 		far = fmax(far, fabs((double)v[i] - (double)got[i]));
@@ -199,7 +199,7 @@ multiplied(void)
 		v[i] = rng_normal(&r);
 		before[i] = rng_normal(&r);
 	}
-	codec_encode(c, v, before, after, MATRIX, bytes);
+	codec_encode(c, v, before, MATRIX, after, bytes);
 	codec_decode(c, bytes, MATRIX, got);
 	for (int i = 0; i < MATRIX; i++) {
 		double x = (double)v[i] + (double)before[i];
@@ -211,7 +211,7 @@ multiplied(void)
 	is(bad, 0, "the residual is what is not sent");
 	ok(left < 0.95 * size && left > 0.5 * size, "of a random matrix a part is sent: %g of %g is left", left, size);
 	v[7] = INFINITY;
-	codec_encode(c, v, before, after, MATRIX, bytes);
+	codec_encode(c, v, before, MATRIX, after, bytes);
 	codec_decode(c, bytes, MATRIX, got);
 	bad = 0;
 	for (int i = 0; i < MATRIX; i++)
@@ -237,7 +237,7 @@ added(void)
 		for (int step = 0; step < 30; step++) {
 			for (int i = 0; i < MATRIX; i++)
 				before[i] = v[i] - got[i];
-			codec_encode(all[k], before, NULL, NULL, MATRIX, bytes);
+			codec_encode(all[k], before, NULL, MATRIX, NULL, bytes);
 			codec_add(all[k], bytes, MATRIX, got);
 		}
 		for (int i = 0; i < MATRIX; i++)
@@ -255,10 +255,10 @@ work(uint64_t *hash)
 	fill(&r);
 	for (int i = 0; i < COUNT; i++)
 		before[i] = rng_normal(&r);
-	codec_encode(product, before, NULL, NULL, MATRIX, bytes);
+	codec_encode(product, before, NULL, MATRIX, NULL, bytes);
 	*hash = hash_update(*hash, bytes, codec_bytes(product, MATRIX));
 	for (size_t i = 0; i < sizeof(every) / sizeof(*every); i++) {
-		codec_encode(every[i], v, before, after, COUNT, bytes);
+		codec_encode(every[i], v, before, COUNT, after, bytes);
 		codec_decode(every[i], bytes, COUNT, got);
 		*hash = hash_update(*hash, bytes, codec_bytes(every[i], COUNT));
 		*hash = hash_update(*hash, after, sizeof(after));

@@ -83,7 +83,7 @@ test_formats(void)
 	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
 		m[0] = m[1] = 0;
 		pics_write(path, t[i].p, t[i].n);
-		is(mean_load(path, m, 1, 1, 2), t[i].e, "%s", t[i].name);
+		is(mean_load(path, 1, 1, 2, m), t[i].e, "%s", t[i].name);
 		if (t[i].e == 0)
 			ok(m[0] == 1 && m[1] == 2, "%s: the values are read", t[i].name);
 	}
@@ -91,7 +91,7 @@ test_formats(void)
 		int e;
 
 		pics_write(path, t[2].p, n);
-		if ((e = mean_load(path, m, 1, 1, 2)) != ERR_SHORT) {
+		if ((e = mean_load(path, 1, 1, 2, m)) != ERR_SHORT) {
 			ok(0, "a file cut after %zu bytes is too short: %d %s", n, e, err_line());
 			return;
 		}
@@ -108,16 +108,16 @@ test_save(void)
 	for (int i = 0; i < 12; i++)
 		m[i] = (float)i * 1.25f;
 	is(mean_save(path, m, 3, 2, 2), 0, "a mean is saved");
-	is(mean_load(path, back, 3, 2, 2), 0, "a mean is loaded");
+	is(mean_load(path, 3, 2, 2, back), 0, "a mean is loaded");
 	ok(memcmp(m, back, sizeof(m)) == 0, "the loaded mean is the saved one");
-	is(mean_load(path, back, 3, 4, 1), ERR_FORMAT, "another shape is refused");
+	is(mean_load(path, 3, 4, 1, back), ERR_FORMAT, "another shape is refused");
 	ok(strstr(err_line(), "its shape is (3,2,2), that of a sample (3,4,1)") != NULL,
 	    "the refusal has both shapes: %s", err_line());
 	{
 		static float large[3 * 40 * 40];
 
 		is(mean_save(path, large, 3, 40, 40), 0, "a larger mean is saved");
-		is(mean_load(path, back, 3, 2, 2), ERR_FORMAT, "a larger mean is refused");
+		is(mean_load(path, 3, 2, 2, back), ERR_FORMAT, "a larger mean is refused");
 		ok(strstr(err_line(), "(3,40,40)") != NULL, "the refusal has the larger shape: %s", err_line());
 	}
 	is(mean_save(pics_path("no/such/place"), m, 3, 2, 2), ERR_SYS, "a missing folder is an error");

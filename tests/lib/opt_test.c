@@ -32,7 +32,7 @@ values(void)
 	near(x, 2 + 0.148, 1e-6, "w = w + m");
 	x = 5;
 	grad = 8;
-	opt_fold_to(&x, &x, &grad, 1, 4, 0.9f);
+	opt_fold_to(&x, &grad, 1, 4, 0.9f, &x);
 	near(x, 0.9 * 5 + 0.1 * 2, 1e-6, "fold: w = momentum w + (1 - momentum) g/n");
 }
 
@@ -81,7 +81,7 @@ elsewhere(enum opt_rule rule)
 	memcpy(from_w, w2, sizeof(w2));
 	memcpy(to_m, m2, sizeof(m2));
 	opt_step(w, m, g, COUNT, 96, &h);
-	opt_step_to(w2, m2, to_w, to_m, g, COUNT, 96, &h);
+	opt_step_to(w2, m2, g, COUNT, 96, &h, to_w, to_m);
 	ok(memcmp(w, to_w, sizeof(w)) == 0 && memcmp(m, to_m, sizeof(m)) == 0,
 	    "%s: an update into other arrays has the same bits", opt_name(rule));
 	ok(memcmp(w2, from_w, sizeof(w2)) == 0, "%s: an update into other arrays leaves its source", opt_name(rule));
@@ -156,9 +156,9 @@ folds(void)
 	size_t half = 500;
 
 	fill();
-	opt_fold_to(w, w, g, COUNT, 3, 0.9f);
-	opt_fold_to(w2, w2, g, half, 3, 0.9f);
-	opt_fold_to(w2 + half, w2 + half, g + half, COUNT - half, 3, 0.9f);
+	opt_fold_to(w, g, COUNT, 3, 0.9f, w);
+	opt_fold_to(w2, g, half, 3, 0.9f, w2);
+	opt_fold_to(w2 + half, g + half, COUNT - half, 3, 0.9f, w2 + half);
 	ok(memcmp(w, w2, sizeof(w)) == 0, "fold: however cut, the same bits");
 }
 

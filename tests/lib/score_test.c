@@ -11,7 +11,7 @@ agrees(const float *p, uint32_t classes)
 	for (uint32_t top = 1; top <= classes; top++) {
 		uint32_t order[8];
 
-		score_top(p, classes, order, top);
+		score_top(p, classes, top, order);
 		for (uint32_t k = 0; k < top; k++)
 			if (score_rank(p, classes, order[k]) != k)
 				return 0;
@@ -31,7 +31,7 @@ main(void)
 	ok(agrees(p, 5), "score_top returns the classes of the lowest ranks");
 
 	is(score_rank(broken, 4, 0), 4, "a class with NaN is after all others");
-	score_top(broken, 4, order, 4);
+	score_top(broken, 4, 4, order);
 	ok(order[0] == 3 && order[1] == 1 && order[2] == 0 && order[3] == 2, "score_top puts NaN last");
 
 	ok(fabs(score_loss(0.25f) - log(4)) < 1e-12, "the loss of 1/4 is log 4");

@@ -97,7 +97,7 @@ main(void)
 	ok(memcmp(w, v, g->P * sizeof(float)) == 0, "weights took the rule's step, in slices");
 	for (size_t i = 0; i < g->A; i++)
 		stats[i] *= 4;
-	opt_fold_to(fold, fold, stats, g->A, 4, 0.9f);
+	opt_fold_to(fold, stats, g->A, 4, 0.9f, fold);
 	ok(memcmp(aux, fold, g->A * sizeof(float)) == 0, "statistics were folded");
 	is(worker_steps(wk), 6, "steps are counted");
 	is(worker_pull_state(wk, state), 0, "state");

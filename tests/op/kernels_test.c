@@ -167,7 +167,7 @@ winograd(uint64_t *hash)
 		}
 		wino_tile_dy(lanes, &map, &run, x.p, &v, sum);
 		*hash = hash_update(hash_update(*hash, tiles, sizeof(tiles)), sum, sizeof(sum));
-		wino_tile_w(lanes, &w, 0, 0, u, lanes);
+		wino_tile_w(lanes, &w, 0, 0, lanes, u);
 		*hash = hash_update(*hash, u, sizeof(u));
 		wino_tile_dw(lanes, &sums, &w, 0, 0, numbers[3]);
 		*hash = hash_update(*hash, numbers[3], 9 * lanes * sizeof(float));

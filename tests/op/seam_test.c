@@ -357,7 +357,7 @@ update(const struct engine *e, struct engine_dev *dev)
 	opt_step(b, b + N, b + 2 * N, 1, 32, &clipped);
 	ok(memcmp(a, b, 3 * N * sizeof(*a)) == 0, "%s: update() has the bits of opt_step()", e->name);
 	nets_must(e->update(dev, a, NULL, a + 2 * N, N, 2, &fold));
-	opt_fold_to(b, b, b + 2 * N, N, 2, fold.momentum);
+	opt_fold_to(b, b + 2 * N, N, 2, fold.momentum, b);
 	ok(memcmp(a, b, 3 * N * sizeof(*a)) == 0, "%s: update() has the bits of opt_fold_to()", e->name);
 	free(a);
 	free(b);

@@ -167,8 +167,8 @@ step_rmsprop(const float *w, const float *vm, float *to_w, float *to_vm, const f
 }
 
 void
-opt_step_to(const float *w, const float *state, float *to_w, float *to_state, const float *g, size_t count, double n,
-    const struct opt_hyper *h)
+opt_step_to(const float *w, const float *state, const float *g, size_t count, double n, const struct opt_hyper *h,
+    float *to_w, float *to_state)
 {
 	struct step s = { (float)(1 / n), h->lr, h->momentum, h->wd, h->clip > 0 ? h->clip : INFINITY, h->l1, h->beta2,
 		h->eps, 0, 0 };
@@ -203,7 +203,7 @@ opt_step_to(const float *w, const float *state, float *to_w, float *to_state, co
 		    step_rmsprop(w, state, to_w, to_state, g, count, s, false);
 		break;
 	case OPT_FOLD:
-		opt_fold_to(w, to_w, g, count, n, h->momentum);
+		opt_fold_to(w, g, count, n, h->momentum, to_w);
 		break;
 	}
 }
@@ -211,11 +211,11 @@ opt_step_to(const float *w, const float *state, float *to_w, float *to_state, co
 void
 opt_step(float *w, float *state, const float *g, size_t count, double n, const struct opt_hyper *h)
 {
-	opt_step_to(w, state, w, state, g, count, n, h);
+	opt_step_to(w, state, g, count, n, h, w, state);
 }
 
 void
-opt_fold_to(const float *w, float *to_w, const float *g, size_t count, double n, float momentum)
+opt_fold_to(const float *w, const float *g, size_t count, double n, float momentum, float *to_w)
 {
 	const float scale = (float)(1 / n), rest = 1 - momentum;
 
@@ -227,11 +227,11 @@ opt_fold_to(const float *w, float *to_w, const float *g, size_t count, double n,
 void
 opt_add(float *sum, const float *g, size_t count)
 {
-	opt_add_to(sum, sum, g, count);
+	opt_add_to(sum, g, count, sum);
 }
 
 void
-opt_add_to(const float *sum, float *to_sum, const float *g, size_t count)
+opt_add_to(const float *sum, const float *g, size_t count, float *to_sum)
 {
 	#pragma omp simd
 	for (size_t i = 0; i < count; i++)

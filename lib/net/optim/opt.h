@@ -93,13 +93,13 @@ bool	 opt_is_state(const char *name, size_t *stem);
  */
 void	 opt_step(float *w, float *state, const float *g, size_t count, double n, const struct opt_hyper *h);
 /* The same, but writes the new weights and state to other arrays, or to the same ones; no other overlap is allowed. */
-void	 opt_step_to(const float *w, const float *state, float *to_w, float *to_state, const float *g, size_t count,
-	     double n, const struct opt_hyper *h);
+void	 opt_step_to(const float *w, const float *state, const float *g, size_t count, double n,
+	     const struct opt_hyper *h, float *to_w, float *to_state);
 
 /* Adds a gradient to a sum. */
 void	 opt_add(float *sum, const float *g, size_t count);
 /* The same, but writes the new sum to another array, or to g. */
-void	 opt_add_to(const float *sum, float *to_sum, const float *g, size_t count);
+void	 opt_add_to(const float *sum, const float *g, size_t count, float *to_sum);
 
 /* The factor of all gradients by clip_norm if their mean has that norm. */
 double	 opt_shrink(double norm, const struct opt_hyper *h);
@@ -107,6 +107,6 @@ double	 opt_shrink(double norm, const struct opt_hyper *h);
 double	 opt_trust(double w, double d, double wd, const struct opt_hyper *h);
 
 /* Updates batch norm's statistics, to_w = momentum * w + (1 - momentum) * g / n, which may be w.  w, g [count]. */
-void	 opt_fold_to(const float *w, float *to_w, const float *g, size_t count, double n, float momentum);
+void	 opt_fold_to(const float *w, const float *g, size_t count, double n, float momentum, float *to_w);
 
 #endif

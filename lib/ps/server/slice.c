@@ -207,8 +207,8 @@ apply_optimizer(struct slice *s, unsigned to, const float *g, double n, const st
 		h.lr = s->rate * p->lr * (k != NULL ? k->rate[i] : 1);
 		h.wd = s->hyper.wd * p->wd;
 		if (s->at->rows == 0)
-			opt_step_to(s->w[s->half] + at, s->m[s->half] + at * states, w + at, m + at * states, g + at,
-			    until - from, n, &h);
+			opt_step_to(s->w[s->half] + at, s->m[s->half] + at * states, g + at, until - from, n, &h,
+			    w + at, m + at * states);
 		else if (h.lr > 0)
 			muon_step(w, m, g, s->at->rows, p->count / s->at->rows, n, &h, s->pool->work);
 		note_stored(s, w + at, until - from);
@@ -227,7 +227,7 @@ fold_statistics(struct slice *s, unsigned to, const float *g, double n)
 		size_t until = f->first + f->count < end ? f->first + f->count : end, at = from - first;
 
 		if (from < until)
-			opt_fold_to(s->w[s->half] + at, s->w[to] + at, g + at, until - from, n, f->momentum);
+			opt_fold_to(s->w[s->half] + at, g + at, until - from, n, f->momentum, s->w[to] + at);
 	}
 	note_stored(s, s->w[to], s->at->count);
 }

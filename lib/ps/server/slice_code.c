@@ -34,7 +34,7 @@ slice_coded(struct slice *s, unsigned half)
 		v = s->pool->work;
 	}
 	if (!s->encoded[half])
-		codec_encode(s->answer, v, NULL, NULL, s->at->count, s->coded[half]);
+		codec_encode(s->answer, v, NULL, s->at->count, NULL, s->coded[half]);
 	s->encoded[half] = true;
 	return s->coded[half];
 }

@@ -10,7 +10,7 @@ add_to_first(struct slice *s, struct slice_part *p)
 {
 	s->sum = p->g != NULL ? p->g : s->spare;
 	s->spare = p->g != NULL ? s->spare : NULL;
-	opt_add_to(s->first, s->sum, p->g != NULL ? p->g : p->lent, s->at->count);
+	opt_add_to(s->first, p->g != NULL ? p->g : p->lent, s->at->count, s->sum);
 	s->first = NULL;
 	p->g = NULL;
 }

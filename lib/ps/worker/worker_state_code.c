@@ -54,7 +54,7 @@ encode_gradient(struct worker_state *ws, uint32_t i, const float *v)
 	    ws->residuals->residual + (ws->step + 1) % 2 * ws->graph->P + s->first;
 
 	if (v != NULL)
-		codec_encode(s->codec, v, before, after, s->count, ws->part[i].coded);
+		codec_encode(s->codec, v, before, s->count, after, ws->part[i].coded);
 	else if (after != NULL && s->count > 0)
 		memcpy(after, before, s->count * sizeof(*after));
 	if (after == NULL)

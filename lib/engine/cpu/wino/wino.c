@@ -206,8 +206,8 @@ transform_weights(const struct wino *w, const struct wino_weights *from, const s
 	#pragma omp parallel for collapse(2)
 	for (size_t row = 0; row < in->channels; row++)
 		for (size_t block = 0; block < out->map.blocks; block++)
-			wino_tile_w(w->lanes, from, row, block * w->lanes, u + row * out->line + block * w->lanes,
-			    position);
+			wino_tile_w(w->lanes, from, row, block * w->lanes, position,
+			    u + row * out->line + block * w->lanes);
 }
 
 static float *

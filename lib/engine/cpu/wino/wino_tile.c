@@ -70,10 +70,10 @@ ISA_CLONES(extern, void, wino_tile_y, (uint32_t lanes, const struct wino_map *m,
 }
 
 ISA_CLONES(extern, void, wino_tile_w, (uint32_t lanes, const struct wino_weights *w, size_t row, size_t column,
-    float *u, size_t position),
-    (lanes, w, row, column, u, position))
+    size_t position, float *u),
+    (lanes, w, row, column, position, u))
 {
-	FOR_LANES(transform_w, w, row, column, u, position);
+	FOR_LANES(transform_w, w, row, column, position, u);
 }
 
 ISA_CLONES(extern, void, wino_tile_dw, (uint32_t lanes, const struct wino_sums *u, const struct wino_weights *w,

@@ -79,8 +79,8 @@ void	 wino_tile_dy(uint32_t lanes, const struct wino_map *m, const struct wino_r
 void	 wino_tile_y(uint32_t lanes, const struct wino_map *m, const struct wino_run *r, const struct wino_tiles *v,
 	     const float *bias, bool relu, float *y);
 /* G w G^T of one row and `lanes` columns from `column` on; columns past the last give 0. */
-void	 wino_tile_w(uint32_t lanes, const struct wino_weights *w, size_t row, size_t column, float *u,
-	     size_t position);
+void	 wino_tile_w(uint32_t lanes, const struct wino_weights *w, size_t row, size_t column,
+	     size_t position, float *u);
 /* dw = G^T u G, with u summed over its slices.  w describes the layout of dw. */
 void	 wino_tile_dw(uint32_t lanes, const struct wino_sums *u, const struct wino_weights *w, size_t row,
 	     size_t column, float *dw);

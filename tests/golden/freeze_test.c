@@ -36,7 +36,7 @@ one(const struct engine *e, struct engine_dev *dev, const char *rules, double lo
 	struct engine_plan *p;
 
 	nets_must(freeze_rules(g, rules));
-	is(g->P, sizeof(freeze_w) / sizeof(*freeze_w), "%s: with %s the net has PyTorch's weights", e->name, rules);
+	is(g->P, sizeof(freeze_w) / sizeof(*freeze_w), "%s: the net frozen by %s has PyTorch's weights", e->name, rules);
 	memcpy(v.w, freeze_w, sizeof(freeze_w));
 	memcpy(v.aux, freeze_aux, sizeof(freeze_aux));
 	nets_must(engine_plan(e, dev, g, BATCH, ENGINE_F32, 0, &p));

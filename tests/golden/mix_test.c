@@ -26,7 +26,7 @@ check_weights(const struct engine *e, struct engine_plan *p, struct samples s, s
 	for (size_t k = 0; k < MIX_K * MIX_D; k++)
 		worst = fmax(worst, fabs((double)d[k] - sum[k]));
 	near(all.loss, loss, 1e-5, "%s: weights multiply the losses of samples", e->name);
-	ok(worst < 1e-6, "%s: and their gradients: %.2g off", e->name, worst);
+	ok(worst < 1e-6, "%s: weights multiply the gradients of samples: %.2g off", e->name, worst);
 	nets_must(e->evaluate(p, &s, &all, NULL));
 	near(all.loss, MIX_PLAIN, 1e-5, "%s: evaluation ignores weights", e->name);
 }

@@ -62,7 +62,7 @@ test_copies(void)
 	is(pair_waiting(p), 1, "a message waits on its link");
 	is(pair_next(p, &from, &to, &m), 1, "a message is delivered");
 	ok(from == 0 && to == 1 && m.type == MSG_REFUSE && m.flags == MSG_LAST && m.incarnation == 1ull << 40 &&
-	    m.samples == 3 && m.rate == 0.5f && m.len == sizeof(text), "with all its fields");
+	    m.samples == 3 && m.rate == 0.5f && m.len == sizeof(text), "a delivered message has all its fields");
 	is_str(m.payload, "payload", "a message has the bytes that it had when it was sent");
 	ok((uintptr_t)m.payload % 8 == 0, "a payload is aligned to 8");
 	is(pair_next(p, &from, &to, &m), 0, "a message is delivered once");

@@ -64,10 +64,10 @@ test_meet(const char *at, const char *host, const char *numeric)
 	ok(strncmp(where, host, strlen(host)) == 0 && where[strlen(host)] == ':' && strcmp(where + strlen(host), ":0") != 0,
 	    "listening at %s: %s", at, where);
 	is(accept(listener, NULL, NULL), -1, "nobody is there");
-	ok(errno == EAGAIN, "and waiting for it does not block");
-	is(addr_dial(where, &out), 0, "the text is dialled");
+	ok(errno == EAGAIN, "waiting for a caller does not block");
+	is(addr_dial(where, &out), 0, "an address in text is dialled");
 	in = take(listener);
-	ok(in >= 0, "and taken");
+	ok(in >= 0, "the call is accepted");
 	is(read(out, &byte, 1), -1, "reading does not block");
 	ok((fcntl(out, F_GETFD) & FD_CLOEXEC) != 0 && (fcntl(listener, F_GETFD) & FD_CLOEXEC) != 0, "no child inherits them");
 	ok(getsockopt(out, IPPROTO_TCP, TCP_NODELAY, &on, &n) == 0 && on == 1, "small messages leave at once");
@@ -87,10 +87,10 @@ test_refused(void)
 	char where[ADDR_TEXT], again[ADDR_TEXT];
 	int listener, second = -1;
 
-	is(addr_listen("127.0.0.1:0", &listener, where), 0, "a port");
-	is(addr_listen(where, &second, again), ERR_SYS, "is not listened at twice");
+	is(addr_listen("127.0.0.1:0", &listener, where), 0, "a free port is listened at");
+	is(addr_listen(where, &second, again), ERR_SYS, "a port is not listened at twice");
 	ok(strstr(err_line(), where) != NULL && strstr(err_line(), "in use") != NULL, "the line: %s", err_line());
-	is(second, -1, "and nothing is left");
+	is(second, -1, "a failed addr_listen() leaves no descriptor");
 	close(listener);
 	is(addr_dial("no..host:80", &second), ERR_SYS, "a name that cannot exist");
 	ok(strstr(err_line(), "no..host") != NULL, "the line: %s", err_line());

@@ -33,10 +33,10 @@ plain(void)
 	struct alias *a;
 
 	is(load(text, false, &a), 0, "a table: %s", err_line());
-	is_str(other(a, "a.1"), "b", "a name");
-	is_str(other(a, "a.12"), "a.12", "one that is not there stays");
-	is_str(other(a, "x--y"), "p--q", "one with a star");
-	is_str(other(a, "xy"), "pq", "for which nothing stands");
+	is_str(other(a, "a.1"), "b", "a name is translated");
+	is_str(other(a, "a.12"), "a.12", "a name that is not in the table stays");
+	is_str(other(a, "x--y"), "p--q", "a star in a row matches text");
+	is_str(other(a, "xy"), "pq", "a star matches no text, too");
 	is_str(other(a, "x--"), "z--", "the first line that fits counts");
 	is_str(other(a, "aba"), "aba", "the ends of a name do not overlap");
 	alias_free(a);
@@ -47,9 +47,9 @@ plain(void)
 	for (size_t i = 0; i < sizeof(no) / sizeof(*no); i++)
 		ok(load(no[i], false, &a) == ERR_FORMAT && strstr(err_line(), "line 1") != NULL && a == NULL, "no table: %s", err_line());
 	pics_write(path, "a\0b c\n", 6);
-	is(alias_load(path, false, &a), ERR_FORMAT, "a zero byte: %s", err_line());
-	is(alias_load("none-such", false, &a), ERR_SYS, "no table of the name: %s", err_line());
-	is(alias_load("torch-resnet50", false, &a), ERR_SYS, "nor of this one");
+	is(alias_load(path, false, &a), ERR_FORMAT, "a table with a zero byte is refused: %s", err_line());
+	is(alias_load("none-such", false, &a), ERR_SYS, "a table that does not exist is refused: %s", err_line());
+	is(alias_load("torch-resnet50", false, &a), ERR_SYS, "a name that begins with a table's is refused");
 	is_str(err_line(), "there is no table 'torch-resnet50'; did you mean torch-resnet?", "whose error has the nearest");
 }
 

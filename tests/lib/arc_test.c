@@ -89,10 +89,10 @@ test_tar_ends(void)
 	snprintf(want, sizeof(want), "0 0 cut.tar: a/1.png = 1.png\n1 1 cut.tar: b/2.png = 2.png\n2 !  ! "
 	    "cut.tar: after b/2.png: %s\na,b,", lost);
 	is_str(told_of(&opt, "cut.tar"), want, "a tar without its end is read, and gives a bad item");
-	ok(strstr(told_of(&opt, "cut.tar.gz"), lost) != NULL, "so does a compressed one");
+	ok(strstr(told_of(&opt, "cut.tar.gz"), lost) != NULL, "a compressed tar without its end gives a bad item");
 	opt.path = told_pipe("cut.tar");
-	ok(strstr(told(&opt), lost) != NULL, "so does one in a pipe");
-	ok(strstr(told_of(&opt, "one.tar"), lost) != NULL, "so does one that ends after its first member");
+	ok(strstr(told(&opt), lost) != NULL, "a tar without its end in a pipe gives a bad item");
+	ok(strstr(told_of(&opt, "one.tar"), lost) != NULL, "a tar that ends after its first member gives a bad item");
 	sh("head -c 2560 e.tar >half.tar");
 	ok(strstr(told_of(&opt, "half.tar"), lost) == NULL, "one block of zeros is an end");
 	sh("cat e.tar f.tar >two.tar");
@@ -228,10 +228,10 @@ test_faults(void)
 	is(arc_open(pics_path("x"), ARC_ARCHIVE, &a), ERR_FORMAT,
 	    "ARC_ARCHIVE refuses a file that is not an archive");
 	is(arc_open(pics_path("x"), ARC_PACKED, &a), 0, "ARC_EITHER accepts it");
-	is(arc_next(a, &name), 1, "it is its own member");
-	ok(arc_is_packed(a), "arc_is_packed says so");
-	is(arc_read(a, p, 8, &got), 0, "its bytes are read");
-	ok(got == 8 && memcmp(p, "just som", 8) == 0, "they are read one byte at a time");
+	is(arc_next(a, &name), 1, "a file that is not an archive is its own member");
+	ok(arc_is_packed(a), "arc_is_packed finds that the file is not an archive");
+	is(arc_read(a, p, 8, &got), 0, "the bytes of that file are read");
+	ok(got == 8 && memcmp(p, "just som", 8) == 0, "that file is read one byte at a time");
 	arc_close(a);
 	sh("gzip -c x | gzip >y");
 	is(arc_open(pics_path("y"), ARC_EITHER, &a), 0, "a file compressed twice opens");
@@ -345,7 +345,7 @@ test_long(void)
 	pics_write(pics_path("long"), p, sizeof(p));
 	told_pack("long.7z", "7zip", NULL, (const char *const[]){ "long", NULL });
 	is(arc_open(pics_path("long.7z"), ARC_ARCHIVE, &a), 0, "a 7z archive opens");
-	is(arc_next(a, &name), 1, "it has one member");
+	is(arc_next(a, &name), 1, "a 7z archive has one member");
 	is_str(name, "long", "the member has its name");
 	is(arc_read(a, q, 100000, &got), 0, "the member is read");
 	is(got, 100000, "a part of the member is read");

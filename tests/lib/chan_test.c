@@ -127,7 +127,7 @@ test_queues(void)
 				signs = logs;
 			}
 	}
-	ok(good && logs == 100, "with credit all lines are sent in order");
+	ok(good && logs == 100, "an agent with credit sends all lines in order");
 	ok(before < 90 && signs - before < 8,
 	    "a control frame overtakes the waiting log frames (%u, %u)", before, signs);
 	chan_close(p.a);

@@ -106,7 +106,7 @@ main(void)
 		return 1;
 	is(checkpoint_bytes("r", 1, 9) == 0, 1, "a later checkpoint does not count");
 	is(checkpoint_bytes("r", 2, 0) >= BLOCK, 1, "a checkpoint frees its blocks");
-	is(link("r-0002.safetensors", "r-best.safetensors"), 0, "it gets another name");
+	is(link("r-0002.safetensors", "r-best.safetensors"), 0, "a checkpoint gets another name");
 	is(checkpoint_bytes("r", 2, 0) == 0, 1, "one that has another name frees nothing");
 	is(checkpoint_prune("r", 2, 0, 1), 0, "all but the newest up to an epoch are removed");
 	finds("r", "r-0003.safetensors");

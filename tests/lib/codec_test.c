@@ -56,7 +56,7 @@ named(void)
 		ok(!codec_find(bad[i], &c), "'%s' is no codec", bad[i]);
 	ok(codec_find("topk:0.25", &c) && c.x == 0.25 && codec_bytes(c, 10) == 3 * 8, "topk:0.25 sends a quarter");
 	codec_text(c, text);
-	is_str(text, "topk:0.25", "its text");
+	is_str(text, "topk:0.25", "codec_text() names topk:0.25");
 	ok(codec_find("topk", &c) && codec_bytes(c, 1000) == 10 * 8 && codec_bytes(c, 0) == 0, "topk alone is topk:0.01");
 	ok(codec_find("2bit:0.5", &c) && c.x == 0.5, "2bit:0.5 has a threshold");
 }
@@ -161,7 +161,7 @@ ordered(void)
 
 	codec_encode(c, x, NULL, 8, NULL, sent);
 	ok(sent[0] == 1 && sent[1] == 2 && sent[2] == 4 && sent[3] == 5, "topk sends the first of equal sizes");
-	ok(codec_valid(c, sent, 8), "its indices are valid");
+	ok(codec_valid(c, sent, 8), "the indices of topk are valid");
 	memcpy(at, sent, sizeof(at));
 	sent[3] = 8;
 	ok(!codec_valid(c, sent, 8), "an index beyond the last number is not");
@@ -209,14 +209,14 @@ multiplied(void)
 		left += (double)after[i] * (double)after[i];
 	}
 	is(bad, 0, "the residual is what is not sent");
-	ok(left < 0.95 * size && left > 0.5 * size, "of a random matrix a part is sent: %g of %g is left", left, size);
+	ok(left < 0.95 * size && left > 0.5 * size, "powersgd sends a part of a random matrix: %g of %g is left", left, size);
 	v[7] = INFINITY;
 	codec_encode(c, v, before, MATRIX, after, bytes);
 	codec_decode(c, bytes, MATRIX, got);
 	bad = 0;
 	for (int i = 0; i < MATRIX; i++)
 		bad += !isnan(got[i]) || after[i] != 0;
-	is(bad, 0, "with an infinite number all is NaN, and leaves no residual");
+	is(bad, 0, "a matrix with an infinite number is sent as NaN, and leaves no residual");
 }
 
 /* Both ends of an update have the same bits, and these come nearer to what is sent. */

@@ -42,16 +42,16 @@ test_files(void)
 	ok(read_file(digits, 0600, key) == 0 && counted(key), "64 digits, large or small");
 	snprintf(text, sizeof(text), "%s\n# a comment\n", digits);
 	memset(key, 0, sizeof(key));
-	ok(read_file(text, 0400, key) == 0 && counted(key), "what follows them is not read");
-	is(read_file("00010203", 0600, key), ERR_FORMAT, "fewer are no key");
-	is(read_file("", 0600, key), ERR_FORMAT, "nor is nothing");
+	ok(read_file(text, 0400, key) == 0 && counted(key), "text after the digits is not read");
+	is(read_file("00010203", 0600, key), ERR_FORMAT, "fewer digits are refused");
+	is(read_file("", 0600, key), ERR_FORMAT, "an empty file is refused");
 	snprintf(text, sizeof(text), "0x%s", digits);
-	is(read_file(text, 0600, key), ERR_FORMAT, "nor are other characters");
+	is(read_file(text, 0600, key), ERR_FORMAT, "text before the digits is refused");
 	snprintf(text, sizeof(text), "g%s", digits);
 	is(read_file(text, 0600, key), ERR_FORMAT, "other characters are refused at any place");
-	is(read_file(digits, 0640, key), ERR_AUTH, "a file that the group may read");
-	is(read_file(digits, 0602, key), ERR_AUTH, "or others may change");
-	ok(strstr(err_line(), "602") != NULL && strstr(err_line(), "chmod 600") != NULL, "is refused: %s", err_line());
+	is(read_file(digits, 0640, key), ERR_AUTH, "a key that the group may read is refused");
+	is(read_file(digits, 0602, key), ERR_AUTH, "a key that others may change is refused");
+	ok(strstr(err_line(), "602") != NULL && strstr(err_line(), "chmod 600") != NULL, "the line says how to protect a key: %s", err_line());
 	unlink(path);
 	is(conn_key_read(path, key), ERR_SYS, "no file, no key");
 }
@@ -70,9 +70,9 @@ test_descriptors(void)
 	ok(conn_key_read(name, key) == 0 && counted(key), "a key is read from a pipe whose other end stays open");
 	ok(fcntl(fd[0], F_GETFD) == -1 && errno == EBADF, "the pipe is closed, so that no child inherits it");
 	close(fd[1]);
-	is(conn_key_read(name, key), ERR_SYS, "a descriptor that is not open");
-	is(conn_key_read("/dev/fd/x", key), ERR_FORMAT, "or is no number");
-	is(conn_key_read("/dev/fd/", key), ERR_FORMAT, "or is none at all");
+	is(conn_key_read(name, key), ERR_SYS, "a descriptor that is not open is refused");
+	is(conn_key_read("/dev/fd/x", key), ERR_FORMAT, "a descriptor that is not a number is refused");
+	is(conn_key_read("/dev/fd/", key), ERR_FORMAT, "/dev/fd/ without a number is refused");
 }
 
 int
@@ -84,12 +84,12 @@ main(void)
 	if (mkdtemp(dir) == NULL)
 		return 1;
 	snprintf(path, sizeof(path), "%s/key", dir);
-	is(conn_key_new(a), 0, "a new key");
-	is(conn_key_new(b), 0, "and another");
-	ok(memcmp(a, b, sizeof(a)) != 0, "differ");
+	is(conn_key_new(a), 0, "a key is made");
+	is(conn_key_new(b), 0, "a second key is made");
+	ok(memcmp(a, b, sizeof(a)) != 0, "two new keys differ");
 	conn_key_text(a, text);
-	is(strlen(text), 64, "its text has 64 digits");
-	ok(read_file(text, 0600, b) == 0 && memcmp(a, b, sizeof(a)) == 0, "and is the key again");
+	is(strlen(text), 64, "the text of a key has 64 digits");
+	ok(read_file(text, 0600, b) == 0 && memcmp(a, b, sizeof(a)) == 0, "the text of a key is read as the same key");
 	test_files();
 	test_descriptors();
 	rmdir(dir);

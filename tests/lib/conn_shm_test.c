@@ -75,8 +75,8 @@ test_choice(const uint8_t *k)
 		send_number(e.a, 0, 100000);
 		send_number(e.b, 0, 100000);
 		ok(ends_run(&e, took_one) && bad == 0, "if %s would use shared memory, messages are exchanged", whom[i]);
-		is(e.a->shm != NULL && e.b->shm != NULL, i == 3, "they use it if both would");
-		is(e.a->shm != NULL || e.b->shm != NULL, i == 3, "and only then");
+		is(e.a->shm != NULL && e.b->shm != NULL, i == 3, "two ends use shared memory if both would");
+		is(e.a->shm != NULL || e.b->shm != NULL, i == 3, "two ends use no shared memory unless both would");
 		ok(e.a->shm_next == NULL && e.b->shm_next == NULL && e.a->shm_listener < 0, "nothing else is left");
 		conn_byte_counts(e.a, &received[0], &sent[0]);
 		conn_byte_counts(e.b, &received[1], &sent[1]);
@@ -118,8 +118,8 @@ test_endings(void)
 		ends_step(e.b, &e.eb, e.lb);
 		take_numbers(e.b, &next_b);
 	}
-	ok(next_b == 3 && bad == 0, "what was written before the end is read");
-	ok(e.eb == ERR_PEER && strstr(e.lb, ": closed the connection") != NULL, "then comes the end: %s", e.lb);
+	ok(next_b == 3 && bad == 0, "the bytes before the end are read");
+	ok(e.eb == ERR_PEER && strstr(e.lb, ": closed the connection") != NULL, "the end is reported after them: %s", e.lb);
 	ends_close(&e);
 
 	open_shm(&e);
@@ -173,7 +173,7 @@ test_full_ends(const uint8_t *k, bool shm)
 		ends_step(e.b, &e.eb, e.lb);
 		take_numbers(e.b, &next_b);
 	}
-	ok(e.eb == ERR_PEER && bad == 0, "and the end is reported after the messages: %s", e.lb);
+	ok(e.eb == ERR_PEER && bad == 0, "the end is reported after the messages: %s", e.lb);
 	ends_close(&e);
 }
 
@@ -225,8 +225,8 @@ test_killed(void)
 		ends_step(e.b, &e.eb, e.lb);
 		take_numbers(e.b, &next_b);
 	}
-	ok(WIFSIGNALED(status) && next_b == 2 && bad == 0, "what a killed process wrote before is read");
-	is(e.eb, ERR_PEER, "then its end is noticed: %s", e.lb);
+	ok(WIFSIGNALED(status) && next_b == 2 && bad == 0, "the messages of a killed process are read");
+	is(e.eb, ERR_PEER, "the end of a killed process is noticed: %s", e.lb);
 	e.a->shm->sock = -1;
 	ends_close(&e);
 }
@@ -343,7 +343,7 @@ test_impostors(void)
 	    err_line());
 	b->out->written = 77;
 	is(a->in->written, 77, "both have the same memory");
-	ok(a->ring == RING && b->ring == RING, "it has rings of the size that was requested");
+	ok(a->ring == RING && b->ring == RING, "the memory has rings of the requested size");
 	shm_free(a);
 	shm_free(b);
 	for (int i = 0; i < 4; i++)
@@ -448,7 +448,7 @@ test_processes(size_t most)
 	if ((pid = fork()) == 0)
 		_exit(pump_messages(e.a) == PUMPED ? 0 : 1);
 	is(pump_messages(e.b), PUMPED, "rings of %zu bytes: two processes exchange messages, and no signal is lost", e.b->shm->ring);
-	ok(waitpid(pid, &status, 0) == pid && status == 0, "in both directions");
+	ok(waitpid(pid, &status, 0) == pid && status == 0, "the other process has received all messages");
 	ends_close(&e);
 }
 

@@ -140,10 +140,10 @@ main(void)
 		    dead[i].what, dead[i].b ? e->lb : e->la);
 	}
 	ok(takes_all(&ends[IDLE_OUTAGE], 1), "an idle connection survives a shorter outage: %s", ends[IDLE_OUTAGE].la);
-	ok(takes_all(&ends[BUSY_OUTAGE], 1), "so does one with a message under way: %s", ends[BUSY_OUTAGE].la);
+	ok(takes_all(&ends[BUSY_OUTAGE], 1), "a connection with a message under way survives a shorter outage: %s", ends[BUSY_OUTAGE].la);
 	run_all(began + FULL_S - clk_s(), NULL);
 	ok(ends[FULL].ea == 0 && conn_queued(ends[FULL].a) > 0, "a peer that does not read is not lost: %s", ends[FULL].la);
-	ok(takes_all(&ends[FULL], 4), "it reads everything later");
+	ok(takes_all(&ends[FULL], 4), "a peer that did not read reads everything later");
 	for (int i = 0; i < ALL; i++)
 		ends_close(&ends[i]);
 

@@ -112,9 +112,9 @@ test_messages(const uint8_t *k)
 		send_one(e.b, i, sizes[i]);
 	ok(ends_run(&e, taken), "messages of every size cross both ways at once");
 	is(bad, 0, "each message is whole, in order and aligned");
-	is(conn_queued(e.a) + conn_queued(e.b), 0, "and nothing is left");
+	is(conn_queued(e.a) + conn_queued(e.b), 0, "nothing is left in the queues");
 	is(conn_events(e.a), POLLIN, "an idle end waits for input alone");
-	ok(conn_age_s(e.a) > 0 && conn_age_s(e.a) < 60, "its age is counted from the call");
+	ok(conn_age_s(e.a) > 0 && conn_age_s(e.a) < 60, "the age of a connection is counted from the call");
 	ends_close(&e);
 	conn_close(NULL);
 }
@@ -218,12 +218,12 @@ test_endings(void)
 	for (double start = clk_s(); conn_next(e.b, &m) == 0 && conn_run(e.b) == 0 && clk_s() - start < PATIENCE_S;)
 		;
 	ok(m.step == 7 && painted(&m), "the last message before the end is given");
-	ok(ends_run(&e, ends_over_b), "then comes the end");
-	is(e.eb, ERR_PEER, "a peer went away");
-	ok(strstr(e.lb, "127.0.0.1:") == e.lb && strstr(e.lb, ": closed the connection") != NULL, "in order: %s", e.lb);
-	is(conn_run(e.b), ERR_PEER, "and the same again");
-	is(conn_send(e.b, &(struct msg){ .type = MSG_BYE }), 0, "what is sent to it is dropped");
-	ok(!conn_open(e.b) && conn_queued(e.b) == 0 && conn_next(e.b, &m) == 0, "it is not open and has nothing");
+	ok(ends_run(&e, ends_over_b), "the connection ends after its last message");
+	is(e.eb, ERR_PEER, "a peer that closes is reported as lost");
+	ok(strstr(e.lb, "127.0.0.1:") == e.lb && strstr(e.lb, ": closed the connection") != NULL, "the line says that the peer closed the connection: %s", e.lb);
+	is(conn_run(e.b), ERR_PEER, "conn_run() fails again after the end");
+	is(conn_send(e.b, &(struct msg){ .type = MSG_BYE }), 0, "a message to a closed connection is dropped");
+	ok(!conn_open(e.b) && conn_queued(e.b) == 0 && conn_next(e.b, &m) == 0, "a closed connection is not open and has no messages");
 	ends_close(&e);
 
 	ends_meet(&e, key, key);
@@ -272,8 +272,8 @@ test_strangers(void)
 	ends_close(&e);
 
 	fd = ends_stranger(&e, key);
-	is(ends_step(e.b, &e.eb, e.lb), 1, "a silent stranger");
-	ok(e.eb == 0 && !conn_open(e.b) && conn_age_s(e.b) >= 0, "is waited for, not open, and has an age");
+	is(ends_step(e.b, &e.eb, e.lb), 1, "a silent stranger is not an error");
+	ok(e.eb == 0 && !conn_open(e.b) && conn_age_s(e.b) >= 0, "a silent stranger is waited for, not open, and has an age");
 	ok(send(fd, "GET / HTTP/1.0\r\n\r\n", 18, 0) == 18 && ends_run(&e, ends_over_b) && e.eb == ERR_AUTH,
 	    "a stranger with another protocol: %s", e.lb);
 	ends_close(&e);

@@ -118,7 +118,7 @@ counters(void)
 	curve_rows(&c, false, &r);
 	ok(r.n == 2 && value(&r, 0, LOGLINE_RX) < 0, "a counter by steps has no traffic at its first value");
 	near(value(&r, 1, LOGLINE_RX), 500, 0, "the second value is a difference");
-	ok(r.row[1].at == 7 && r.row[1].by_step, "its position is a step");
+	ok(r.row[1].at == 7 && r.row[1].by_step, "the position of a counter by steps is a step");
 	curve_rows_free(&r);
 	curve_free(&c);
 }
@@ -179,7 +179,7 @@ files(void)
 	add_lines(&c, two);
 	add_lines(&c, three);
 	curve_rows(&c, true, &r);
-	is(r.runs, 3, "so is one that begins again after a single epoch; a new rank below the highest epoch joins it");
+	is(r.runs, 3, "a log that begins again after one epoch is a new run; a new rank below the highest epoch joins it");
 	curve_rows_free(&r);
 	curve_free(&c);
 	add_lines(&c, one);

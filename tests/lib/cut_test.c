@@ -48,11 +48,11 @@ finds(const char *want, int nrefused, const char *reason, const char *name)
 	refusals = 0;
 	is(cut_find("w", "d/w.cut-00000001", RUN, note_refused, &at, &path),
 	    want == NULL ? 0 : strstr(want, ".cut-") != NULL ? 2 : 1, "%s: %s is found", name, want != NULL ? "one" : "none");
-	is_str(path != NULL ? path : "", want != NULL ? want : "", "%s: it is the right one", name);
+	is_str(path != NULL ? path : "", want != NULL ? want : "", "%s: the expected cut is found", name);
 	again = checkpoint_path(want != NULL && strstr(want, ".cut-") != NULL ? "d/w.cut-00000001" : "w", &at);
-	ok(want == NULL || strcmp(again, want) == 0, "%s: its position is that of its name", name);
+	ok(want == NULL || strcmp(again, want) == 0, "%s: the position of the cut is that of its name", name);
 	free(again);
-	is(refusals, nrefused, "%s: so many are refused", name);
+	is(refusals, nrefused, "%s: the expected number of cuts is refused", name);
 	is_str(why, reason, "%s: the last refused says why", name);
 	free(path);
 }
@@ -145,15 +145,15 @@ main(void)
 	ok(access("d/w.cut-00000001-0002-000008.safetensors", F_OK) == 0 && access("d/w.cut-00000001-0002-000004.safetensors", F_OK) == 0 &&
 	    access("d/w.cut-00000001-0002-000004.safetensors.manifest", F_OK) == 0, "the two newest stay");
 	ok(access("d/w.cut-00000001-0001-000008.safetensors", F_OK) < 0, "older ones are gone");
-	is(cut_find("w", "d/w.cut-00000001", RUN, NULL, &at, &path), 2, "without a reporter one is found");
-	is_str(path, "d/w.cut-00000001-0002-000008.safetensors", "its manifest is believed");
+	is(cut_find("w", "d/w.cut-00000001", RUN, NULL, &at, &path), 2, "cut_find() without a reporter finds a cut");
+	is_str(path, "d/w.cut-00000001-0002-000008.safetensors", "the newest cut with a manifest is found");
 	free(path);
 	make_cut("d/w.cut-00000001-0002-000005.safetensors", RUN + 1, 2, 5);
 	ok(cut_bytes("d/w.cut-00000001", RUN + 1) > 0, "a cut has bytes");
 	is(cut_prune("d/w.cut-00000001", RUN, 0, 0, 0), 0, "all cuts of a run are removed");
 	ok(access("d/w.cut-00000001-0002-000005.safetensors", F_OK) == 0 &&
-	    access("d/w.cut-00000001-0002-000005.safetensors.manifest", F_OK) == 0, "that of another run stays");
-	is(cut_prune("d/w.cut-00000001", RUN + 1, 0, 0, 0), 0, "its run removes it");
+	    access("d/w.cut-00000001-0002-000005.safetensors.manifest", F_OK) == 0, "a cut of another run stays");
+	is(cut_prune("d/w.cut-00000001", RUN + 1, 0, 0, 0), 0, "a run removes its own cut");
 	mkdir("d/w.cut-00000001-0003-000001.safetensors", 0700);
 	put_file("d/w.cut-00000001-0003-000001.safetensors.manifest", "{\"tally_cut\": 1, \"run\": \"0000000000000007\", "
 	    "\"epoch\": 3, \"step\": 1, \"bytes\": 5, \"xxh3\": \"fedcba9876543210\"}");
@@ -161,7 +161,7 @@ main(void)
 	free(path);
 	unlink("d/w.cut-00000001-0003-000001.safetensors.manifest");
 	rmdir("d/w.cut-00000001-0003-000001.safetensors");
-	is(rmdir("d"), 0, "with their manifests");
+	is(rmdir("d"), 0, "the manifests of removed cuts are gone");
 	is(cut_prune("d/w.cut-00000001", RUN, 0, 0, 0), 0, "without a directory there is nothing to remove");
 	is(cut_seal("gone/w.cut-00000001-0001-000001.safetensors", &(struct cut_manifest){ 0 }), ERR_SYS,
 	    "a cut that is not there is not sealed");

@@ -70,7 +70,7 @@ test_memory(void)
 	for (uint64_t i = 0; i < 3; i++)
 		is(answer(a, i), 0, "record %u is accepted", (unsigned)i);
 	n = asks(a, &first);
-	ok(n > 190 && n <= 197, "then as many records are requested as fit (%u)", n);
+	ok(n > 190 && n <= 197, "as many records are requested as fit (%u)", n);
 	is(asks(a, &first), 0, "no more records are requested than fit");
 	it = dataset_reader_claim(a, 250);
 	is(asks(a, &first), 1, "a record that a thread waits for is requested although it does not fit");
@@ -161,7 +161,7 @@ test_full(void)
 	is(asks(a, &first), 1, "a record that a thread waits for needs no room");
 	dataset_reader_lost(a);
 	is(asks(a, &first), 1, "one record has room after a reconnection");
-	is(first, 5, "that is the record that a thread waits for");
+	is(first, 5, "the record that a thread waits for is requested first");
 	answer(a, 5);
 	is(dataset_reader_take(a, it, &room), 1, "the record that a thread waits for arrives");
 	buf_free(&room);

@@ -210,7 +210,7 @@ crowd(struct holder *h)
 	for (int i = 0; i < CROWD; i++)
 		addr_dial(h->where, &fd[i]);
 	is(open_at(h->where, &r), 0, "a reader is accepted among many strangers");
-	ok(read_right(r, 1, &room, 0), "that reader reads");
+	ok(read_right(r, 1, &room, 0), "a reader that is accepted reads");
 	for (int i = 0; i < 5; i++) {
 		struct pollfd p = { .fd = fd[i], .events = POLLIN };
 

@@ -99,7 +99,7 @@ main(void)
 		if (w->label == NULL)
 			is(got, 0, "measures nothing: '%.60s'", w->line);
 		else if (ok(got == 1 && l.at == w->at && strcmp(l.label, w->label) == 0 && l.has[w->measure], "measures: '%.60s'", w->line))
-			near(l.value[w->measure], w->value, 1e-9 * w->value, "its value is %g", w->value);
+			near(l.value[w->measure], w->value, 1e-9 * w->value, "a measurement has the value %g", w->value);
 		else
 			printf("# at %llu, label '%s'\n", (unsigned long long)l.at, l.label);
 	}

@@ -112,7 +112,7 @@ arrays(const struct graph *g)
 	    45433, "a conv's weight is [K, C, R, S]");
 	is(g->w[6].ndim * 1000 + g->w[6].dim[1], 2036, "an fc's is [K, C*H*W]");
 	is(g->node[3].bias_at, 5, "a node knows its arrays");
-	is(g->node[3].gamma, -1, "and what it has not");
+	is(g->node[3].gamma, -1, "a node without an array has no place for it");
 }
 
 /* One side pooled by the ceil rule, the other being one where windows come out even; what graph_add said. */
@@ -151,7 +151,7 @@ pool_sizes(bool turned)
 					bad += none ? e != ERR_FORMAT : e != 0 || out != (uint32_t)want;
 				}
 	ok(bad == 0 && tried > 500, "the ceil rule gives the sizes of caffe and PyTorch");
-	ok(same > 500, "and of mxnet of 2015");
+	ok(same > 500, "the ceil rule gives the sizes of MXNet of 2015");
 	ok(refused > 10, "kernels that do not fit are refused");
 }
 
@@ -162,11 +162,11 @@ text(const struct graph *g)
 	struct graph *back = NULL;
 	int e = graph_text(g, &a);
 
-	ok(e == 0 && graph_parse((char *)a.p, a.n, &back) == 0, "its text is read back (%s)", err_line());
+	ok(e == 0 && graph_parse((char *)a.p, a.n, &back) == 0, "the text of a graph is read back (%s)", err_line());
 	if (back != NULL) {
-		ok(graph_text(back, &b) == 0 && a.n == b.n && memcmp(a.p, b.p, a.n) == 0, "and is the same text");
-		ok(graph_hash(g) == graph_hash(back), "with the same hash");
-		is(back->P + 1000 * back->A, g->P + 1000 * g->A, "and the same arrays");
+		ok(graph_text(back, &b) == 0 && a.n == b.n && memcmp(a.p, b.p, a.n) == 0, "a graph that was read back has the same text");
+		ok(graph_hash(g) == graph_hash(back), "a graph that was read back has the same hash");
+		is(back->P + 1000 * back->A, g->P + 1000 * g->A, "a graph that was read back has the same arrays");
 		ok(memcmp(&g->node[2].eps, &back->node[2].eps, sizeof(float)) == 0, "floats come back to the bit");
 	}
 	buf_terminate(&a);
@@ -199,12 +199,12 @@ later(void)
 	struct graph *g = NULL;
 
 	if (ok(graph_parse(full, sizeof(full) - 1, &g) == 0, "all attributes are read (%s)", err_line()))
-		ok(graph_text(g, &t) == 0 && t.n == sizeof(full) - 1 && memcmp(t.p, full, t.n) == 0, "and written");
+		ok(graph_text(g, &t) == 0 && t.n == sizeof(full) - 1 && memcmp(t.p, full, t.n) == 0, "all attributes are written");
 	ok(g != NULL && g->node[1].h == 5 && g->node[1].w == 6 && g->w[0].dim[1] == 2, "dilation and groups count");
 	graph_free(g);
 	t.n = 0;
-	if (ok(graph_parse(said, sizeof(said) - 1, &g) == 0, "defaults may be said (%s)", err_line()))
-		ok(graph_text(g, &t) == 0 && t.n == sizeof(unsaid) - 1 && memcmp(t.p, unsaid, t.n) == 0, "and are not written");
+	if (ok(graph_parse(said, sizeof(said) - 1, &g) == 0, "defaults may be written out (%s)", err_line()))
+		ok(graph_text(g, &t) == 0 && t.n == sizeof(unsaid) - 1 && memcmp(t.p, unsaid, t.n) == 0, "defaults are not written");
 	graph_free(g);
 	buf_free(&t);
 }
@@ -266,10 +266,10 @@ refused(void)
 	is(add(g, relu, "a b"), ERR_FORMAT, "refused: a blank in a name");
 	is(add(g, relu, ""), ERR_FORMAT, "refused: no name");
 	is(add(g, relu, "data"), ERR_FORMAT, "refused: a name taken");
-	ok(g->n == 1 && g->P == 0 && graph_hash(g) == h, "after which the graph is as it was");
-	is(add_to(g, 7, relu, "x"), ERR_FORMAT, "refused: reading a node to come");
-	is(add(g, relu, "dead") | add_to(g, 0, fc(10), "fc"), 0, "a branch nobody reads");
-	is(add(g, loss, "softmax"), ERR_FORMAT, "is refused when the loss comes");
+	ok(g->n == 1 && g->P == 0 && graph_hash(g) == h, "a refused node leaves the graph as it was");
+	is(add_to(g, 7, relu, "x"), ERR_FORMAT, "a node that reads a later one is refused");
+	is(add(g, relu, "dead") | add_to(g, 0, fc(10), "fc"), 0, "a branch that nobody reads is added");
+	is(add(g, loss, "softmax"), ERR_FORMAT, "a loss beside an unread branch is refused");
 	ok(strstr(err_line(), "'dead'") != NULL, "by its name: %s", err_line());
 	graph_free(g);
 }
@@ -286,7 +286,7 @@ many(void)
 		e = add(g, bn, name);
 	}
 	ok(e == ERR_LIMIT && g->n == GRAPH_NODES, "there are at most %d nodes", GRAPH_NODES);
-	is(g->w[g->nw - 1].first + 1, g->P, "and their arrays stand where they should");
+	is(g->w[g->nw - 1].first + 1, g->P, "the arrays of the most nodes are contiguous");
 	graph_free(g);
 }
 
@@ -354,8 +354,8 @@ print(const struct graph *g)
 	ok(graph_print(g, &b) == 0 && buf_terminate(&b) == 0, "printed for people");
 	for (size_t i = 0; i < b.n; i++)
 		lines += b.p[i] == '\n';
-	is(lines, g->n + 2, "a head, a line a node, and the totals");
-	ok(strstr((char *)b.p, "\n675 weights in 8 arrays, 8 running statistics, ") != NULL, "which say how many");
+	is(lines, g->n + 2, "a printed graph has a head, a line for each node and a line of totals");
+	ok(strstr((char *)b.p, "\n675 weights in 8 arrays, 8 running statistics, ") != NULL, "the totals count weights, arrays and statistics");
 	buf_free(&b);
 }
 

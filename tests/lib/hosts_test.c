@@ -19,8 +19,8 @@ test_good(void)
 
 	is(parse(&h, "# two of ours\n\nnode1\r\n  root@node2:2222\tslots=2 addr=10.0.0.2 # big\n"
 	    "[fe80::7]:22\nfe80::8\nme@[::1]"), 0, "a file with every syntax is read");
-	is(h.n, 5, "it has five hosts");
-	is(h.places, 6, "it has six places");
+	is(h.n, 5, "a file of five lines has five hosts");
+	is(h.places, 6, "slots=2 adds a place");
 	is_str(h.host[0].login, "node1", "a plain name is kept");
 	is(h.host[0].port, 0, "a missing port is 0");
 	ok(h.host[0].addr == NULL, "a missing address is NULL");
@@ -127,8 +127,8 @@ test_without(void)
 	for (size_t i = 0; i < sizeof(one) / sizeof(*one); i++) {
 		struct buf b = { 0 };
 
-		is(hosts_without(&h, one[i].gone, text, sizeof(text) - 1, &b), 0, "hosts are left out");
-		is(buf_terminate(&b), 0, "of a text");
+		is(hosts_without(&h, one[i].gone, text, sizeof(text) - 1, &b), 0, "hosts are left out of a text");
+		is(buf_terminate(&b), 0, "the remaining text is terminated");
 		is_str((char *)b.p, one[i].left, "the lines of the others stay");
 		buf_free(&b);
 	}

@@ -41,10 +41,10 @@ test_scan(void)
 	is(x.n, 300, "every record is found");
 	for (size_t i = 0; i < x.n; i++)
 		same &= x.at[i] == at[i];
-	ok(same, "at its offset");
+	ok(same, "the record is at its offset");
 	is(scan(&x, f.p, f.n - 1), ERR_SHORT, "a truncated file fails");
-	is(scan(&x, f.p, 0), 0, "an empty file");
-	is(x.n, 0, "has no records");
+	is(scan(&x, f.p, 0), 0, "an empty file is scanned");
+	is(x.n, 0, "an empty file has no records");
 	f.p[at[200]] ^= 1;
 	is(scan(&x, f.p, f.n), ERR_FORMAT, "a changed magic word fails");
 	{
@@ -74,9 +74,9 @@ test_text(void)
 	idx_put(&b, 12, 0);
 	idx_put(&b, 3, 18446744073709551615u);
 	is(idx_parse(&x, b.p, b.n), 0, "written lines are parsed");
-	ok(x.n == 2 && x.at[0] == 0 && x.at[1] == UINT64_MAX, "with their offsets");
-	is(parse(&x, "1\t80\n0\t0"), 0, "lines in another order, the last without a newline");
-	ok(x.n == 2 && x.at[0] == 0 && x.at[1] == 80, "are sorted by offset");
+	ok(x.n == 2 && x.at[0] == 0 && x.at[1] == UINT64_MAX, "parsed lines have their offsets");
+	is(parse(&x, "1\t80\n0\t0"), 0, "lines in another order are parsed, the last without a newline");
+	ok(x.n == 2 && x.at[0] == 0 && x.at[1] == 80, "entries are sorted by offset");
 	is(parse(&x, ""), 0, "an empty index");
 	is(parse(&x, "1\t0\n2\tx\n"), ERR_FORMAT, "a word in place of a number");
 	is_str(err_line(), "line 2: not a key, a tab and an offset", "the message names the line");

@@ -182,14 +182,14 @@ test_one_child(void)
 	ok(img_apart_head(&child, &a, image, 1, PIXELS, &head) == 0 && (first = child.pid) > 0, "a child reads the header");
 	ok(img_apart_decode(&child, &a, image, 1, 0, PIXELS, &room, &out) == 0, "the image is decoded");
 	memcpy(&of, out.p, sizeof(of));
-	is(of, first, "in the same child");
-	is(child.pid, 0, "which ends with the image");
-	is(waitpid(first, NULL, WNOHANG), -1, "and is gone");
+	is(of, first, "the child that read the header decodes the image");
+	is(child.pid, 0, "the child ends with its image");
+	is(waitpid(first, NULL, WNOHANG), -1, "the ended child is reaped");
 	ok(img_apart_head(&child, &a, image, 1, PIXELS, &head) == 0 && (first = child.pid) > 0, "the header is read again");
 	image[0] = '8';
 	ok(img_apart_decode(&child, &a, image, 1, 0, PIXELS, &room, &out) == 0 && memcmp(&first, out.p, sizeof(first)) != 0,
 	    "another image in the same place is not decoded in its child");
-	ok(img_apart_head(&child, &a, image, 1, PIXELS, &head) == 0 && (first = child.pid) > 0, "and again");
+	ok(img_apart_head(&child, &a, image, 1, PIXELS, &head) == 0 && (first = child.pid) > 0, "another child reads the header");
 	img_apart_end(&child);
 	ok(child.pid == 0 && waitpid(first, NULL, WNOHANG) < 0, "a child that is not needed ends");
 	buf_free(&room);
@@ -224,12 +224,12 @@ main(void)
 	test_nonsense();
 	is(run_both((struct img_apart){ load, crash_at_head, count_up, "libtest" }, &good), ERR_FORMAT,
 	    "a crash at the header is an error of the image");
-	is(run_both(DECODER(crash), &good), ERR_FORMAT, "so is one at the pixels");
-	ok(strstr(err_line(), "libtest crashed on it: ") != NULL, "its line names the library: %s", err_line());
+	is(run_both(DECODER(crash), &good), ERR_FORMAT, "a crash at the pixels is an error of the image");
+	ok(strstr(err_line(), "libtest crashed on it: ") != NULL, "the line of a crash names the library: %s", err_line());
 	is(run_both(DECODER(stop_early), &good), ERR_FORMAT, "a decoder that ends the process is an error of the image");
-	is_str(err_line(), "libtest gave up on it", "its line says so");
+	is_str(err_line(), "libtest gave up on it", "the line says that the library gave up");
 	is(run_both(DECODER(refuse), &good), ERR_LIMIT, "an error of the decoder is returned");
-	is_str(err_line(), "too large", "with its line");
+	is_str(err_line(), "too large", "the decoder's line is returned");
 	is(run_both(DECODER(print_and_open), &good), 0, "a decoder can neither print nor open files: %s", err_line());
 	is(count_descriptors(), before, "no descriptor stays open");
 	ok(waitpid(-1, NULL, WNOHANG) < 0, "no process stays");

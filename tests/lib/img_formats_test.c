@@ -42,7 +42,7 @@ check(const char *name, const struct buf *b, enum img_format format, uint32_t c,
 	ok(img_decode(k, b->p, b->n, 0, &out) == 0 && out.c == c && out.h == H && out.w == W &&
 	    memcmp(out.p, want, (size_t)H * W * c) == 0, "%s: the pixels are read: %s", name, err_line());
 	ok(img_decode(k, b->p, b->n, 4 - c, &out) == 0 && out.c == 4 - c, "%s: the other number of channels", name);
-	is(img_check(k, b->p, b->n), 0, "%s: it is sound", name);
+	is(img_check(k, b->p, b->n), 0, "%s: img_check() accepts the image", name);
 	for (size_t n = 0; n < needed; n++) {
 		uint8_t *copy = malloc(n + 1);
 
@@ -50,7 +50,7 @@ check(const char *name, const struct buf *b, enum img_format format, uint32_t c,
 		bad += img_decode(k, copy, n, 0, &out) < 0 && *err_line() != 0;
 		free(copy);
 	}
-	is(bad, needed, "%s: it fails if it is truncated", name);
+	is(bad, needed, "%s: a truncated image fails", name);
 }
 
 /* The image reaches beyond a small screen, and then counts. */
@@ -123,7 +123,7 @@ test_tiff(const char *name, const char *mode, uint32_t c, int bits, int compress
 	check(name, &b, IMG_TIFF, c, 8);
 	struct img_head head = { 0 };
 	img_head(k, b.p, b.n, &head);
-	is(head.orientation, 6, "%s: its orientation is reported", name);
+	is(head.orientation, 6, "%s: the orientation is reported", name);
 	/* Nothing but the line of an error is left of any damage. */
 	for (size_t i = 0; i < b.n; i++) {
 		struct img out;
@@ -291,7 +291,7 @@ test_webp(void)
 
 		wrong += out.p[i] != (in ? rgb[((y - 4) * W + x - 6) * 3 + i % 3] : 0);
 	}
-	is(wrong, 0, "its first frame is at its place, on black");
+	is(wrong, 0, "the first frame of a GIF is at its place, on black");
 	make_animation(&b, H + 5, W + 5, 4, 6);
 	is(img_decode(k, b.p, b.n, 3, &out), ERR_FORMAT, "a first frame that exceeds the image is refused: %s", err_line());
 	buf_free(&b);

@@ -26,7 +26,7 @@ main(void)
 			skip(kinds[i].name, err_line());
 			continue;
 		}
-		is_str(img_suffix(b.p, b.n), kinds[i].suffix, "%s: its suffix", kinds[i].name);
+		is_str(img_suffix(b.p, b.n), kinds[i].suffix, "%s: the suffix is known", kinds[i].name);
 		coded_check(kinds[i].name, &b, IMG_HEIF, 3, colours, 36);
 	}
 	coded_png(3);

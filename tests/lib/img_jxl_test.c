@@ -44,7 +44,7 @@ main(void)
 			skip(kinds[i].name, err_line());
 			continue;
 		}
-		is_str(img_suffix(b.p, b.n), "jxl", "%s: its suffix", kinds[i].name);
+		is_str(img_suffix(b.p, b.n), "jxl", "%s: the suffix is known", kinds[i].name);
 		ok(img_head(codec, b.p, b.n, &head) == 0 && head.lossless == kinds[i].lossless,
 		    "%s: whether it had loss is known", kinds[i].name);
 		coded_check(kinds[i].name, &b, IMG_JXL, kinds[i].c, p, kinds[i].least);

@@ -64,7 +64,7 @@ test_kind(char kind, uint32_t most)
 	is(wrong, 0, "%s has the pixels that were written", name);
 	ok(img_decode(k, b.p, b.n, 4 - c, &out) == 0 && out.c == 4 - c && (c == 3 || out.p[n * 3 - 1] == out.p[n * 3 - 3]),
 	    "%s is decoded to the other number of channels", name);
-	is_str(img_suffix(b.p, b.n), bitmap ? "pbm" : c == 1 ? "pgm" : "ppm", "%s: its suffix", name);
+	is_str(img_suffix(b.p, b.n), bitmap ? "pbm" : c == 1 ? "pgm" : "ppm", "%s: the suffix is known", name);
 	for (size_t i = 0; i < b.n - (text ? 6 : 0); i++) {
 		uint8_t *copy = malloc(i + 1);
 

@@ -154,7 +154,7 @@ test_png_kinds(void)
 			is(img_decode(k, b.p, b.n, c, &back), 0,
 			    "img_decode converts it to %u channels", c);
 			ok(back.h == 61 && back.w == 83 && back.c == c && memcmp(back.p, want, 61 * 83 * c) == 0,
-			    "its pixels are right");
+			    "the pixels of the converted image are right");
 		}
 		test_cut("it", &b);
 		free(want);

@@ -92,7 +92,7 @@ identity(void)
 			bad += v[j] != (c == k % 3 && tap == 3 ? 1 : 0);
 	}
 	is(bad, 0, "the first filters of each group hand their channels on");
-	is(ruled, 2 * 12, "and the last begin by the rule");
+	is(ruled, 2 * 12, "the last filters of each group begin by the rule");
 	for (uint32_t j = 0; j < 12; j++)
 		bad += v[72 + j] != (j == 0 || j == 7 ? 1 : 0);
 	is(bad, 0, "a full layer hands its first numbers on");

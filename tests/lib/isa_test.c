@@ -47,9 +47,9 @@ test_limit(void)
 	is(limit, ISA_ANY, "an unset variable is no limit");
 
 	here = levels_run("avx512_core_amx", nothing).level;
-	is(levels_run("sse41", nothing).level, ISA_SSE41, "bodies for sse41 alone");
-	is(levels_run("avx2", nothing).level, here < ISA_AVX2 ? here : ISA_AVX2, "for avx2");
-	is(levels_run("avx512_core", nothing).level, here, "for avx512_core, which are the last");
+	is(levels_run("sse41", nothing).level, ISA_SSE41, "a limit of sse41 selects its bodies");
+	is(levels_run("avx2", nothing).level, here < ISA_AVX2 ? here : ISA_AVX2, "a limit of avx2 selects its bodies");
+	is(levels_run("avx512_core", nothing).level, here, "a limit of avx512_core selects the last bodies");
 }
 
 static float *

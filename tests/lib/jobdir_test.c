@@ -22,9 +22,9 @@ test_life(void)
 	char *cwd;
 
 	is(jobdir_make(NULL, false, argv, "/some where", &d), 0, "a job without a name is made");
-	is_str(d.name, "1", "it gets number 1");
+	is_str(d.name, "1", "the first job without a name gets number 1");
 	is(jobdir_open("1", &other), 0, "the job can be opened again");
-	is(jobdir_read_state(&other, &s), 0, "its state can be read");
+	is(jobdir_read_state(&other, &s), 0, "the state of a job can be read");
 	ok(s.running && s.pid == getpid() && s.status == -1 && s.since > 0, "the job is running");
 	is(jobdir_lock(&other), ERR_ARG, "a running job cannot be locked");
 	is_str(err_line(), "job 1 is running", "the error says that it is running");
@@ -202,7 +202,7 @@ test_host(void)
 	jobdir_make("shared", false, argv, "/", &d);
 	jobdir_read_state(&d, &s);
 	ok(s.here && s.pid == getpid(), "a launcher's process id counts on its own host");
-	is_str(s.host, host, "its host is recorded");
+	is_str(s.host, host, "the host of a launcher is recorded");
 	write_lock(&d, "1 other 11111111-2222-3333-4444-555555555555/pid:[4026531836]\n");
 	jobdir_read_state(&d, &s);
 	ok(!s.here && s.running, "a launcher of another boot is not here, whatever its host is called");

@@ -31,16 +31,16 @@ test_place(void)
 	struct kept_place p = { .loss = 5, .best_epoch = 2 };
 	uint64_t step = 0;
 
-	is(kept_reserve(&m, 0), 0, "room in a memory");
-	is(kept_open(&k, &m, 9, 0), 0, "a first worker");
-	ok(!kept_began(&k, &step), "it has joined no job");
+	is(kept_reserve(&m, 0), 0, "room in a memory is reserved");
+	is(kept_open(&k, &m, 9, 0), 0, "a first worker opens the memory");
+	ok(!kept_began(&k, &step), "a first worker has joined no job");
 	kept_begin(&k, 4, &p);
 	p.loss = 6;
 	kept_put(&k, 5, &p);
 	p.loss = 7;
 	kept_put(&k, 5, &p);
 	is(kept_open(&next, &m, 8, 0), ERR_ARG, "the worker of another run is refused: %s", err_line());
-	is(kept_open(&next, &m, 9, 0), 0, "its successor");
+	is(kept_open(&next, &m, 9, 0), 0, "the successor of a worker opens the memory");
 	ok(kept_began(&next, &step) && step == 4, "the successor knows the step of the first");
 	ok(kept_find(&next, 4, &p) && p.loss < 5.5 && p.best_epoch == 2, "the figures before the step");
 	ok(kept_find(&next, 5, &p) && p.loss < 6.5, "the figures after the step, as they were stored first");
@@ -51,7 +51,7 @@ test_place(void)
 	kept_warn(&next, KEPT_LEFT_OUT);
 	ok(kept_warned(&k, KEPT_LEFT_OUT) && !kept_warned(&k, KEPT_UNSAVED), "a record was left out");
 	kept_warn(&next, KEPT_UNSAVED);
-	ok(kept_warned(&k, KEPT_UNSAVED) && kept_warned(&k, KEPT_LEFT_OUT), "and a checkpoint could not be written");
+	ok(kept_warned(&k, KEPT_UNSAVED) && kept_warned(&k, KEPT_LEFT_OUT), "a checkpoint that could not be written is noted beside a record left out");
 	ok(!kept_parting(&next), "work is left");
 	kept_part(&next);
 	ok(kept_parting(&k), "nothing is left but goodbyes");
@@ -85,11 +85,11 @@ test_log(void)
 	ok(kept_since(&k, 7) < 7.5, "the worker starts");
 	ok(kept_tell(&k, 3, 1) && kept_tell(&k, 4, 1) && kept_tell(&k, 4, 2) && kept_tell(&k, 4, 2),
 	    "the first worker logs all events, also the same one twice");
-	is(kept_open(&next, &m, 1, 0), 0, "its successor");
+	is(kept_open(&next, &m, 1, 0), 0, "the successor of that worker opens the memory");
 	ok(kept_since(&next, 99) < 7.5, "the successor counts from the first start");
 	is(kept_last_told(&next), 4, "the successor knows the step of the last row");
-	ok(!kept_tell(&next, 3, 2) && !kept_tell(&next, 4, 1) && !kept_tell(&next, 4, 2), "its successor does not log what the log has");
-	ok(kept_tell(&next, 4, 3) && kept_tell(&next, 5, 1), "its successor logs what follows");
+	ok(!kept_tell(&next, 3, 2) && !kept_tell(&next, 4, 1) && !kept_tell(&next, 4, 2), "a successor does not log what the log has");
+	ok(kept_tell(&next, 4, 3) && kept_tell(&next, 5, 1), "a successor logs what follows");
 	memory_close(&m);
 }
 
@@ -99,16 +99,16 @@ test_rest(void)
 	struct memory m = { .fd = -1 };
 	struct kept k, next;
 
-	is(kept_open(&k, &m, 9, 0), 0, "a worker that leaves nothing else");
-	ok(k.rest == NULL, "has no room for it");
+	is(kept_open(&k, &m, 9, 0), 0, "a worker that leaves nothing else opens the memory");
+	ok(k.rest == NULL, "a worker that leaves nothing else has no room for it");
 	is(kept_open(&next, &m, 9, 100), ERR_FORMAT, "a successor that leaves more is refused: %s", err_line());
 	memory_close(&m);
 	m = (struct memory){ .fd = -1 };
-	is(kept_open(&k, &m, 9, 100), 0, "a worker that leaves 100 bytes");
+	is(kept_open(&k, &m, 9, 100), 0, "a worker that leaves 100 bytes opens the memory");
 	memset(k.rest, 7, 100);
 	kept_put(&k, 5, &(struct kept_place){ .loss = 1 });
-	is(kept_open(&next, &m, 9, 100), 0, "its successor");
-	ok(((char *)next.rest)[0] == 7 && ((char *)next.rest)[99] == 7, "has them");
+	is(kept_open(&next, &m, 9, 100), 0, "a successor that expects 100 bytes opens the memory");
+	ok(((char *)next.rest)[0] == 7 && ((char *)next.rest)[99] == 7, "a successor has the 100 bytes");
 	memory_close(&m);
 }
 

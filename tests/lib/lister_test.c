@@ -53,7 +53,7 @@ test_order(void)
 	sh("mkdir -p set/b/deep set/b-c set/a set/.hid && touch set/z.png set/b/1.jpg set/b/deep/2.JPEG set/b-c/3.jpg set/a/n.txt "
 	   "set/a/5.jpg set/a/4.jpg set/.hid/6.jpg set/b/.7.jpg set/b/8.webp");
 	is(lister_run(&o, &classes, &n), 0, "lister_run writes a list");
-	is(n, 6, "it counts the images");
+	is(n, 6, "lister_run counts the images");
 	is_str(text_of("l.lst"),
 	    "0\t0.000000\tz.png\n1\t1.000000\ta/4.jpg\n2\t1.000000\ta/5.jpg\n3\t2.000000\tb/1.jpg\n"
 	    "4\t3.000000\tb/deep/2.JPEG\n5\t4.000000\tb-c/3.jpg\n",

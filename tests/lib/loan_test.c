@@ -65,15 +65,15 @@ test_memory(void)
 	pid_t pid;
 
 	is(loan_make(COUNT * sizeof(float), &l), 0, "a memory is made");
-	ok(l.size == COUNT * sizeof(float) && ((float *)l.p)[COUNT - 1] == 0, "it has zeros");
-	ok(mmap(NULL, l.size, PROT_READ | PROT_WRITE, MAP_SHARED, l.fd, 0) == MAP_FAILED, "its descriptor is not to be written");
-	ok(loan_has(&l, l.p, l.size) && loan_has(&l, (char *)l.p + 8, l.size - 8), "it has its bytes");
+	ok(l.size == COUNT * sizeof(float) && ((float *)l.p)[COUNT - 1] == 0, "a new memory has zeros");
+	ok(mmap(NULL, l.size, PROT_READ | PROT_WRITE, MAP_SHARED, l.fd, 0) == MAP_FAILED, "the descriptor of a loan cannot be mapped for writing");
+	ok(loan_has(&l, l.p, l.size) && loan_has(&l, (char *)l.p + 8, l.size - 8), "loan_has() accepts ranges of the memory");
 	ok(!loan_has(&l, (char *)l.p + 8, l.size) && !loan_has(&l, (char *)l.p - 8, 8) && !loan_has(&l, l.p, SIZE_MAX) &&
-	    !loan_has(&(struct loan){ .p = NULL }, NULL, 0), "and no others");
-	is(loan_take(fcntl(l.fd, F_DUPFD_CLOEXEC, 0), l.size - 1, &m), ERR_LIMIT, "one that is too large: %s", err_line());
-	is(loan_take(fcntl(l.fd, F_DUPFD_CLOEXEC, 0), l.size, &m), 0, "another process would map it");
+	    !loan_has(&(struct loan){ .p = NULL }, NULL, 0), "loan_has() refuses all other ranges");
+	is(loan_take(fcntl(l.fd, F_DUPFD_CLOEXEC, 0), l.size - 1, &m), ERR_LIMIT, "a loan that is too large is refused: %s", err_line());
+	is(loan_take(fcntl(l.fd, F_DUPFD_CLOEXEC, 0), l.size, &m), 0, "another process maps the loan");
 	((float *)l.p)[7] = 3;
-	ok(((const float *)m.p)[7] == 3, "and sees what its owner writes");
+	ok(((const float *)m.p)[7] == 3, "the borrower sees what the owner writes");
 	if (getenv("EMULATOR") != NULL && *getenv("EMULATOR") != 0) {
 		skip("a child does not have the memory", "emulators of processors ignore MADV_DONTFORK");
 	} else {
@@ -87,12 +87,12 @@ test_memory(void)
 
 	fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	ok(ftruncate(fd, 4096) == 0 && loan_open(fd) < 0, "a memory without seals is not lent");
-	is(loan_take(fcntl(fd, F_DUPFD_CLOEXEC, 0), 4096, &m), ERR_FORMAT, "nor taken: %s", err_line());
+	is(loan_take(fcntl(fd, F_DUPFD_CLOEXEC, 0), 4096, &m), ERR_FORMAT, "a memory without seals is not taken: %s", err_line());
 	close(fd);
 	fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK);
-	is(loan_take(fd, 4096, &m), ERR_FORMAT, "nor an empty one: %s", err_line());
-	is(loan_take(open("/dev/zero", O_RDONLY | O_CLOEXEC), 4096, &m), ERR_FORMAT, "nor a device: %s", err_line());
+	is(loan_take(fd, 4096, &m), ERR_FORMAT, "an empty memory is not taken: %s", err_line());
+	is(loan_take(open("/dev/zero", O_RDONLY | O_CLOEXEC), 4096, &m), ERR_FORMAT, "a device is not taken: %s", err_line());
 }
 
 static void
@@ -117,16 +117,16 @@ test_messages(void)
 	ok(*(const float *)got.payload == 2 && got.payload != w, "the other reads it where it is");
 	ok(e.a->shm->written < 1000, "the ring has its place alone: %d bytes", (int)e.a->shm->written);
 	conn_byte_counts(e.a, &received, &sent);
-	ok(sent - seen == PART + MSG_HEAD + MSG_OFFSET, "its bytes are counted: %d", (int)(sent - seen));
+	ok(sent - seen == PART + MSG_HEAD + MSG_OFFSET, "the bytes of a lent payload are counted: %d", (int)(sent - seen));
 	conn_byte_counts(e.b, &received, &seen);
-	is(received, sent, "by both");
+	is(received, sent, "both ends count them");
 	send_part(&e, w + 1000, true);
-	ok(got.lasting && (const float *)got.payload == (const float *)e.b->shm->theirs.p + 1100, "and another one");
+	ok(got.lasting && (const float *)got.payload == (const float *)e.b->shm->theirs.p + 1100, "a second payload is read where it is");
 	send_part(&e, w, false);
 	w[0] = 3;
-	ok(!got.lasting && *(const float *)got.payload == 2, "one that does not last is copied");
+	ok(!got.lasting && *(const float *)got.payload == 2, "a payload that does not last is copied");
 	send_part(&e, other, true);
-	ok(!got.lasting && got.len == PART, "so is one elsewhere");
+	ok(!got.lasting && got.len == PART, "a payload outside the lent memory is copied");
 	ends_close(&e);
 
 	open_ends(&e, false, l.size);

@@ -152,7 +152,7 @@ test_killed(void)
 		if (m.pid[i] == first)
 			m.pid[i] = 0;
 	ok(holder(&m) != first && locked(".1"), "when the maker is killed, another process takes over");
-	ok(clk_s() - begun < LOCKFILE_SILENT_S / 2, "it takes over before the lock is silent for long");
+	ok(clk_s() - begun < LOCKFILE_SILENT_S / 2, "the other process takes over before the lock is silent for long");
 	(void)!write(m.go[1], "!", 1);
 	end(&m, by);
 	is(by[0], 1, "the second process makes the file");

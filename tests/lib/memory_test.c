@@ -51,9 +51,9 @@ test_kept(void)
 	ok(m.base == NULL, "an empty file has no size yet");
 	ok(!memory_used(fd) && !memory_used(-1), "a file without size is not in use");
 	ok(memory_untouched(fd) && !memory_untouched(-1), "nobody has used or declined it");
-	is(memory_resize(&m, 8192), 0, "it gets a size");
+	is(memory_resize(&m, 8192), 0, "an empty file gets a size");
 	ok(!memory_used(fd), "a memory of zeros is not in use");
-	ok(!memory_untouched(fd), "it is not untouched");
+	ok(!memory_untouched(fd), "a file with a size is not untouched");
 	ok(fstat(fd, &st) == 0 && st.st_size == 8192 && st.st_blocks * 512 >= 8192, "all its bytes are allocated");
 	ok(ftruncate(fd, 4096) < 0 && ftruncate(fd, 16384) < 0, "nobody can change the size");
 	strcpy(m.base, "kept");

@@ -82,13 +82,13 @@ means(void)
 	write_net(file[0], 1, 2, 0, 1, 5);
 	write_net(file[1], 5, -2, 4, 3, 5);
 	is(merge_run(&o, file[3]), 0, "a weighted mean: %s", err_line());
-	near(number(file[3], "w", 0), 2, 0, "of the first number");
-	near(number(file[3], "w", 1), 1, 0, "of the second");
-	near(number(file[3], "bn_moving_mean", 0), 1, 0, "of the running mean");
+	near(number(file[3], "w", 0), 2, 0, "the first number is the weighted mean");
+	near(number(file[3], "w", 1), 1, 0, "the second number is the weighted mean");
+	near(number(file[3], "bn_moving_mean", 0), 1, 0, "the running mean is the weighted mean");
 	/* 0.75 (1 + 1) + 0.25 (3 + 9) */
-	near(number(file[3], "bn_moving_var", 0), 4.5, 0, "the variance of all that both saw");
-	ok(!has(file[3], "w:momentum", NULL), "without the optimizer's state");
-	ok(has(file[3], NULL, "graph") && !has(file[3], NULL, "epoch"), "with the graph, without the first one's position");
+	near(number(file[3], "bn_moving_var", 0), 4.5, 0, "the merged variance is that of all data");
+	ok(!has(file[3], "w:momentum", NULL), "a mean has no optimizer state");
+	ok(has(file[3], NULL, "graph") && !has(file[3], NULL, "epoch"), "a mean has the graph, and not the first file's position");
 	write_net(file[1], 5, -2, 4, 3, 6);
 	is(merge_run(&o, file[3]), ERR_FORMAT, "whole numbers that differ: %s", err_line());
 	ok(strstr(err_line(), file[1]) != NULL && strstr(err_line(), "'count'") != NULL,
@@ -147,10 +147,10 @@ strangers(void)
 	for (int i = 0; i < 4; i++)
 		tensors_add(&t, name[i], &x);
 	for (int f = 0; f < 2; f++)
-		ok(tensors_create(file[f], &t, &out) == 0 && tensors_write(out, v + 4 * f, 16) == 0 && tensors_commit(out) == 0, "a list");
+		ok(tensors_create(file[f], &t, &out) == 0 && tensors_write(out, v + 4 * f, 16) == 0 && tensors_commit(out) == 0, "a list is written");
 	tensors_close(&t);
 	is(merge_run(&o, file[3]), 0, "lists into a list: %s", err_line());
-	ok(has(file[3], "aux:v", NULL) && has(file[3], "0.weight", NULL), "their names stay as they are");
+	ok(has(file[3], "aux:v", NULL) && has(file[3], "0.weight", NULL), "the tensors of lists keep their names");
 	ok(number(file[3], "w", 0) == 5 && number(file[3], "arg:w", 0) == 6, "each tensor has its own values");
 	o.kind = TENSORS_SAFE;
 	is(merge_run(&o, file[3]), ERR_FORMAT, "what would be one name: %s", err_line());
@@ -243,8 +243,8 @@ split_and_join(void)
 	is(merge_split(file[0], 3, file[4], NULL, NULL), 0, "split into three: %s", err_line());
 	for (int i = 0; i < 3; i++)
 		snprintf(part[i], sizeof(part[i]), "%s-0000%d-of-00003.safetensors", file[4], i + 1);
-	is(merge_run(&o, file[3]), 0, "joined: %s", err_line());
-	ok(same(file[0], file[3]), "the same file, to the byte");
+	is(merge_run(&o, file[3]), 0, "the parts are joined: %s", err_line());
+	ok(same(file[0], file[3]), "the joined file has the same bytes");
 	in[2] = part[1];
 	is(merge_run(&o, file[3]), ERR_FORMAT, "a tensor in two files: %s", err_line());
 	o.path = whole;
@@ -253,10 +253,10 @@ split_and_join(void)
 	o.kind = TENSORS_PARAMS;
 	o.state = false;
 	is(merge_run(&o, file[3]), 0, "as MXNet's list: %s", err_line());
-	ok(has(file[3], "arg:w", NULL) && has(file[3], "aux:bn_moving_var", NULL), "under MXNet's names");
+	ok(has(file[3], "arg:w", NULL) && has(file[3], "aux:bn_moving_var", NULL), "a .params output has MXNet's names");
 	whole[0] = file[3];
 	o.kind = TENSORS_SAFE;
-	ok(merge_run(&o, file[5]) == 0 && has(file[5], "w", NULL) && has(file[5], "bn_moving_var", NULL), "and back");
+	ok(merge_run(&o, file[5]) == 0 && has(file[5], "w", NULL) && has(file[5], "bn_moving_var", NULL), "a safetensors output of it has the first names");
 	for (int i = 0; i < 3; i++)
 		unlink(part[i]);
 }

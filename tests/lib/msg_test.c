@@ -39,15 +39,15 @@ test_refused(void)
 	struct msg m;
 
 	msg_head(&(struct msg){ .type = MSG_PUSH, .len = MSG_MOST }, head);
-	is(msg_parse(&m, head), 0, "the longest payload is taken");
+	is(msg_parse(&m, head), 0, "the longest payload is accepted");
 	msg_head(&(struct msg){ .type = MSG_PUSH, .len = MSG_MOST + 1 }, head);
-	is(msg_parse(&m, head), ERR_LIMIT, "one byte more is not");
-	is_str(err_line(), "PUSH of 16777217 bytes, over the limit of 16777216", "and the line says so");
+	is(msg_parse(&m, head), ERR_LIMIT, "a payload of one byte more is refused");
+	is_str(err_line(), "PUSH of 16777217 bytes, over the limit of 16777216", "the line of a long payload has its size");
 	msg_head(&(struct msg){ .type = 0 }, head);
-	is(msg_parse(&m, head), ERR_FORMAT, "type 0 is none");
+	is(msg_parse(&m, head), ERR_FORMAT, "type 0 is refused");
 	msg_head(&(struct msg){ .type = MSG_TYPES }, head);
-	is(msg_parse(&m, head), ERR_FORMAT, "nor is the type after the last");
-	is_str(err_line(), "a message of unknown type 22", "and the line says which");
+	is(msg_parse(&m, head), ERR_FORMAT, "the type after the last is refused");
+	is_str(err_line(), "a message of unknown type 22", "the line has the unknown type");
 }
 
 int
@@ -56,8 +56,8 @@ main(void)
 	test_round();
 	test_refused();
 	is_str(msg_name(MSG_HELLO), "HELLO", "types have names");
-	is_str(msg_name(MSG_SHM), "SHM", "to the last");
-	is_str(msg_name(MSG_TYPES), "unknown", "others have none");
-	is_str(msg_name(0), "unknown", "nor has 0");
+	is_str(msg_name(MSG_SHM), "SHM", "the last type has a name");
+	is_str(msg_name(MSG_TYPES), "unknown", "a type beyond the last has no name");
+	is_str(msg_name(0), "unknown", "type 0 has no name");
 	return done();
 }

@@ -21,7 +21,7 @@ main(void)
 	is(names_find(&l, "n3", 2), -1, "names_find returns -1 for a missing name");
 	is(names_find(&l, "n10", 2), 2, "names_find compares the given length");
 	is(names_append(&l, "a", 1), 0, "names_append appends a name");
-	is_str(l.p[7], "a", "it is the last");
+	is_str(l.p[7], "a", "an appended name is the last");
 	l.bytes = NAMES_BYTES - 3;
 	is(names_append(&l, "abc", 3), ERR_LIMIT, "names_append refuses too many names");
 	names_free(&l);

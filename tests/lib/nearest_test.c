@@ -27,7 +27,7 @@ main(void)
 	is_str(near_to("data-ley-fils"), "data-key-file", "a long word may differ in several letters");
 	is_str(near_to("lx"), "lr", "a short word may differ in one letter");
 	is_str(near_to("data-key"), "data", "a word that begins with a name finds it");
-	is_str(near_to("lr-schedule"), "lr", "so does a longer word");
+	is_str(near_to("lr-schedule"), "lr", "a longer word that begins with a name finds it");
 	is_str(near_to("lrschedule"), "none", "letters alone are no beginning");
 	is_str(near_to("mirror"), "none", "a different word is near to none");
 	is_str(near_to("x"), "none", "a single letter is near to none");

@@ -38,7 +38,7 @@ main(void)
 	is(nic_read("lo", &before), 1, "lo exists");
 	send_some();
 	is(nic_read("lo", &after), 1, "lo is read again");
-	is(after.index, before.index, "its index is the same");
+	is(after.index, before.index, "the index of lo is the same");
 	t = traffic_since(&before.traffic, &after.traffic);
 	ok(t.bytes[TRAFFIC_TX] >= TIMES * (SIZE + 28) && t.packets[TRAFFIC_TX] >= TIMES, "the datagrams sent are counted");
 	is(nic_read("no-such-nic", &after), 0, "an interface that does not exist is not found");

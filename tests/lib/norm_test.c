@@ -52,7 +52,7 @@ orders(void)
 		norm_add(&part, x + at, len);
 		norm_add_sum(&cut, &part);
 	}
-	ok(same(&all, &cut), "in parts that are joined: the same bits");
+	ok(same(&all, &cut), "a norm of joined parts has the same bits");
 	norm_put(&all, bytes);
 	norm_get(&again, bytes);
 	ok(same(&all, &again), "as bytes and back");

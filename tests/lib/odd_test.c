@@ -88,7 +88,7 @@ main(void)
 	is(good, 18, "EXIF's orientations 0 to 8 are upright");
 	is(bad, 0, "each of them");
 	is(refused, 14, "the PNG suite's invalid files are refused");
-	is(taken, 161, "its others are taken");
+	is(taken, 161, "the other files of the PNG suite are decoded");
 	source_close(s);
 	transcode_free(conv);
 	resize_free(r);

@@ -311,9 +311,9 @@ refused(void)
 	const char *path = pics_path("no.onnx");
 	size_t given = 0;
 
-	is(onnx_write(even, false, give, &given, path), ERR_NOTSUP, "what ONNX has not: %s", err_line());
-	is(onnx_write(huge, false, give, &given, path), ERR_LIMIT, "more than its readers take: %s", err_line());
-	is(given, 0, "is refused before anything is read");
+	is(onnx_write(even, false, give, &given, path), ERR_NOTSUP, "a layer that ONNX lacks is refused: %s", err_line());
+	is(onnx_write(huge, false, give, &given, path), ERR_LIMIT, "a model of more than 2 GB is refused: %s", err_line());
+	is(given, 0, "a model is refused before an array is read");
 	ok(access(path, F_OK) < 0, "a refused model is not written");
 	graph_free(even);
 	graph_free(huge);

@@ -45,9 +45,9 @@ clipped(void)
 
 	opt_step(x, mom, grad, 4, 4, &h);
 	near(x[0], -0.5, 0, "clip cuts from above");
-	near(x[1], 0.5, 0, "and from below");
-	near(x[2], -0.25, 0, "leaves what is between");
-	ok(isnan(x[3]), "and does not hide a NaN");
+	near(x[1], 0.5, 0, "clip cuts from below");
+	near(x[2], -0.25, 0, "clip leaves what is between");
+	ok(isnan(x[3]), "clip does not hide a NaN");
 }
 
 /* Every start and length near the vector widths. */

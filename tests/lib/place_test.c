@@ -18,7 +18,7 @@ test_nested(void)
 	is_str(told_of(&opt, "train.tar"), "0 1 train.tar: n02.tar: n02_1.JPEG = n02_1.JPEG\n"
 	    "1 1 train.tar: n02.tar: n02_2.JPEG = n02_2.JPEG\n"
 	    "2 0 train.tar: n01.tar.gz: sub/n01_1.JPEG = n01_1.JPEG\nn01,n02,",
-	    "in a tar of tars each tar is a class");
+	    "each tar within a tar is a class");
 	sh("printf 'n02\nn01\n' >labels && mkdir tars && cp n02.tar n01.tar.gz tars");
 	snprintf(labels, sizeof(labels), "%s", pics_path("labels"));
 	opt.labels = labels;
@@ -29,7 +29,7 @@ test_nested(void)
 	is_str(told_of(&opt, "tars"),
 	    "0 0 tars/n01.tar.gz: sub/n01_1.JPEG = n01_1.JPEG\n1 1 tars/n02.tar: n02_1.JPEG = n02_1.JPEG\n"
 	    "2 1 tars/n02.tar: n02_2.JPEG = n02_2.JPEG\nn01,n02,",
-	    "in a directory of tars each tar is a class");
+	    "each tar in a directory is a class");
 	two[0] = pics_path("n02.tar");
 	two[1] = pics_path("n01.tar.gz");
 	opt.paths = two;

@@ -51,7 +51,7 @@ axes(void)
 
 	make_rows(1, 5, LOGLINE_VAL_ACCURACY, high_accuracy);
 	is(plot_figure_make(ACCURACY, &rows, NULL, 8, &f), 0, "a figure of accuracy is made");
-	ok(f.low > 0.94 && f.low < 0.95 && f.high > 0.99 && f.high <= 1, "its axis fits the data: %g to %g", f.low, f.high);
+	ok(f.low > 0.94 && f.low < 0.95 && f.high > 0.99 && f.high <= 1, "the axis of a figure fits the data: %g to %g", f.low, f.high);
 	ok(f.from == 0 && f.to == 4 && f.whole, "positions are the epochs");
 	is_str(f.ylabel, "validation accuracy", "the axis names a single measure");
 	plot_figure_free(&f);

@@ -35,8 +35,8 @@ test_start_again(void)
 	is(proc_start_again(&p, &j, &at), ERR_LIMIT, "a third one within the hour is not");
 	is_str(err_line(), "that has happened 2 times in an hour already (see --respawn)", "the line says why");
 	p.hour_at = now - 3700;
-	is(proc_start_again(&p, &j, &at), ERR_SYS, "it is an hour later");
-	is((int)p.again, 1, "and the count starts again then");
+	is(proc_start_again(&p, &j, &at), ERR_SYS, "a process can be started again after an hour");
+	is((int)p.again, 1, "the count of restarts begins again after an hour");
 	proc_free(&p);
 }
 
@@ -92,26 +92,26 @@ test_adopt(void)
 	proc_init(&p, &j, 0, name, 60);
 	is(proc_adopt(&p, key), ERR_PEER, "there is nothing to adopt before a process runs");
 	is(proc_start(&p, &j, &at), 0, "a process starts");
-	is_str(read_line(&p), "one\n", "it runs");
+	is_str(read_line(&p), "one\n", "the process runs");
 	drop(&p);
 	proc_init(&q, &j, 0, name, 60);
 	is(proc_adopt(&q, key), 0, "another agent adopts it");
-	ok(q.command == p.command && q.started_at == p.started_at, "it is the same process");
-	is_str(key, "0123", "its job has the same key");
+	ok(q.command == p.command && q.started_at == p.started_at, "an adopted process is the same process");
+	is_str(key, "0123", "an adopted process has the key of its job");
 	proc_signal(&q, SIGTERM);
 	is_str(read_line(&q), "asked\n", "a signal reaches it, and its output the new agent");
 	drop(&q);
 	proc_init(&q, &j, 0, name, 60);
 	is(proc_adopt(&q, key), 0, "a third agent adopts it");
-	ok((q.passed & 1ull << SIGTERM) != 0, "which knows that it was asked to end");
-	ok(wait_for_end(&q, &status) && WEXITSTATUS(status) == 5, "and how it ended");
-	ok(!stray, "its shim has killed what was left");
+	ok((q.passed & 1ull << SIGTERM) != 0, "the third agent knows that the process was asked to end");
+	ok(wait_for_end(&q, &status) && WEXITSTATUS(status) == 5, "the third agent knows how the process ended");
+	ok(!stray, "the shim has killed what was left");
 	drop(&q);
 	proc_init(&q, &j, 0, name, 60);
 	is(proc_adopt(&q, key), 0, "the end is known to each further agent until one releases it");
 	status = -1;
-	ok(wait_for_end(&q, &status) && WEXITSTATUS(status) == 5, "with the same status");
-	ok(q.peak_kib > 0, "and its peak memory");
+	ok(wait_for_end(&q, &status) && WEXITSTATUS(status) == 5, "each agent reads the same status");
+	ok(q.peak_kib > 0, "each agent reads the peak memory");
 	proc_free(&q);
 
 	/* A process that another one replaces: never two of one name. */
@@ -119,14 +119,14 @@ test_adopt(void)
 	is(proc_start(&p, &j, &at), 0, "a process of the same name starts once the first is released");
 	read_line(&p);
 	kill(p.command, SIGKILL);
-	ok(wait_for_end(&p, &status) && WTERMSIG(status) == SIGKILL, "it is killed");
+	ok(wait_for_end(&p, &status) && WTERMSIG(status) == SIGKILL, "the process is killed");
 	proc_close_pipes(&p);
 	is(proc_start(&p, &j, &at), 0, "another one follows while its shim holds the name");
-	is_str(read_line(&p), "one\n", "and runs");
+	is_str(read_line(&p), "one\n", "the other process runs");
 	drop(&p);
 	proc_init(&q, &j, 0, name, 60);
 	is(proc_adopt(&q, key), 0, "an agent adopts it");
-	ok(q.command == p.command, "it is the second one");
+	ok(q.command == p.command, "the adopted process is the second one");
 	kill(q.pid, SIGKILL);
 	ok(wait_for_end(&q, &status) && stray && WTERMSIG(status) == SIGKILL, "a shim that is killed is noticed");
 	proc_free(&q);
@@ -138,7 +138,7 @@ test_adopt(void)
 	proc_init(&q, &j, 0, name, 60);
 	proc_end_orphan(&q);
 	is(proc_start(&q, &j, &at), 0, "a new attempt starts its own after it has ended the old one");
-	ok(q.command != p.command && kill(p.command, 0) < 0, "which is gone");
+	ok(q.command != p.command && kill(p.command, 0) < 0, "the process of the old attempt is gone");
 	proc_free(&q);
 	j.input = true;
 	proc_init(&q, &j, 0, name, 60);
@@ -156,12 +156,12 @@ test_peak(void)
 
 	proc_init(&p, &j, 0, "", PROC_HOLD_S);
 	is(proc_start(&p, &j, &at), 0, "a worker starts");
-	ok(wait_for_end(&p, &status) && status == 0, "it ends");
-	ok(p.peak_kib > 0, "its peak memory is known");
+	ok(wait_for_end(&p, &status) && status == 0, "the worker ends");
+	ok(p.peak_kib > 0, "the peak memory of the worker is known");
 	proc_close_pipes(&p);
 	p.peak_kib = UINT32_MAX;
 	is(proc_start(&p, &j, &at), 0, "a worker replaces one that used more memory");
-	ok(wait_for_end(&p, &status), "it ends too");
+	ok(wait_for_end(&p, &status), "the worker's replacement ends");
 	is(p.peak_kib == UINT32_MAX, 1, "the peak is the highest of both");
 	proc_free(&p);
 }

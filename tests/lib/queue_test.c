@@ -82,9 +82,9 @@ main(void)
 	queue_drop(&q, 0);
 	is(queue_room(&q, 3), 0, "room");
 	queue_put(&q, "abc", 3);
-	ok(queue_front(&q, &p) == 3 && memcmp(p, "abc", 3) == 0, "what was put is in front");
+	ok(queue_front(&q, &p) == 3 && memcmp(p, "abc", 3) == 0, "the bytes that were put are in front");
 	queue_drop(&q, 3);
-	ok(queue_front(&q, &p) == 0 && q.n == 0, "and gone when dropped");
+	ok(queue_front(&q, &p) == 0 && q.n == 0, "dropped bytes are gone");
 	queue_free(&q);
 	queue_free(&q);
 	ok(q.spare.n == 0 && q.ref.n == 0, "a freed queue is empty");

@@ -80,7 +80,7 @@ check(const char *name, const struct batch_opt *o, const uint8_t *label, const u
 	}
 	is(e, 0, "%s: read to the end", name);
 	is(seen, batch_records(r), "%s: every record decodes", name);
-	is(in_order, seen, "%s: in order", name);
+	is(in_order, seen, "%s: the records are in order", name);
 	is(same, compared, "%s: pixels and labels of the first %u are those of the file", name, compared);
 	batch_close(r);
 }

@@ -59,7 +59,7 @@ test_round_trip(void)
 	ok(same, "rec_join() returns the framed bytes");
 	is(read_all(framed.p, framed.n, REC_LONGEST, &back, &n), 0, "the stream is read to its end");
 	is(n, 500, "every record is returned");
-	ok(back.n == plain.n && memcmp(back.p, plain.p, plain.n) == 0, "with the same bytes");
+	ok(back.n == plain.n && memcmp(back.p, plain.p, plain.n) == 0, "the records have the same bytes");
 	is(framed.n % 4, 0, "the file's length is a multiple of 4");
 	buf_free(&framed);
 	buf_free(&plain);
@@ -78,7 +78,7 @@ test_long(void)
 		p[i] = (uint8_t)(i * 2654435761u >> 13);
 	rec_frame(&framed, p, len);
 	is(read_all(framed.p, framed.n, len, &back, &n), 0, "a record of 3 MiB is read");
-	ok(back.n == len && memcmp(back.p, p, len) == 0, "with the same bytes");
+	ok(back.n == len && memcmp(back.p, p, len) == 0, "a record of 3 MiB has the same bytes");
 	is(read_all(framed.p, framed.n, len - 1, &back, &n), ERR_LIMIT, "one byte beyond the limit is refused");
 	free(p);
 	buf_free(&framed);

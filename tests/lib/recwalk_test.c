@@ -82,15 +82,15 @@ test_sound(void)
 	uint32_t i = 0;
 
 	is(s.records, N, "every record is returned");
-	ok(s.e == 0 && s.damage == 0 && s.in_order, "in order and without gaps");
+	ok(s.e == 0 && s.damage == 0 && s.in_order, "the records are in order and without gaps");
 	recwalk_open(path, 0, &w);
 	for (; recwalk_next(w, &r) > 0; i++) {
 		sums &= r.at == begins[i] && r.bytes == begins[i + 1] - begins[i] && r.sum == sum_of(stream + r.at, r.bytes);
 		whole &= r.n == (i == BIG ? LONG : 9 + i * 13) && r.whole == r.n && r.data[8] == (uint8_t)(8 * 7 + i) &&
 		    (i % 3 != 1 || le_get32(r.data + 4) == REC_MAGIC);
 	}
-	ok(sums, "with its checksum");
-	ok(whole, "with its data, magic words included");
+	ok(sums, "each record has its checksum");
+	ok(whole, "each record has its data, magic words included");
 	is(recwalk_size(w), size, "recwalk_size()");
 	is_str(recwalk_path(w), path, "recwalk_path()");
 	recwalk_close(w);
@@ -110,7 +110,7 @@ test_peek(void)
 		if (i != BIG)
 			continue;
 		ok(r.n < r.whole && r.n >= 16 && r.whole == LONG, "a peek returns the start of a long record");
-		is(r.bytes, begins[BIG + 1] - begins[BIG], "and its size in the file");
+		is(r.bytes, begins[BIG + 1] - begins[BIG], "a peek returns the size of a long record in the file");
 		is(recwalk_load(w, &r), 0, "recwalk_load() reads the rest");
 		ok(r.n == LONG && r.data[LONG - 1] == (uint8_t)((LONG - 1) * 7 + BIG) && r.sum == sum_of(stream + r.at, r.bytes),
 		    "the loaded record has its data and checksum");
@@ -179,7 +179,7 @@ test_lost_bytes(void)
 		if (N - s.records > most)
 			most = N - s.records;
 	}
-	ok(ended && whole, "with bytes missing anywhere, every walk reaches the end");
+	ok(ended && whole, "every walk reaches the end if bytes are missing anywhere");
 	ok(most <= 2, "missing bytes cost at most two records: %u", most);
 	whole = true;
 	for (size_t n = begins[5]; n < begins[6]; n++) {

@@ -29,7 +29,7 @@ test_parse(void)
 	    "the message has role, rank and sizes");
 	is_str(w.tally, "0.1", "the message has the version");
 	is(rendezvous_parse(any, strlen(any), &w), 0, "a message to join without a rank is read");
-	ok(w.join && w.role == RENDEZVOUS_WORKER && w.rank == RENDEZVOUS_ANY, "its rank is RENDEZVOUS_ANY");
+	ok(w.join && w.role == RENDEZVOUS_WORKER && w.rank == RENDEZVOUS_ANY, "the rank of that message is RENDEZVOUS_ANY");
 	is(rendezvous_parse(at, strlen(at), &w), 0, "a server's address message is read");
 	ok(!w.join && strcmp(w.at, "[::1]:80") == 0, "the message has the address");
 	bad("");
@@ -55,7 +55,7 @@ test_env(void)
 
 	unsetenv("DMLC_ROLE");
 	is(rendezvous_env(&e), 0, "an environment without DMLC_ROLE is valid");
-	is(e.role, RENDEZVOUS_NONE, "it gives no role");
+	is(e.role, RENDEZVOUS_NONE, "an environment without DMLC_ROLE gives no role");
 	setenv("DMLC_ROLE", "server", 1);
 	is(rendezvous_env(&e), ERR_ARG, "DMLC_ROLE alone is refused");
 	setenv("DMLC_PS_ROOT_URI", "::1", 1);

@@ -35,9 +35,9 @@ test_places(void)
 	is_str(name, "worker 2", "a name has role and rank");
 	ok(roster_unknown(&r) == &r.m[0], "the first server's address is unknown");
 	strcpy(r.m[0].addr, "a:1");
-	ok(roster_unknown(&r) == &r.m[1], "then the second server's is");
+	ok(roster_unknown(&r) == &r.m[1], "the second server's address is unknown after the first is known");
 	strcpy(r.m[1].addr, "b:2");
-	ok(roster_unknown(&r) == NULL, "then all addresses are known");
+	ok(roster_unknown(&r) == NULL, "all addresses are known in the end");
 	go = roster_addrs(&r);
 	is_str(go, "a:1,b:2", "addresses are listed by rank");
 	free(go);

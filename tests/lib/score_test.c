@@ -26,7 +26,7 @@ main(void)
 	uint32_t order[4];
 
 	is(score_rank(p, 5, 1), 0, "the most probable class has rank 0");
-	is(score_rank(p, 5, 3), 1, "of equal classes the lower number comes first");
+	is(score_rank(p, 5, 3), 1, "the lower number of equal classes comes first");
 	is(score_rank(p, 5, 4), 4, "the last class has rank 4");
 	ok(agrees(p, 5), "score_top returns the classes of the lowest ranks");
 

@@ -131,9 +131,9 @@ inception(void)
 		ok(n != NULL && n->c == block[i].c && n->h == block[i].side && n->w == block[i].side, "%s is %ux%ux%u",
 		    block[i].name, block[i].c, block[i].side, block[i].side);
 	}
-	is(largest(g), 483840, "the largest array");
+	is(largest(g), 483840, "the largest array of the net is known");
 	is_str(g->w[0].name, "conv1_weight", "arrays are named by node");
-	is_str(g->aux[1].name, "conv1_bn_moving_var", "and their role");
+	is_str(g->aux[1].name, "conv1_bn_moving_var", "arrays are named by their role");
 	ok(node(g, "in3c_pool")->ceil && node(g, "in3c_pool")->pad[0] == 0, "the pool that halves is the one of 2015");
 	near(node(g, "conv1_bn")->eps, 1e-5, 1e-10, "eps");
 	graph_free(g);
@@ -145,10 +145,10 @@ asked(void)
 {
 	struct graph *g, *again;
 
-	is(script_run("mlp", 3, 32, 32, 100, NULL, 0, &g), 0, "mlp for other pictures");
-	ok(g->node[0].c == 3 && g->node[0].h == 32 && g->classes == 100, "has their shape and classes");
-	is(script_run("mlp", 3, 32, 32, 100, NULL, 0, &again), 0, "the same again");
-	ok(graph_hash(g) == graph_hash(again), "is the same graph");
+	is(script_run("mlp", 3, 32, 32, 100, NULL, 0, &g), 0, "mlp is made for other images");
+	ok(g->node[0].c == 3 && g->node[0].h == 32 && g->classes == 100, "the net has the shape and classes of these images");
+	is(script_run("mlp", 3, 32, 32, 100, NULL, 0, &again), 0, "the same script runs again");
+	ok(graph_hash(g) == graph_hash(again), "the same script gives the same graph");
 	graph_free(g);
 	graph_free(again);
 	is(script_run("inception", 3, 32, 32, 10, NULL, 0, &g), 0, "inception on 32x32: %s", err_line());
@@ -174,16 +174,16 @@ options(void)
 	    "if opt.none ~= nil then error('not nil') end\n"
 	    "return softmax(fc{x, 2})\n");
 	is(script_run(file, 0, 0, 0, 0, two, 1, &g), 0, "an option given is read: %s", err_line());
-	is(g->n, 6, "and makes the net deeper");
+	is(g->n, 6, "an option makes the net deeper");
 	is_str(g->node[3].name, "conv2", "nodes without a name get the layer's and a number");
 	graph_free(g);
 	is(script_run(file, 0, 0, 0, 0, two, 2, &g), ERR_ARG, "one that the script never reads is refused");
 	ok(strstr(err_line(), "'deep'") != NULL, "by name: %s", err_line());
 	for (int i = 0; i <= SCRIPT_OPTS; i++)
 		many[i] = two[0];
-	is(script_run(file, 0, 0, 0, 0, many, SCRIPT_OPTS, &g), 0, "as many options as there may be");
+	is(script_run(file, 0, 0, 0, 0, many, SCRIPT_OPTS, &g), 0, "as many options as there may be are accepted");
 	graph_free(g);
-	is(script_run(file, 0, 0, 0, 0, many, SCRIPT_OPTS + 1, &g), ERR_LIMIT, "and one more");
+	is(script_run(file, 0, 0, 0, 0, many, SCRIPT_OPTS + 1, &g), ERR_LIMIT, "one option more is refused");
 }
 
 static void
@@ -192,10 +192,10 @@ where(void)
 	char text[512], was[256];
 	struct graph *g;
 
-	is(script_run("nosuchnet", 0, 0, 0, 0, NULL, 0, &g), ERR_SYS, "no such net: %s", err_line());
+	is(script_run("nosuchnet", 0, 0, 0, 0, NULL, 0, &g), ERR_SYS, "a net that does not exist is refused: %s", err_line());
 	snprintf(text, sizeof(text), "%s/gone.lua", dir);
-	is(script_run(text, 0, 0, 0, 0, NULL, 0, &g), ERR_SYS, "no such file: %s", err_line());
-	ok(strncmp(err_line(), dir, strlen(dir)) == 0, "is named");
+	is(script_run(text, 0, 0, 0, 0, NULL, 0, &g), ERR_SYS, "a script that does not exist is refused: %s", err_line());
+	ok(strncmp(err_line(), dir, strlen(dir)) == 0, "the line names the missing script");
 	snprintf(text, sizeof(text), "mkdir %s/nets && mv %s %s/nets/own.lua", dir, file, dir);
 	run("return softmax(fc{data(1, 2, 2), 3})", &g);
 	graph_free(g);
@@ -333,8 +333,8 @@ sandbox(void)
 	is(run("assert(tostring({}) == 'table' and tostring(ipairs) == 'function' and tostring(1.5) == '1.5')\n"
 	    "assert(not pcall(string.format, '%p', 'x') and not pcall(string.format, '%%%-9p', 'x'))\n"
 	    "assert(not pcall(string.format, '%s', {}) and not pcall(string.format, 'x%'))\n"
-	    "assert(('%%p%s%5.1f'):format(data(1, 2, 2), 2) == '%pdata  2.0')\nerror('end')", &g), ERR_FORMAT, "addresses");
-	ok(strstr(err_line(), ":5: end") != NULL, "are out of reach: %s", err_line());
+	    "assert(('%%p%s%5.1f'):format(data(1, 2, 2), 2) == '%pdata  2.0')\nerror('end')", &g), ERR_FORMAT, "a script that formats addresses fails");
+	ok(strstr(err_line(), ":5: end") != NULL, "addresses are out of a script's reach: %s", err_line());
 	is(run("local t = {1, 2}\nfor i, v in ipairs(t) do t[i] = math.max(v, 2) end\n"
 	    "local s = table.concat(t, ',') .. ('%d'):format(3)\nassert(s == '2,23' and select('#', table.unpack(t)) == 2)\n"
 	    "assert(not pcall(error, 'x'))\nlocal x = data(1, 2, 2)\nassert(x.c == 1 and x.name == 'data')\n"

@@ -26,8 +26,8 @@ test_known(void)
 	unsigned type = 0;
 	size_t n = 0;
 
-	is(seal_init(&s, true, secret), 0, "a seal");
-	is(seal_init(&o, false, secret), 0, "its counterpart");
+	is(seal_init(&s, true, secret), 0, "a seal is made");
+	is(seal_init(&o, false, secret), 0, "the other end of the seal is made");
 	is(seal_put(&s, SEAL_DATA, bytes, N, record), 0, "a record is sealed");
 	ok(memcmp(record, known, sizeof(known)) == 0, "a record has the bytes of RFC 8448");
 	is(seal_length(record), sizeof(known), "a record knows its length");

@@ -138,11 +138,11 @@ main(void)
 	for (hear(c, &m); m.type == MSG_WEIGHTS; hear(c, &m), all++)
 		good += m.len == SLICE && m.slice < SLICES && ((const float *)m.payload)[SLICE / sizeof(*w) - 1] == (float)(m.slice + 1);
 	ok(all >= SLICES && all <= ROUNDS * SLICES && good == all, "each slice comes, with its weights: %u answers", all);
-	is(m.type, MSG_BYE, "and the goodbye behind them");
+	is(m.type, MSG_BYE, "the goodbye follows the answers");
 	ok(peak_kib() - before < BUDGET, "the server kept no more than a budget for it: %ld KiB", peak_kib() - before);
 	conn_close(c);
 	pthread_join(thread, NULL);
-	is(server.err, 0, "it ends well");
+	is(server.err, 0, "the server ends well");
 	close(server.opt.stop_fd);
 	graph_free(g);
 	free(w);

@@ -105,7 +105,7 @@ test_claims(void)
 	third = dial(&j, 0, 0);
 	say_hello(&j, third, 0, 11);
 	(void)conn_run(third);
-	ok(wait_for(second, &m) == 0 && m.type == MSG_REFUSE, "of two that wait the one that came later stays");
+	ok(wait_for(second, &m) == 0 && m.type == MSG_REFUSE, "the later of two that wait stays");
 	ok(wait_for(first, &m) == 0 && m.type == MSG_PING && m.step != ping.step, "the later claim has a question of its own");
 	ping.incarnation = m.incarnation = 9;
 	(void)conn_send(first, &ping);

@@ -82,7 +82,7 @@ test_loss(void)
 	j.workers[2].quit = 2;
 	run(&j);
 	finish(&j);
-	ok(j.workers[0].err == 0 && j.workers[1].err == 0, "in an asynchronous one the others go on");
+	ok(j.workers[0].err == 0 && j.workers[1].err == 0, "the other workers of an asynchronous job go on");
 	is(j.servers[0].err, ERR_PEER, "the servers end with status 75");
 	ok(strstr(j.servers[0].said, "worker 2 is lost") != NULL, "the servers reported the lost worker at once");
 }

@@ -100,19 +100,19 @@ test_hello(void)
 	struct server_state_opt o = { .nworkers = 2, .nservers = 1, .emit = emit };
 	struct server_state *s;
 
-	is(server_state_new(&(struct server_state_opt){ .nworkers = 0, .nservers = 1 }, &s), ERR_LIMIT, "no workers");
-	is(server_state_new(&(struct server_state_opt){ .nworkers = 1, .nservers = 2, .index = 2 }, &s), ERR_LIMIT, "no such server");
-	is(server_state_new(&o, &s), 0, "a server");
-	ok(server_state_plan(s) == NULL && !server_state_sync(s) && server_state_steps(s) == 0, "it knows no job");
+	is(server_state_new(&(struct server_state_opt){ .nworkers = 0, .nservers = 1 }, &s), ERR_LIMIT, "a server without workers is refused");
+	is(server_state_new(&(struct server_state_opt){ .nworkers = 1, .nservers = 2, .index = 2 }, &s), ERR_LIMIT, "a server index beyond the last is refused");
+	is(server_state_new(&o, &s), 0, "a server is made");
+	ok(server_state_plan(s) == NULL && !server_state_sync(s) && server_state_steps(s) == 0, "a new server knows no job");
 	is(tell(s, push(0, 0, 0, (float[8]){ 0 })), ERR_FORMAT, "nothing before a hello");
 	is_str(err_line(), "worker 0: PUSH without a hello", "the error names the worker");
 	is(hello(s, 0, 5, "9.9", 0), ERR_ARG, "another tally");
 	ok(server_state_plan(s) == NULL, "no job is learned from another version");
-	is(hello(s, 2, 5, TALLY_VERSION, 0), ERR_ARG, "a worker too many");
-	is(hello(s, 0, 5, TALLY_VERSION, 0), 0, "a hello");
-	ok(n == 1 && to[0] == 0 && out[0].type == MSG_WELCOME && out[0].flags == MSG_EMPTY, "is welcome, to no weights");
-	ok(server_state_sync(s) && server_state_plan(s)->n == 2, "and the job is learned");
-	is(hello(s, 0, 5, TALLY_VERSION, 0), 0, "the same again");
+	is(hello(s, 2, 5, TALLY_VERSION, 0), ERR_ARG, "a worker too many is refused");
+	is(hello(s, 0, 5, TALLY_VERSION, 0), 0, "a hello is handled");
+	ok(n == 1 && to[0] == 0 && out[0].type == MSG_WELCOME && out[0].flags == MSG_EMPTY, "a hello before the weights is answered as empty");
+	ok(server_state_sync(s) && server_state_plan(s)->n == 2, "the job is learned from the first hello");
+	is(hello(s, 0, 5, TALLY_VERSION, 0), 0, "the same hello is handled again");
 	is(hello(s, 1, 5, TALLY_VERSION, 3), ERR_ARG, "another slack");
 	is(hello(s, 0, 4, TALLY_VERSION, 0), 0, "another incarnation takes its place");
 	is(hello(s, 0, 5, TALLY_VERSION, 0), ERR_ARG, "messages of the older incarnation are refused");
@@ -154,7 +154,7 @@ test_late(void)
 	s = begun(1);
 	for (uint64_t t = 0; t < 2; t++)
 		tell(s, push(0, t, 0, g));
-	is(server_state_late(s, 0), 1, "with bounded staleness worker 0 waits for the slowest");
+	is(server_state_late(s, 0), 1, "worker 0 waits for the slowest with bounded staleness");
 	server_state_free(s);
 }
 
@@ -173,8 +173,8 @@ test_round(void)
 	ok(n == 2 && out[0].type == MSG_WEIGHTS && to[0] == 0 && to[1] == 1 && out[1].step == 1, "closes the step for both");
 	ok(payload[1][1] == -0.5f * 3 / 4, "w = - rate * sum / samples");
 	is(server_state_steps(s), 0, "slice 1 is still at step 0");
-	is(tell(s, push(0, 0, 0, a)), 0, "a push of a closed step");
-	ok(n == 1 && out[0].step == 1, "is answered again");
+	is(tell(s, push(0, 0, 0, a)), 0, "a push of a closed step is handled");
+	ok(n == 1 && out[0].step == 1, "a push of a closed step is answered again");
 	is(tell(s, (struct msg){ .type = MSG_PULL, .incarnation = 1, .worker = 1, .step = 0 }), 0, "a pull of the step before");
 	ok(n == 1 && out[0].step == 0 && payload[0][1] == 0, "gives the weights as they were");
 
@@ -182,12 +182,12 @@ test_round(void)
 	m.samples = 0;
 	m.len = 0;
 	m.flags = MSG_EMPTY;
-	is(tell(s, m), 0, "a push without samples");
-	is(tell(s, push(0, 0, 1, a)), 0, "and one with");
-	ok(n == 2 && payload[0][0] == -0.5f / 2, "are divided by the samples there are");
-	is(server_state_steps(s), 1, "now all is at step 1");
-	is(tell(s, (struct msg){ .type = MSG_PULL, .flags = MSG_STATE_OF, .incarnation = 1, .slice = 1 }), 0, "state");
-	ok(n == 1 && out[0].type == MSG_STATE && out[0].len == 16, "is given");
+	is(tell(s, m), 0, "a push without samples is handled");
+	is(tell(s, push(0, 0, 1, a)), 0, "a push with samples beside one without is handled");
+	ok(n == 2 && payload[0][0] == -0.5f / 2, "the sum is divided by the samples there are");
+	is(server_state_steps(s), 1, "all slices are at step 1");
+	is(tell(s, (struct msg){ .type = MSG_PULL, .flags = MSG_STATE_OF, .incarnation = 1, .slice = 1 }), 0, "a request for optimizer state is handled");
+	ok(n == 1 && out[0].type == MSG_STATE && out[0].len == 16, "optimizer state is returned");
 	server_state_free(s);
 }
 
@@ -218,9 +218,9 @@ test_wrong(void)
 	is(tell(s, push(0, 0, 0, a)), 0, "a right one");
 	m = push(1, 0, 0, a);
 	m.rate = 0.25f;
-	is(tell(s, m), ERR_FORMAT, "another rate than the others'");
-	is(tell(s, push(1, 0, 0, a)), 0, "the same");
-	ok(n == 2 && payload[0][3] == -0.5f * 8 / 4, "and the step is what it would have been");
+	is(tell(s, m), ERR_FORMAT, "a push with another rate than the others' is refused");
+	is(tell(s, push(1, 0, 0, a)), 0, "a push with the same rate is handled");
+	ok(n == 2 && payload[0][3] == -0.5f * 8 / 4, "a refused push changes nothing of the step");
 	server_state_free(s);
 }
 
@@ -264,7 +264,7 @@ test_lent(bool ends)
 	m[0].lasting = m[1].lasting = true;
 	ok(tell(s, m[0]) == 0 && (!ends || server_state_keep(s, 0) == 0), "a gradient is lent, and its loan ends: %d", ends);
 	a[3] = 6;
-	ok(tell(s, m[1]) == 0 && payload[0][3] == -0.5f * (ends ? 4 + 6 : 6 + 6) / 4, "it is read then");
+	ok(tell(s, m[1]) == 0 && payload[0][3] == -0.5f * (ends ? 4 + 6 : 6 + 6) / 4, "a gradient whose loan has ended is read then");
 	server_state_free(s);
 }
 
@@ -278,7 +278,7 @@ test_leave(void)
 
 	tell(s, push(0, 0, 0, a));
 	is(n, 0, "a worker waits");
-	is(tell(s, sum), 0, "also for a sum");
+	is(tell(s, sum), 0, "a worker that waits for a sum is known");
 	is(tell(s, (struct msg){ .type = MSG_BYE, .incarnation = 1, .worker = 1 }), 0, "the other says goodbye");
 	ok(n == 3 && out[0].type == MSG_WEIGHTS && out[0].step == 1 && out[1].type == MSG_TOTAL && out[2].type == MSG_BYE,
 	    "nothing waits for a worker that left");
@@ -288,7 +288,7 @@ test_leave(void)
 	is(hello(s, 1, 2, TALLY_VERSION, STALE_SYNC), ERR_ARG, "a worker that left does not come back");
 	ok(n == 0 && server_state_over(s), "nobody waits for it");
 	is(hello(s, 0, 2, TALLY_VERSION, STALE_SYNC), 0, "a worker that was lost may come back");
-	ok(n == 1 && out[0].type == MSG_WELCOME && !server_state_over(s), "it is welcome");
+	ok(n == 1 && out[0].type == MSG_WELCOME && !server_state_over(s), "a worker that returns is welcome");
 	m = push(0, 1, 0, a);
 	m.incarnation = 2;
 	is(tell(s, m), 0, "a worker that came back pushes to the open step");
@@ -296,8 +296,8 @@ test_leave(void)
 	hello_flags = MSG_LAST;
 	is(hello(s, 1, 2, TALLY_VERSION, STALE_SYNC), 0, "a worker that left may say goodbye again");
 	hello_flags = 0;
-	is(tell(s, (struct msg){ .type = MSG_BYE, .incarnation = 2, .worker = 1 }), 0, "it does");
-	ok(n == 1 && out[0].type == MSG_BYE, "it is answered again");
+	is(tell(s, (struct msg){ .type = MSG_BYE, .incarnation = 2, .worker = 1 }), 0, "a repeated goodbye is handled");
+	ok(n == 1 && out[0].type == MSG_BYE, "a repeated goodbye is answered again");
 	server_state_free(s);
 	s = begun(STALE_ASYNC);
 	tell(s, (struct msg){ .type = MSG_BYE, .incarnation = 1, .worker = 1 });
@@ -305,8 +305,8 @@ test_leave(void)
 	server_state_free(s);
 
 	s = begun(STALE_ASYNC);
-	is(tell(s, push(0, 0, 0, a)), 0, "asynchronous: a push");
-	ok(n == 1 && to[0] == 0 && out[0].step == 1 && payload[0][0] == -0.25f, "is applied and answered alone");
+	is(tell(s, push(0, 0, 0, a)), 0, "asynchronous: a push is handled");
+	ok(n == 1 && to[0] == 0 && out[0].step == 1 && payload[0][0] == -0.25f, "asynchronous: a push is applied and answered alone");
 	is(tell(s, push(0, 0, 0, a)), 0, "once");
 	ok(n == 1 && payload[0][0] == -0.25f, "a repeated push is answered, but not applied");
 	is(tell(s, (struct msg){ .type = MSG_STOP, .incarnation = 1, .worker = 1 }), 0, "a stop");
@@ -446,7 +446,7 @@ test_codec(void)
 	push_ones(s, 0);
 	ok(n == 2 && out[0].type == MSG_WEIGHTS && out[0].len == 16 && to[0] != to[1], "both workers get weights as bf16");
 	ok(out[0].payload == out[1].payload && out[0].lasting && out[1].lasting,
-	    "they are encoded once, and queued by reference");
+	    "weights are encoded once, and queued by reference");
 	is(((const uint16_t *)out[0].payload)[7], 0xbe80, "each is a quarter less after one step of rate 0.5");
 	sent = out[0].payload;
 	push_ones(s, 1);
@@ -458,27 +458,27 @@ test_codec(void)
 	s = begun(STALE_ASYNC);
 	push_ones(s, 0);
 	ok(n == 2 && !out[0].lasting && !out[1].lasting && ((const uint16_t *)out[1].payload)[0] == 0xbf00,
-	    "in an asynchronous job they are copied, as other workers' pushes change them");
+	    "weights of an asynchronous job are copied, as other workers' pushes change them");
 	server_state_free(s);
 	hello_mults = "codec:*=topk:0.125";
 	s = begun(STALE_SYNC);
 	push_numbers(s, 0, 2, 4);
 	ok(n == 2 && out[0].len == 8 && out[0].payload == out[1].payload && !(out[0].flags & MSG_EXACT),
 	    "both workers get the same update of the largest weight");
-	ok(payload_index(0) == 2 && payload[0][1] == -1, "it has the index, and how much the weight changes");
+	ok(payload_index(0) == 2 && payload[0][1] == -1, "an update has the index, and how much the weight changes");
 	push_numbers(s, 1, 5, 2);
 	ok(payload_index(0) == 5 && payload[0][1] == -0.5f, "the next update does not repeat it");
 	tell(s, (struct msg){ .type = MSG_PULL, .incarnation = 1, .step = 2 });
 	ok(n == 1 && out[0].flags & MSG_EXACT && out[0].len == 32 && payload[0][2] == -1 && payload[0][5] == -0.5f,
 	    "a pull is answered with all that workers hold");
 	tell(s, (struct msg){ .type = MSG_PULL, .incarnation = 1, .step = 1 });
-	ok(n == 1 && out[0].flags & MSG_EXACT && payload[0][2] == -1 && payload[0][5] == 0, "also with that of the step before");
+	ok(n == 1 && out[0].flags & MSG_EXACT && payload[0][2] == -1 && payload[0][5] == 0, "a pull of the step before is answered with all that workers hold");
 	is(tell(s, push(0, 2, 0, (float[8]){ 0 })), ERR_FORMAT, "a gradient of another length is refused");
 	is(push_number(s, 0, 2, 8, 1), ERR_FORMAT, "an index beyond the slice is refused");
-	is_str(err_line(), "worker 0: push of slice 0 has invalid indices", "the error says so");
+	is_str(err_line(), "worker 0: push of slice 0 has invalid indices", "the line says that the indices are invalid");
 	is(tell(s, (struct msg){ .type = MSG_PUSH, .flags = MSG_LENT, .incarnation = 1, .step = 2, .samples = 1, .len = 8,
-	    .payload = &(uint64_t){ 0 }, .lasting = true }), ERR_FORMAT, "so is one whose memory its worker can still change");
-	is(push_number(s, 0, 2, 7, 1), 0, "then the right one is accepted");
+	    .payload = &(uint64_t){ 0 }, .lasting = true }), ERR_FORMAT, "an update in memory that its worker can still change is refused");
+	is(push_number(s, 0, 2, 7, 1), 0, "a valid push is accepted after the refused ones");
 	server_state_free(s);
 	hello_mults = "";
 }

@@ -148,8 +148,8 @@ codecs(void)
 	unsigned bad = 0, frozen = 0;
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
-		is(shard_plan_new(g, 2, 64, all[i].rules, NULL, &p), 0, "codecs '%s'", all[i].rules);
-		ok(covers(p, g->P, g->A, 2, 64) && over_agrees(p, g), "its slices cover w and aux once");
+		is(shard_plan_new(g, 2, 64, all[i].rules, NULL, &p), 0, "a plan with codecs '%s' is made", all[i].rules);
+		ok(covers(p, g->P, g->A, 2, 64) && over_agrees(p, g), "the slices of a plan cover w and aux once");
 		for (uint32_t a = 0; a < g->nw; a++) {
 			bool gamma = strstr(g->w[a].name, "_gamma") != NULL, weight = strstr(g->w[a].name, "_weight") != NULL;
 			uint32_t from, to;
@@ -169,8 +169,8 @@ codecs(void)
 	for (uint32_t k = 0; k < p->nweights; k++)
 		frozen += p->slice[k].frozen && p->slice[k].codec.kind != CODEC_F32;
 	is(frozen, 0, "frozen slices are f32");
-	is(shard_plan_bytes(&p->slice[0]), p->slice[0].count * 4, "their bytes");
-	is(shard_plan_bytes(&p->slice[p->lead]), p->slice[p->lead].count * 2, "those of the others are half as many");
+	is(shard_plan_bytes(&p->slice[0]), p->slice[0].count * 4, "a frozen slice has 4 bytes for each float");
+	is(shard_plan_bytes(&p->slice[p->lead]), p->slice[p->lead].count * 2, "the other slices have half as many bytes");
 	shard_plan_free(p);
 	is(shard_plan_new(g, 2, 64, "codec:*=topk:0.25", NULL, &p), 0, "a plan of topk");
 	is(shard_plan_bytes(&p->slice[p->lead]), (p->slice[p->lead].count + 2) / 4 * 8, "a quarter of its numbers is sent");
@@ -253,8 +253,8 @@ main(void)
 	is(shard_plan_new(g, 1, SHARD_PLAN_SLICE, "lr:*", NULL, &p), ERR_ARG, "%s", err_line());
 	is(shard_plan_new(g, 1, SHARD_PLAN_SLICE, "wd:*=-1", NULL, &p), ERR_ARG, "%s", err_line());
 	is(shard_plan_new(g, 1, SHARD_PLAN_SLICE, "xx:*=1", NULL, &p), ERR_ARG, "%s", err_line());
-	is(shard_plan_new(g, 0, SHARD_PLAN_SLICE, "", NULL, &p), ERR_LIMIT, "no servers");
-	is(shard_plan_new(g, SHARD_PLAN_SERVERS + 1, SHARD_PLAN_SLICE, "", NULL, &p), ERR_LIMIT, "too many servers");
+	is(shard_plan_new(g, 0, SHARD_PLAN_SLICE, "", NULL, &p), ERR_LIMIT, "a plan without servers is refused");
+	is(shard_plan_new(g, SHARD_PLAN_SERVERS + 1, SHARD_PLAN_SLICE, "", NULL, &p), ERR_LIMIT, "a plan with too many servers is refused");
 	is(shard_plan_new(g, 1, 3, "", NULL, &p), ERR_LIMIT, "slices of less than a float");
 	is(shard_plan_new(g, 1, SHARD_PLAN_MOST + 1, "", NULL, &p), ERR_LIMIT, "slices that fit no message");
 	ok(p == NULL, "nothing is given then");

@@ -101,7 +101,7 @@ test_splits(void)
 	ok(strstr(all_of("t.tar", NULL, SOURCE_TRAIN), "1 t.tar: p/train/b/1.png\n") != NULL,
 	    "an archive with train alone has a train split");
 	is_str(all_of("t.tar", NULL, SOURCE_TEST), "-7 t.tar: no folder test or val for --split",
-	    "it has no test split");
+	    "an archive with train alone has no test split");
 	is_str(all_of("set", NULL, SOURCE_TRAIN), "-7 set: no folder train for --split",
 	    "a source without splits refuses one");
 }
@@ -123,7 +123,7 @@ test_list(void)
 	is_str(all_of("x.lst", "no", SOURCE_ALL), "-4 x.lst: b/2.png is not in no; after the list, name the folder in which "
 	    "its paths start", "a list none of whose files exists is refused");
 	ok(strncmp(all_of("list", "set", SOURCE_ALL), "5 1 set/b/2.png\n", 16) == 0,
-	    "with a root, a list may have any name");
+	    "a list with a root may have any name");
 	is_str(all_of("x.lst", "set", SOURCE_TRAIN), "-7 x.lst: a list has no splits",
 	    "a list refuses a split");
 	is_str(all_of("no.lst", NULL, SOURCE_ALL), "-1 no.lst: open: No such file or directory",
@@ -182,7 +182,7 @@ test_cifar(void)
 	source_next(s, &it);
 	source_next(s, &it);
 	is(it.n, 3072, "a CIFAR item has pixels");
-	ok(it.c == 3 && it.h == 32 && it.w == 32, "they have shape 32x32x3");
+	ok(it.c == 3 && it.h == 32 && it.w == 32, "the pixels of a CIFAR item have shape 32x32x3");
 	for (int k = 0; k < 1024; k++)
 		for (int c = 0; c < 3; c++)
 			same &= it.data[k * 3 + c] == (uint8_t)(1 + c * 100 + k);
@@ -314,26 +314,26 @@ test_lost(void)
 	is_str(after_train(all_of("w2.tar", NULL, SOURCE_ALL)), "2 !  ! w2.tar: " TRAIN NO_END "\n0,1,2,3,4,",
 	    "a cut archive of MNIST is reported after its images");
 	is_str(after_train(all_of("n.tar", NULL, SOURCE_ALL)), "2 !  ! n.tar: w2.tar: " TRAIN NO_END "\n0,1,2,3,4,",
-	    "so is one in an archive");
+	    "a cut archive in an archive is reported after its images");
 	opt.path = told_pipe("w2.tar");
-	is_str(after_train(told(&opt)), "2 !  ! pipe: " TRAIN NO_END "\n0,1,2,3,4,", "so is one from a pipe");
+	is_str(after_train(told(&opt)), "2 !  ! pipe: " TRAIN NO_END "\n0,1,2,3,4,", "a cut archive from a pipe is reported after its images");
 	is_str(after_train(all_of("j.tar", NULL, SOURCE_ALL)), "2 2 t10k-images-idx3-ubyte, image 0 = mnopqr\n3 !  ! j.tar: "
 	    "after t10k-labels-idx1-ubyte: bytes after the end of the tar archive are not tar, and are not read\n0,1,2,3,4,",
 	    "bytes after an archive of MNIST are reported");
 	is_str(all_of("w2.tar", NULL, SOURCE_TEST), "-4 w2.tar: no t10k-* files: w2.tar: " TRAIN NO_END,
 	    "the end that an archive lacks is why it has no test files");
 	is_str(all_of("w1.tar", NULL, SOURCE_ALL), "-4 w1.tar: no labels (idx1) next to train-images-idx3-ubyte: w1.tar: "
-	    "after train-images-idx3-ubyte: " NO_END, "or no labels");
+	    "after train-images-idx3-ubyte: " NO_END, "the end that an archive lacks is why it has no labels");
 	sh("for f in p/train/a/2.png data_batch_1.bin; do test -e $f || head -c 3073 /dev/zero >$f; "
 	   "tar cf x.tar $f && head -c $(((512 + $(stat -c %%s $f) + 511) / 512 * 512)) x.tar >${f%%%%[/_]*}.cut; done");
 	is_str(all_of("p.cut", NULL, SOURCE_TEST), "-4 p.cut: no folder test or val for --split: p.cut: " LEFT NO_END,
-	    "or no folder of a split");
+	    "the end that an archive lacks is why it has no folder of a split");
 	opt.path = told_pipe("p.cut");
 	opt.split = SOURCE_TEST;
 	is_str(told(&opt), "0 !  ! pipe: " LEFT NO_END "\n-4 pipe: no folder test or val for --split: pipe: " LEFT NO_END,
-	    "in a pipe, too");
+	    "the end that a pipe lacks is why it has no folder of a split");
 	is_str(all_of("data.cut", NULL, SOURCE_TEST), "0 !  ! data.cut: after data_batch_1.bin: " NO_END "\n-4 data.cut: "
-	    "no test_batch.bin or test.bin: data.cut: after data_batch_1.bin: " NO_END, "or no CIFAR files");
+	    "no test_batch.bin or test.bin: data.cut: after data_batch_1.bin: " NO_END, "the end that an archive lacks is why it has no CIFAR files");
 	told_bytes = false;
 }
 
@@ -354,7 +354,7 @@ test_read(void)
 	pics_write(path, "first", 5);
 	ok(source_read(s, path, &b, &was) == 0 && b.n == 5, "source_read reads a later image");
 	now = stamp_of(path);
-	ok(was.bytes == 5 && memcmp(&was, &now, sizeof(was)) == 0, "its stamp is that of the file");
+	ok(was.bytes == 5 && memcmp(&was, &now, sizeof(was)) == 0, "source_read returns the stamp of the file");
 	pics_write(path, "another", 7);
 	now = stamp_of(path);
 	ok(memcmp(&was, &now, sizeof(was)) != 0, "another file has another stamp");

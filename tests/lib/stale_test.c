@@ -75,7 +75,7 @@ main(void)
 	stale_leave(&g, 0);
 	stale_leave(&g, 1);
 	stale_leave(&g, 2);
-	ok(stale_may_step(&g, 0), "with nobody left nobody waits");
+	ok(stale_may_step(&g, 0), "a worker does not wait if all others have left");
 	stale_free(&g);
 
 	stale_init(&g, two, 2, 2);

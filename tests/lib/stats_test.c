@@ -137,14 +137,14 @@ main(void)
 		other |= fabsf(many[i] - one[i]) > 1e-4f;
 	ok(other, "a deeper layer's hang on the batches");
 	if (engine_find("cpu") != NULL) {
-		is(run("cpu", ENGINE_F32, 5, 0, cpu, &samples), 0, "on another engine");
+		is(run("cpu", ENGINE_F32, 5, 0, cpu, &samples), 0, "another engine computes statistics");
 		for (int i = 0; i < 14; i++)
 			same &= fabsf(cpu[i] - many[i]) < 1e-4f;
 		ok(same, "another engine has the same statistics");
 	} else {
-		skip("on another engine", "this build has none");
+		skip("another engine computes statistics", "this build has none");
 	}
-	is(run("ref", ENGINE_BF16, 5, 0, half, &samples), 0, "in 16 bits");
+	is(run("ref", ENGINE_BF16, 5, 0, half, &samples), 0, "statistics are computed in 16 bits");
 	by_hand(half, "16 bits", 4e-3);
 	other = 0;
 	for (int i = 6; i < 14; i++) {
@@ -152,7 +152,7 @@ main(void)
 		near(half[i], many[i], 0.02, "value %d in f16 is near that in f32", i);
 	}
 	ok(other, "the statistics in f16 differ from those in f32");
-	is(run("ref", ENGINE_TF32, 5, 0, half, &samples), ERR_NOTSUP, "in a precision that the engine has not: %s", err_line());
+	is(run("ref", ENGINE_TF32, 5, 0, half, &samples), ERR_NOTSUP, "a precision that the engine lacks is refused: %s", err_line());
 	is(run("ref", ENGINE_F32, 5, 2, many, &samples), 0, "two batches alone");
 	is(samples, 10, "two batches have ten samples");
 	pics_write(rec, "", 0);

@@ -116,7 +116,7 @@ types(void)
 		tensors_to_f32(i[k].type, ints, 1, &v);
 		ok(v == i[k].v, "%s converts to f32 %g", tensors_type_name(i[k].type), (double)v);
 		tensors_to_f64(i[k].type, ints, 1, &d);
-		ok((float)d == i[k].v, "it converts to f64 too");
+		ok((float)d == i[k].v, "the same number converts to f64");
 	}
 }
 

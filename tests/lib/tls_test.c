@@ -295,7 +295,7 @@ test_key_updates(void)
 		sent++;
 	is(sent, 100, "a plain library changes its keys 100 times");
 	ok(ends_run(&e, ends_over_b) && e.eb == ERR_PEER && strstr(e.lb, "records of TLS without data") != NULL,
-	    "that ends the connection: %s", e.lb);
+	    "too many changes of keys end the connection: %s", e.lb);
 	visit_end(&e, ssl);
 }
 

@@ -94,7 +94,7 @@ read_back(void)
 	    "the load of a device is parsed");
 	is(tsv_parse("1\th\tworker\t0\tend\t\t\t\t\t\t\t\t\t1\t2", &q), 1, "a row of an older log is parsed");
 	ok(q.received_bytes == 2 && q.rx_bytes == TSV_NONE && q.peer[0] == 0 && q.top5_accuracy == TSV_VOID,
-	    "its missing cells do not apply");
+	    "the missing cells of an older row do not apply");
 	is(tsv_parse("1\th\tworker\t0\tend\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\tnew\tcells\r\n", &q), 1,
 	    "cells of later versions are ignored");
 	buf_free(&b);

@@ -45,29 +45,29 @@ round_trip(void)
 	float two[24], pair[2];
 
 	is(weights_save(path, g, w, aux, state, OPT_SGD, NULL, NULL, meta, 2), 0, "saved: %s", err_line());
-	if (!ok(weights_load(path, NULL, &f) == 0, "loaded: %s", err_line()))
+	if (!ok(weights_load(path, NULL, &f) == 0, "weights are loaded: %s", err_line()))
 		return;
-	ok(memcmp(f.w, w, sizeof(w)) == 0 && memcmp(f.aux, aux, sizeof(aux)) == 0, "weights and statistics to the bit");
-	ok(f.state != NULL && memcmp(f.state, state, sizeof(state)) == 0, "and the optimizer's state");
-	ok(graph_hash(f.graph) == graph_hash(g), "and the graph");
-	is(f.nmeta, 2, "two pairs of metadata");
-	is_str(weights_get(&f, "step"), "12", "by key");
-	is_str(weights_get(&f, "odd"), "a\"\n\xc3\xa4", "whatever is in them");
-	ok(weights_get(&f, "graph") == NULL && weights_get(&f, "none") == NULL, "and no others");
+	ok(memcmp(f.w, w, sizeof(w)) == 0 && memcmp(f.aux, aux, sizeof(aux)) == 0, "weights and statistics are the same to the bit");
+	ok(f.state != NULL && memcmp(f.state, state, sizeof(state)) == 0, "the optimizer's state is the same");
+	ok(graph_hash(f.graph) == graph_hash(g), "the graph is the same");
+	is(f.nmeta, 2, "two pairs of metadata are loaded");
+	is_str(weights_get(&f, "step"), "12", "metadata is found by key");
+	is_str(weights_get(&f, "odd"), "a\"\n\xc3\xa4", "metadata may have any bytes");
+	ok(weights_get(&f, "graph") == NULL && weights_get(&f, "none") == NULL, "weights_get() finds no other keys");
 	weights_free(&f);
-	ok(f.w == NULL && f.nmeta == 0, "is empty again");
+	ok(f.w == NULL && f.nmeta == 0, "freed weights are empty");
 	for (int i = 0; i < 24; i++)
 		two[i] = (float)i;
 	is(weights_save(path, g, w, aux, two, OPT_ADAM, NULL, NULL, meta, 2), 0, "weights are saved with two numbers each");
 	ok(weights_load(path, NULL, &f) == 0 && f.rule == OPT_ADAM && memcmp(f.state, two, sizeof(two)) == 0 && f.nmeta == 2,
-	    "and they are loaded: %s", err_line());
+	    "two numbers for each weight are loaded: %s", err_line());
 	weights_free(&f);
-	is(tensors_open(&t, path), 0, "in the file");
+	is(tensors_open(&t, path), 0, "the file of these weights is opened");
 	ok((x = tensors_find(&t, "f_bias:exp_avg_sq")) != NULL && tensors_read(&t, x, 0, 2, pair) == 0 && pair[0] == 13 &&
-	    pair[1] == 15, "they are tensors apart");
+	    pair[1] == 15, "the two numbers are separate tensors");
 	tensors_close(&t);
-	is(weights_save(path, g, w, aux, NULL, OPT_SGD, NULL, NULL, NULL, 0), 0, "saved without state");
-	ok(weights_load(path, g, &f) == 0 && f.state == NULL && f.nmeta == 0, "and loaded without");
+	is(weights_save(path, g, w, aux, NULL, OPT_SGD, NULL, NULL, NULL, 0), 0, "weights are saved without state");
+	ok(weights_load(path, g, &f) == 0 && f.state == NULL && f.nmeta == 0, "weights without state are loaded");
 	weights_free(&f);
 }
 
@@ -94,7 +94,7 @@ other_tool(void)
 	if (f.w != NULL)
 		ok(f.w[5] == 7 && f.aux[2] == 5 && f.graph == NULL && f.state == NULL, "each tensor goes to its place");
 	weights_free(&f);
-	is(weights_load(path, NULL, &f), ERR_FORMAT, "but not without a net: %s", err_line());
+	is(weights_load(path, NULL, &f), ERR_FORMAT, "a file without a graph is not loaded without a net: %s", err_line());
 	buf_free(&b);
 }
 
@@ -218,13 +218,13 @@ not_finite(void)
 		memcpy(at, was, 4);
 		snprintf(said, sizeof(said), "w.safetensors: tensor %s holds NaN or infinite numbers", no[i].name);
 		e = weights_load(path, NULL, &f);
-		ok(e == ERR_FORMAT && strstr(err_line(), said) != NULL && f.w == NULL, "not read: %s", err_line());
+		ok(e == ERR_FORMAT && strstr(err_line(), said) != NULL && f.w == NULL, "NaN or infinite weights are not loaded: %s", err_line());
 		e = weights_start(path, NULL, g, to, to_aux, &r);
 		buf_free(&r.names);
 		if (no[i].at < 16)
-			ok(e == ERR_FORMAT && strstr(err_line(), said) != NULL, "nor begun with: %s", err_line());
+			ok(e == ERR_FORMAT && strstr(err_line(), said) != NULL, "a run does not start from NaN or infinite weights: %s", err_line());
 		else
-			ok(e == 0, "but begun with, where that is left alone");
+			ok(e == 0, "a run starts if an array that is left alone is NaN or infinite");
 	}
 	buf_free(&b);
 }
@@ -244,11 +244,11 @@ not_saved(void)
 		snprintf(many[i].key, 16, "k%d", i);
 		many[i].value = (char *)"v";
 	}
-	is(weights_save(path, g, w, aux, NULL, OPT_SGD, NULL, NULL, many, WEIGHTS_METAS + 1), ERR_LIMIT, "too much of it: %s", err_line());
-	ok(weights_load(path, NULL, &f) == 0, "what was there before still is");
+	is(weights_save(path, g, w, aux, NULL, OPT_SGD, NULL, NULL, many, WEIGHTS_METAS + 1), ERR_LIMIT, "too much metadata is refused: %s", err_line());
+	ok(weights_load(path, NULL, &f) == 0, "a refused file leaves the one before");
 	weights_free(&f);
-	is(weights_save(path, g, w, aux, NULL, OPT_SGD, NULL, NULL, many, WEIGHTS_METAS), 0, "as much as there may be");
-	ok(weights_load(path, NULL, &f) == 0 && f.nmeta == WEIGHTS_METAS, "is read back");
+	is(weights_save(path, g, w, aux, NULL, OPT_SGD, NULL, NULL, many, WEIGHTS_METAS), 0, "as much metadata as there may be is saved");
+	ok(weights_load(path, NULL, &f) == 0 && f.nmeta == WEIGHTS_METAS, "as much metadata as there may be is loaded");
 	weights_free(&f);
 	for (int i = 0; i <= WEIGHTS_METAS; i++)
 		free(many[i].key);

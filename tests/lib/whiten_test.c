@@ -79,10 +79,10 @@ judge(const float *w, const float *before)
 		last = size;
 	}
 	near(off, 0, 1e-4, "outputs are uncorrelated");
-	near(own, 0, 0.02, "and of variance 1, but for eps");
+	near(own, 0, 0.02, "outputs have variance 1, but for eps");
 	is(falls, D, "the largest eigenvalue comes first");
-	is(bad, 0, "their negatives follow");
-	ok(memcmp(w + 2 * D * D, before + 2 * D * D, (K - 2 * D) * D * sizeof(*w)) == 0, "and what is behind them stays");
+	is(bad, 0, "the negatives of the filters follow");
+	ok(memcmp(w + 2 * D * D, before + 2 * D * D, (K - 2 * D) * D * sizeof(*w)) == 0, "the filters after these stay");
 }
 
 int
@@ -96,11 +96,11 @@ main(void)
 	uint32_t at;
 
 	ok(!whiten_wanted(g), "not wanted");
-	is(graph_add(g, &conv, &at), 0, "a layer that whitens");
+	is(graph_add(g, &conv, &at), 0, "a layer that whitens is added");
 	second.in = (uint32_t[]){ 1 };
 	second.name[0] = 'd';
-	is(graph_add(g, &second, &at), ERR_FORMAT, "is the first one: %s", err_line());
-	is(graph_add(h, &wide, &at), ERR_LIMIT, "of few numbers: %s", err_line());
+	is(graph_add(g, &second, &at), ERR_FORMAT, "a second layer that whitens is refused: %s", err_line());
+	is(graph_add(h, &wide, &at), ERR_LIMIT, "a layer that whitens too few numbers is refused: %s", err_line());
 	ok(whiten_wanted(g), "wanted");
 	w = calloc(g->P, sizeof(*w));
 	before = calloc(g->P, sizeof(*w));
@@ -110,10 +110,10 @@ main(void)
 	pictures();
 	ok(whiten_weights(g, &x[0][0][0][0], 0, w) == 0 && memcmp(w, before, g->P * sizeof(*w)) == 0, "no pictures, no change");
 	memcpy(again, w, g->P * sizeof(*w));
-	is(whiten_weights(g, &x[0][0][0][0], N, w), 0, "%d pictures", N);
+	is(whiten_weights(g, &x[0][0][0][0], N, w), 0, "a layer is whitened by %d images", N);
 	judge(w, before);
 	whiten_weights(g, &x[0][0][0][0], N, again);
-	ok(memcmp(w, again, g->P * sizeof(*w)) == 0, "the same pictures, the same bits");
+	ok(memcmp(w, again, g->P * sizeof(*w)) == 0, "the same images give the same bits");
 	free(w);
 	free(before);
 	free(again);

@@ -313,13 +313,13 @@ test_wait(struct worker_opt o)
 	o.server = servers;
 	o.wait_report_s = 0.05;
 	is(worker_open(&o, &wk), 0, "a worker says hello");
-	is(worker_begin(wk, NULL, &step), 0, "it gets the weights");
-	is(worker_bye(wk), 0, "it says goodbye");
+	is(worker_begin(wk, NULL, &step), 0, "the worker gets the weights");
+	is(worker_bye(wk), 0, "the worker says goodbye");
 	worker_close(wk);
 	pthread_join(thread, NULL);
 	close(h.fd);
-	ok(h.waits > 0, "it has said that it waits for the server");
-	ok(h.ended > 0, "it has said that it no longer does");
+	ok(h.waits > 0, "the worker has said that it waits for the server");
+	ok(h.ended > 0, "the worker has said that it no longer waits");
 }
 
 int

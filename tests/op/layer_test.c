@@ -266,8 +266,8 @@ softmax(struct bench *b)
 	near(b->g_out[1], prob[1] - 1.0, 1e-6, "%s: the gradient of the label is p - 1", name);
 	is(r.correct, 0, "%s: the larger score wins", name);
 	r = scores(b, 3, 3, 0, prob);
-	is(r.correct, 1, "%s: of equal probabilities the lowest class wins", name);
-	is(scores(b, 3, 3, 1, prob).correct, 0, "%s: of equal probabilities no other class wins", name);
+	is(r.correct, 1, "%s: the lowest class of equal probabilities wins", name);
+	is(scores(b, 3, 3, 1, prob).correct, 0, "%s: no other class of equal probabilities wins", name);
 	is(scores(b, (float)NAN, 3, 0, prob).correct, 0, "%s: NaN scores are not correct", name);
 	r = scores(b, 1000, -1000, 1, prob);
 	near(r.loss, 2000, 1e-3, "%s: the loss of scores 2000 apart is large, not infinite", name);

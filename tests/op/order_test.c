@@ -80,7 +80,7 @@ load_twice(struct order *o)
 	ok(fabs(evaluate(o, p) - want) > 1e-3, "%s: other statistics have another loss", o->e->name);
 	nets_must(o->e->load_aux(p, other));
 	nets_must(o->e->load_aux(p, o->v.aux));
-	is(evaluate(o, p), want, "%s: of two load_aux() in a row the second one counts", o->e->name);
+	is(evaluate(o, p), want, "%s: the second of two load_aux() in a row counts", o->e->name);
 	o->e->plan_free(p);
 	free(other);
 }

@@ -54,7 +54,7 @@ awk -v f="$(cd images && find . -name '*.png' | head -n 1)" \
 	'BEGIN { printf "7"; for (i = 0; i < 5000; i++) printf "\t%d.5", i; printf "\t%s\n", f }' >wide.lst
 im2rec -o wide.rec wide.lst images && im2rec --extract -o wide wide.rec
 status 0 "im2rec packs the list of --extract of a record with 5000 labels" im2rec -o wide2.rec wide.lst wide
-ok "it gives the same record" cmp wide.rec wide2.rec
+ok "the list of --extract gives the same record" cmp wide.rec wide2.rec
 status 1 "--extract exits with status 1 if its folder has files" im2rec --extract -o x t.rec
 like err '^im2rec: x: exists and is not empty' "--extract names a folder that is not empty"
 # Another user plants a link into the folder while im2rec waits for its records.

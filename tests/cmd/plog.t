@@ -29,7 +29,7 @@ is "$(plog --format tsv first.tsv second.tsv | cut -f 1,2)" "run	epoch
 2	0
 2	1" "two logs of two epochs each are two runs"
 is "$(plog --format tsv both.tsv first.tsv second.tsv first.tsv | cut -f 1 | uniq -c | awk '{ print $1 $2 }' | tr '\n' ' ')" \
-	"1run 21 22 23 24 " "so are more logs, also after one of two workers"
+	"1run 21 22 23 24 " "each further log is a run, also after one of two workers"
 is "$(plog both.tsv first.tsv second.tsv 2>/dev/null | awk '{ print $1 }' | uniq | tr '\n' ' ')" "run both.tsv first.tsv second.tsv " \
 	"a table for people names runs after their logs"
 is "$(cat first.tsv second.tsv | plog - 2>/dev/null | awk '{ print $1 }' | uniq | tr '\n' ' ')" "run 1 2 " "runs of one log have numbers"
@@ -72,9 +72,9 @@ a.tsv 2" "-c has a line for it"
 status 1 "plog of a log without a step" plog begun.tsv
 is "$(cat err)" "plog: begun.tsv: no epoch and no step; print its machines with --machines" "the message says so"
 status 1 "plog --png of it" plog --png begun.png begun.tsv
-like err 'begun\.tsv: no epoch and no step' "so does that with a picture"
+like err 'begun\.tsv: no epoch and no step' "the message of --png says so"
 status 1 "plog -c of it" plog -c steps.tsv begun.tsv
-is "$(cat err)" "plog: begun.tsv: no epoch and no step, so it has no line" "and with -c"
+is "$(cat err)" "plog: begun.tsv: no epoch and no step, so it has no line" "the message of -c says that the log has no line"
 status 2 "--figures without a drawing is refused" plog --figures loss a.tsv
 
 # Runs compared: a line for each, under the name of its file.

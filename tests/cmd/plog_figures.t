@@ -95,7 +95,7 @@ if command -v gnuplot >/dev/null; then
 	cp sweep.tsv sweep2.tsv
 	status 0 "plog draws two of them" plog --svg sweeps.svg --figures lr sweep.tsv sweep2.tsv
 	is "$(grep -cE "'M[0-9]{3}\.[0-9]+,-?[0-9]\." sweeps.svg)" 0 "no stroke leads to an end beyond the axis"
-	ok "its axis ends near the losses before they diverge" \
+	ok "the axis of the test ends near the losses before they diverge" \
 		perl -ne 'while (/<text>([0-9.]+)</g) { $seen = 1; $high = $1 if $1 > $high } END { exit !($seen && $high < 5) }' sweep.svg
 
 	# Rates of netstat-logging.
@@ -118,7 +118,7 @@ if command -v gnuplot >/dev/null; then
 	status 0 "plog --html without measurements" plog --html b.html c.tsv
 	is "$(grep -o '<th[^>]*>[a-z ]*epochs\|<th[^>]*>best validation' a.html | sort -u | tr '\n' ' ')" \
 		'<th class="n w">epochs <th class="n">best validation ' "a narrow screen shows the most useful columns"
-	like a.html '^\.w \{ display: none; \}$' "and not the others"
+	like a.html '^\.w \{ display: none; \}$' "a narrow screen hides the other columns"
 	like b.html '<td class="w">A CPU</td>' "the report has the machines"
 	status 1 "a report that cannot be written has status 1" plog --html none/a.html a.tsv
 	like err '^plog: none/a.html: ' "the message names the report"

@@ -44,8 +44,8 @@ like shown '^epoch 2 of 2: loss ' "epochs are counted as checkpoints are"
 $pty 90 24 $train --save t --val train.rec --log-style console --log t.tsv >bytes
 $screen 90 <bytes >shown
 like shown '^saved t-0002\.safetensors$' "pworker names checkpoints on a terminal"
-like shown '^epoch 2 of 2: validation loss [0-9.]+, accuracy 0\.[0-9]+$' "and the result of validations"
-is "$(grep -c 'not saved' shown)" 0 "and does not ask for --save"
+like shown '^epoch 2 of 2: validation loss [0-9.]+, accuracy 0\.[0-9]+$' "pworker prints a line for each validation"
+is "$(grep -c 'not saved' shown)" 0 "a run with --save is not asked to use it"
 is "$(awk -F'\t' '$5 == "step"' t.tsv | wc -l)" 76 "--log writes the rows to a file"
 $pty 90 24 $train --log-style mxnet >bytes
 $screen 90 <bytes >shown
@@ -101,14 +101,14 @@ $screen 90 <bytes >shown
 like shown '^samples.*accuracy' "dlaunch on a terminal writes other tables"
 export TALLY_JOBS=$T/jobs XDG_STATE_HOME=$T/state
 status 0 "a job is detached" dlaunch -n 1 -s 1 --detach --job kept $train
-status 0 "its end is awaited" dlaunch wait kept
+status 0 "dlaunch wait waits for the end of the job" dlaunch wait kept
 $pty 90 24 dlaunch attach kept >bytes
 $screen 90 <bytes >shown
 like shown '^worker 0: Epoch\[1\] Train-accuracy=' "dlaunch attach shows lines for people on a terminal"
 is "$(grep -c "$(printf '\t')\|^#" shown)" 0 "dlaunch attach leaves out the rows of logs on a terminal"
 is "$(dlaunch logs kept 2>/dev/null | awk -F'\t' '$3 == "worker" && $5 == "step"' | wc -l)" 76 "dlaunch logs has all rows elsewhere"
 status 0 "a job of another program is detached" dlaunch -n 1 --detach --job other printf '# Heading\n1\t2\n'
-status 0 "its end is awaited" dlaunch wait other
+status 0 "dlaunch wait waits for the end of the other job" dlaunch wait other
 $pty 90 24 dlaunch logs other >bytes
 like bytes '^# Heading' "dlaunch logs shows another program's lines with # on a terminal"
 : >bytes

@@ -143,7 +143,7 @@ worker=$!
 until_line again.err ' weights for 2 workers'
 status 2 "a second worker 0 is refused while the first answers" timeout 60 $train --servers "$at" --worker 0/2 --key-file key
 like err '^pworker: server 0 .*: worker 0 is connected already, from 127\.0\.0\.1:[0-9]+, and answers$' \
-	"its error gives the address of the first"
+	"the error gives the address of the first worker 0"
 status 0 "worker 1 trains beside the refused worker" $train --servers "$at" --worker 1/2 --key-file key
 wait "$worker"
 is $? 0 "the first worker 0 exits with 0"
@@ -177,7 +177,7 @@ until_line stop.err ' weights for 2 workers'
 kill -TERM "$server"
 ended 143 "SIGTERM ends a server of a job"
 wait "$worker"
-is $? 75 "its workers exit with 75"
+is $? 75 "the workers of an ended server exit with 75"
 
 # The port that was just free again: the worker tries until the server is there.
 $train --servers "$at" --key-file key >1.tsv 2>1.err &

@@ -20,12 +20,12 @@ ok "the balanced weights are these" cmp even-0010.safetensors named-0010.safeten
 status 0 "--class-weights takes numbers" $train --epochs 10 --class-weights 0=1,1=1 --save ones
 ok "weights of 1 change no byte" cmp plain-0010.safetensors ones-0010.safetensors
 status 0 "a class of weight 0 teaches nothing" $train --epochs 10 --class-weights often=0 --save zero
-is "$(recall zero-0010.safetensors often)" 0.000000 "so it is never predicted"
+is "$(recall zero-0010.safetensors often)" 0.000000 "a class of weight 0 is never predicted"
 status 0 "two micro-batches have the same weights" $train --batch 11 --accumulate 2 --epochs 10 --class-weights balanced --save half
-ok "and learn the same within rounding" pmerge --diff --tolerance 1e-4 even-0010.safetensors half-0010.safetensors
+ok "two micro-batches learn the same within rounding" pmerge --diff --tolerance 1e-4 even-0010.safetensors half-0010.safetensors
 status 0 "--val counts all samples alike" $train --epochs 1 --val a.rec --class-weights often=0 --save v
 is "$(pworker --eval v-0001.safetensors --data a.rec --batch 22 | sed -n 2p | cut -f 2)" \
-	"$(awk -F'\t' '$5 == "validation" { print $9 }' out)" "its loss is that of --eval"
+	"$(awk -F'\t' '$5 == "validation" { print $9 }' out)" "the loss of --val is that of --eval"
 
 status 2 "an unknown class is refused" $train --class-weights cat=2
 is "$(cat err)" "pworker: --class-weights: 'cat' is neither a class by name, such as often, nor a number below 2" "the error names it"

@@ -30,8 +30,8 @@ is "$(cat err)" "pworker: more.rec: class 'emu' is unknown to the weights, which
 	"the error names the class and those of the weights"
 status 1 "--eval leaves out images of another folder" pworker --eval "$w" more
 is "$(cat err)" "pworker: more/emu/1.pgm: its folder emu is none of the classes ant, bee, cow, dog; all such images are left out" \
-	"and names the folder and the classes, once"
-is "$(score)" "8	1.000000" "the others count"
+	"the message names the folder and the classes, once"
+is "$(score)" "8	1.000000" "images of the other folder count"
 mkdir foreign foreign/emu
 for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cp more/emu/1.pgm foreign/emu/$i.pgm; done
 status 1 "--eval refuses images none of which has a class" pworker --eval "$w" foreign
@@ -40,9 +40,9 @@ cp some.rec plain.rec
 status 0 "records without names have the numbers of the weights" pworker --eval "$w" --data plain.rec
 is "$(score)" "16	0.000000" "as numbers, these two classes are the first two"
 is "$(cat err)" "pworker: plain.rec: has no names of classes, so label 0 counts as ant; pack them with names, or copy their .labels file" \
-	"and pworker says so"
-status 0 "so do records in a pipe" pworker --eval "$w" --data - <some.rec
-like err "^pworker: -: has no names of classes, so label 0 counts as ant;" "and pworker says so"
+	"pworker says that labels count as classes by number"
+status 0 "records in a pipe have the numbers of the weights" pworker --eval "$w" --data - <some.rec
+like err "^pworker: -: has no names of classes, so label 0 counts as ant;" "pworker says so of a pipe, too"
 status 0 "--eval of records with names" pworker --eval "$w" --data some.rec
 is "$(cat err)" "" "says nothing about names"
 
@@ -50,9 +50,9 @@ status 1 "--eval of a folder without class folders is refused" pworker --eval "$
 is "$(tail -n 1 err)" "pworker: no image has a class; name the folder whose folders are the classes, or a .lst" \
 	"the last line says what to name"
 status 0 "--predict prints names" pworker --predict "$w" some
-is "$(head -n 1 out)" "id	class	probability	name	label" "in a column of their own"
+is "$(head -n 1 out)" "id	class	probability	name	label" "names of classes have a column of their own"
 is "$(sed 1d out | cut -f 2,4,5 | uniq)" "2	cow	cow
-3	dog	dog" "that says the name of the class, and of the folder"
+3	dog	dog" "the columns have the name of the class and that of the folder"
 mkdir mixed "mixed/an ant" && cp some/cow/1.pgm mixed/1.pgm && cp some/cow/1.pgm "mixed/an ant"
 mkdir mixed/ant && cp -r some/dog mixed/ant/more
 tar cf mixed.tar mixed
@@ -86,7 +86,7 @@ label	ant	bee	cow	dog
 ant	0	0	0	0
 bee	0	0	0	8
 cow	0	0	8	0
-dog	0	0	0	8" "with precision and recall of each class, by name"
+dog	0	0	0	8" "--confusion lists precision and recall of each class, by name"
 rm -r some/bee
 
 status 0 "options may follow operands" pworker --predict "$w" some/cow/1.pgm --top 2 some/dog/1.pgm
@@ -94,19 +94,19 @@ is "$(sed 1d out | wc -l)" 4 "--top between two images is an option"
 pworker --predict "$w" some/cow/1.pgm -- some/dog/1.pgm --top >out 2>err
 like err '^pworker: --top: ' "after -- all words are operands"
 
-status 0 "--val with two of the classes" pworker --net mlp --classes 4 --data all.rec --val some.rec --batch 8 --epochs 12
-is "$(awk -F'\t' '$5 == "validation" { v = $10 } END { print v }' out)" 1.000000 "is matched by name"
+status 0 "--val takes records with two of the classes" pworker --net mlp --classes 4 --data all.rec --val some.rec --batch 8 --epochs 12
+is "$(awk -F'\t' '$5 == "validation" { v = $10 } END { print v }' out)" 1.000000 "--val matches classes by name"
 status 2 "--val refuses another class" pworker --net mlp --classes 4 --data all.rec --val more.rec
-like err "^pworker: more\.rec: class 'emu' is unknown to the training records, which have ant," "and names it"
+like err "^pworker: more\.rec: class 'emu' is unknown to the training records, which have ant," "the error names the class"
 status 0 "--resume goes on with two of the classes" pworker --net mlp --classes 4 --data some.rec --batch 8 --resume "$w" \
 	--epochs 13 --save r
-ok "whose labels stand for the same classes" awk -F'\t' '$5 == "epoch" && $10 < 1 { bad = 1 } END { exit bad }' out
+ok "the labels of the resumed run stand for the same classes" awk -F'\t' '$5 == "epoch" && $10 < 1 { bad = 1 } END { exit bad }' out
 status 0 "the next checkpoint has all names" pworker --predict r-0013.safetensors all/ant/1.pgm
-is "$(sed 1d out | cut -f 4)" ant "though the records had two"
+is "$(sed 1d out | cut -f 4)" ant "a checkpoint keeps the names that its records lack"
 status 2 "--resume refuses another class" pworker --net mlp --classes 4 --data more.rec --resume "$w"
 status 0 "--start takes weights of other classes" pworker --net mlp --classes 4 --data more.rec --batch 8 --start "$w" \
 	--epochs 1 --save s
-status 0 "with the classes of the records" pworker --predict s-0001.safetensors --top 2 all/ant/1.pgm
+status 0 "weights of --start get the classes of the records" pworker --predict s-0001.safetensors --top 2 all/ant/1.pgm
 is "$(sed 1d out | cut -f 4 | sort | tr '\n' ' ')" "- emu " "a class without a name is a hyphen"
 
 printf 'a\tx\nb\nc\nd\n' >all.labels
@@ -115,10 +115,10 @@ is "$(pworker --predict c-0001.safetensors all/ant/1.pgm | head -n 1)" "id	class
 printf 'a\xff\nb\nc\nd\n' >all.labels
 status 0 "names that are not UTF-8 are not stored" pworker --net mlp --classes 4 --data all.rec --batch 8 --epochs 1 --save u
 is "$(pworker --predict u-0001.safetensors all/ant/1.pgm | head -n 1)" "id	class	probability" "predictions are numbers"
-is "$(pworker --predict u-0001.safetensors --data plain.rec | cut -f 4 | uniq | tr '\n' ' ')" "label 0 1 " "as are labels of records"
+is "$(pworker --predict u-0001.safetensors --data plain.rec | cut -f 4 | uniq | tr '\n' ' ')" "label 0 1 " "labels of records are numbers"
 pworker --eval u-0001.safetensors --data plain.rec --confusion >out
-is "$(tail -n 5 out | cut -f 1 | tr '\n' ' ')" "label 0 1 2 3 " "and classes of the confusion matrix"
-is "$(tail -n 4 out | awk -F'\t' '{ for (i = 2; i <= NF; i++) n += $i } END { print n }')" 16 "which counts all samples"
+is "$(tail -n 5 out | cut -f 1 | tr '\n' ' ')" "label 0 1 2 3 " "classes of the confusion matrix are numbers"
+is "$(tail -n 4 out | awk -F'\t' '{ for (i = 2; i <= NF; i++) n += $i } END { print n }')" 16 "the confusion matrix counts all samples"
 
 # Classes whose names are numbers, as those of MNIST.
 mkdir num && cp -r all/ant num/0 && cp -r all/bee num/1 && cp -r all/cow num/2 && cp -r all/dog num/3
@@ -126,15 +126,15 @@ im2rec -q num -o num.rec || exit 1
 status 0 "records with numbers as names" pworker --net mlp --data num.rec --val num.rec --batch 8 --epochs 12 --save n
 n=n-0012.safetensors
 status 2 "--val refuses names where training has numbers" pworker --net mlp --data num.rec --val some.rec
-like err "^pworker: some\.rec: class 'cow' is unknown to the training records, which have 0, 1, 2, 3$" "and names one"
-status 2 "so does --eval" pworker --eval $n --data some.rec
-like err "^pworker: some\.rec: class 'cow' is unknown to the weights, which have 0, 1, 2, 3$" "and names one"
-status 1 "and with a folder" pworker --eval $n some
+like err "^pworker: some\.rec: class 'cow' is unknown to the training records, which have 0, 1, 2, 3$" "the error of --val names a class"
+status 2 "--eval refuses names where the weights have numbers" pworker --eval $n --data some.rec
+like err "^pworker: some\.rec: class 'cow' is unknown to the weights, which have 0, 1, 2, 3$" "the error of --eval names a class"
+status 1 "--eval refuses a folder of such names" pworker --eval $n some
 rm -r num/0 num/1
-status 0 "folders with numbers are matched" pworker --eval $n num
-is "$(score)" "16	1.000000" "by number"
+status 0 "--eval takes folders with numbers" pworker --eval $n num
+is "$(score)" "16	1.000000" "folders with numbers are matched by number"
 is "$(pworker --predict $n num/2/1.pgm | head -n 1)" "id	class	probability" "predictions have no names that are numbers"
-is "$(pworker --predict $n --data more.rec | head -n 1)" "id	class	probability" "nor labels of other classes"
+is "$(pworker --predict $n --data more.rec | head -n 1)" "id	class	probability" "predictions have no labels of other classes"
 pworker --net mlp --classes 4 --data plain.rec --batch 8 --steps 1 --save o >out 2>err
 status 0 "weights without names" pworker --eval o-*.safetensors --data some.rec
 like err "^pworker: some\.rec: o-.* has no names of its 4 classes, so its class 0 counts as cow$" "count classes as numbers, with a line"

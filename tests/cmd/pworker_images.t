@@ -32,10 +32,10 @@ pworker --predict $w --resize 32 photo.ppm >want
 status 0 "pworker --predict resizes an image to the size of the records" pworker --predict $w photo.ppm
 ok "--predict without --resize predicts as with the size of the records" cmp out want
 status 0 "--resize replaces the size of the records" pworker --predict $w --resize 30 photo.ppm
-is "$(cat err)" "pworker: --resize 30: $w was trained with 32" "of images outside records it is reported"
+is "$(cat err)" "pworker: --resize 30: $w was trained with 32" "another size is reported for images outside records"
 ok "another size than that of the records changes the prediction" sh -c '! cmp -s out want'
 pworker --eval $w --data a.rec --resize 30 >out 2>err
-is "$(cat err)" "pworker: --resize 30: $w was trained with 0" "of records it is reported"
+is "$(cat err)" "pworker: --resize 30: $w was trained with 0" "another size is reported for records"
 status 0 "--mean-rgb replaces a mean image" pworker --eval $w --data a.rec --mean-rgb 9
 is "$(cat err)" "pworker: --mean-rgb 9,9,9: $w was trained with a mean image" "--mean-rgb reports the mean image that it replaces"
 

@@ -90,7 +90,7 @@ while ! ls gone/*.safetensors >/dev/null 2>&1; do kill -0 $pid || break; done
 kill -TERM $pid
 wait $pid
 is $? 143 "a run goes on while the directory of its checkpoints is gone"
-ok "it writes checkpoints when the directory is back" sh -c 'ls gone/w-*.safetensors'
+ok "the run writes checkpoints when the directory is back" sh -c 'ls gone/w-*.safetensors'
 for wrong in "--cut-copies 1:needs --save" "--save x --cut-copies 1:1: the job has 1 worker" \
 	"--save x --cut-copies 1 --cut 0:there are none with --cut 0" "--save x --cut-copies 1 --slack 2:needs a synchronous job"; do
 	# shellcheck disable=SC2086

@@ -23,7 +23,7 @@ status 0 "a shell runs the command line of the head again" sh again.sh
 status 0 "--log names a file" $train --epochs 1 --log log.tsv
 is "$(cat out)" "" "standard output stays empty"
 is "$(awk -F'\t' '$5 == "step"' log.tsv | wc -l)" 4 "the file has the rows"
-like err '^Epoch\[0\] Train-accuracy=' "and the lines for people stay"
+like err '^Epoch\[0\] Train-accuracy=' "--log leaves the lines for people"
 status 0 "--log with --save" $train --epochs 1 --save w --log log.tsv
 is "$(grep -c '^# tally' log.tsv)" 1 "a new run writes the file anew"
 status 0 "--log with --resume" $train --epochs 2 --save w --resume w-0001.safetensors --log log.tsv
@@ -32,7 +32,7 @@ status 1 "--log in a folder that does not exist fails" $train --epochs 1 --log n
 is "$(cat err)" "pworker: nowhere/log.tsv: create: there is no folder nowhere" "the error names the folder"
 status 1 "a run whose --log cannot be written ends" $train --epochs 100000 --save full --log /dev/full
 is "$(grep pworker: err)" "pworker: --log: write: No space left on device" "the error says why"
-ok "and its state is saved" test -s "$(echo full-0000*.safetensors)"
+ok "the state of that run is saved" test -s "$(echo full-0000*.safetensors)"
 status 0 "--log of several workers" dlaunch -n 2 -s 1 $train --epochs 1 --log two.tsv
 is "$(echo two.tsv.*)" "two.tsv.0 two.tsv.1" "each has a file of its own"
 for epochs in 1 2; do
@@ -65,7 +65,7 @@ steps=$(((n + 3) / 4))
 $resumed --epochs 1 --steps $((steps - 1)) --save part >log.tsv 2>err
 status 0 "an epoch is resumed at its last step" $resumed --epochs 1 --resume "$(echo part-0000-*.safetensors)"
 cp out log.tsv
-ok "its rate is not that of all samples" awk -F'\t' -v steps=$steps '$5 == "step" { step = $11 }
+ok "the rate of a resumed epoch is not that of all samples" awk -F'\t' -v steps=$steps '$5 == "step" { step = $11 }
 	$5 == "epoch" { found = $11 < step * steps / 4 } END { exit !found }' log.tsv
 
 # A signal while a pipe is empty.

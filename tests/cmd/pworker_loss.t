@@ -44,19 +44,19 @@ is "$(sed -n 2p figures | awk -F'\t' '{ printf "%d %.4f %.4f %.4f %.4f\n", $1, $
 is "$(sed -n 4p figures)" "label	samples	predicted	precision	recall	f1	average_precision" \
 	"--confusion prints a table of the labels"
 is "$(sed -n '5,$p' figures | cut -f 2 | tr '\n' ' ')" "$(for k in 2 3 4; do cut -f $k labels.lst | grep -c 1; done | tr '\n' ' ')" \
-	"with the samples of each"
+	"the table has the samples of each label"
 is "$(column loss figures | cut -c 1-7)" "$(awk -F'\t' '$5 == "validation" { l = $9 } END { printf "%.6f\n", l }' l.tsv | cut -c 1-7)" \
 	"the loss is the last one of the log's validation"
 
 status 0 "--flip averages the probabilities" pworker --eval $w --data labels.rec --flip
-ok "and finds the labels" above "$(column average_precision)" 0.95
+ok "--flip finds the labels" above "$(column average_precision)" 0.95
 status 0 "--cache ram trains" $train --loss sigmoid --data labels.rec --epochs 3 --cache ram --save c
-status 0 "without it too" $train --loss sigmoid --data labels.rec --epochs 3 --save d
-ok "to the same bytes" cmp c-0003.safetensors d-0003.safetensors
+status 0 "a run without --cache trains" $train --loss sigmoid --data labels.rec --epochs 3 --save d
+ok "--cache ram changes no byte" cmp c-0003.safetensors d-0003.safetensors
 status 0 "two micro-batches train" $train --loss sigmoid --data labels.rec --batch 10 --accumulate 2 --epochs 3 --save a
-ok "to the same weights within rounding" pmerge --diff --tolerance 1e-5 a-0003.safetensors d-0003.safetensors
+ok "two micro-batches give the same weights within rounding" pmerge --diff --tolerance 1e-5 a-0003.safetensors d-0003.safetensors
 status 0 "two workers train" dlaunch -n 2 -s 1 $train --loss sigmoid --data labels.rec --batch 10 --epochs 3 --save b
-ok "to the same bytes as two micro-batches" pmerge --diff a-0003.safetensors b-0003.safetensors
+ok "two workers give the bytes of two micro-batches" pmerge --diff a-0003.safetensors b-0003.safetensors
 status 0 "--class-weights takes labels" $train --loss sigmoid --data labels.rec --epochs 3 --class-weights 0=1,1=1,2=1 --save e
 ok "weights of 1 change no byte" cmp d-0003.safetensors e-0003.safetensors
 probable() { # WEIGHT: the mean probability of label 1 by a net that learned with that weight
@@ -65,22 +65,22 @@ probable() { # WEIGHT: the mean probability of label 1 by a net that learned wit
 }
 ok "a label is the more probable the larger its weight" above "$(probable 20)" "$(probable 0.05)"
 status 0 "balanced weights train labels" $train --loss sigmoid --data labels.rec --epochs 3 --class-weights balanced --save g
-status 0 "so do those of the other samples for one with the label" $train --loss sigmoid --data labels.rec --epochs 3 --save h \
+status 0 "weights by the samples without a label train labels" $train --loss sigmoid --data labels.rec --epochs 3 --save h \
 	--class-weights "$(for k in 0 1 2; do cut -f $((k + 2)) labels.lst |
 		awk -v k=$k '{ n += $1 } END { printf "%d=%.9g\n", k, (NR - n) / n }'; done | paste -sd,)"
-ok "to the same bytes" cmp g-0003.safetensors h-0003.safetensors
+ok "the balanced weights are these weights" cmp g-0003.safetensors h-0003.safetensors
 status 0 "samples are mixed" $train --loss sigmoid --data labels.rec --mixup 0.4 --epochs 3
 status 0 "the reference engine trains" $train --loss sigmoid --data labels.rec --engine ref --epochs 3 --save r
-ok "to the same weights within rounding" pmerge --diff --tolerance 1e-4 r-0003.safetensors d-0003.safetensors
+ok "the reference engine gives the same weights within rounding" pmerge --diff --tolerance 1e-4 r-0003.safetensors d-0003.safetensors
 status 0 "pmerge writes a model" pmerge -o l.onnx $w
-ok "whose last node is a sigmoid" grep -qa Sigmoid l.onnx
+ok "the last node of the model is a sigmoid" grep -qa Sigmoid l.onnx
 
 status 0 "--loss squared trains" $values --val values.rec --best --epochs 30 --save v
 like err "Validation-mse=" "the line for people has the mean squared error"
 like err "best so far: validation loss" "the best epoch is that of the lowest loss"
 status 0 "--eval prints the errors of values" pworker --eval v-0030.safetensors --data values.rec
-is "$(head -n 1 out)" "samples	loss	rmse	mae" "as a root of squares and absolute"
-ok "with the default rate the values are learned" above 0.35 "$(column rmse)"
+is "$(head -n 1 out)" "samples	loss	rmse	mae" "the errors are the root of squares and the absolute one"
+ok "the values are learned with the default rate" above 0.35 "$(column rmse)"
 cp out figures
 pworker --predict v-0030.safetensors --data values.rec >rows 2>err
 is "$(head -n 1 rows)" "id	output	value" "--predict prints a row for each value"
@@ -89,14 +89,14 @@ is "$(awk -F'\t' 'NR == FNR { for (k = 0; k < 2; k++) t[$1, k] = $(k + 2); next 
 	END { printf "%.4f %.4f\n", sqrt(s / n), a / n }' values.lst rows)" \
 	"$(printf '%.4f %.4f' "$(column rmse figures)" "$(column mae figures)")" "the errors are those of the rows of --predict"
 status 0 "--label-at chooses one of the values" $values --label-at 1 --epochs 2 --save one
-is "$(pworker --predict one-0002.safetensors 0.pgm | tail -n +2 | cut -f 1,2)" "0.pgm	0" "and --predict needs no labels"
+is "$(pworker --predict one-0002.safetensors 0.pgm | tail -n +2 | cut -f 1,2)" "0.pgm	0" "--predict needs no labels"
 
 status 0 "--weight-at trains" $train --classes 2 --data weights.rec --weight-at 1 --epochs 3 --save w1
 status 0 "--class-weights trains" $train --classes 2 --data weights.rec --class-weights 0=0.55,1=5.5 --epochs 3 --save w2
 ok "the same weights give the same bytes" cmp w1-0003.safetensors w2-0003.safetensors
 status 0 "weights of 1 train" $train --classes 2 --data weights.rec --weight-at 2 --epochs 3 --save w3
 status 0 "no weights train" $train --classes 2 --data weights.rec --epochs 3 --save w4
-ok "to the same bytes" cmp w3-0003.safetensors w4-0003.safetensors
+ok "weights of 1 change no byte" cmp w3-0003.safetensors w4-0003.safetensors
 
 refused() { # STATUS LINE COMMAND...
 	status "$1" "refused: ${*:3}" "${@:3}"
@@ -119,13 +119,13 @@ refused 2 "classes.rec: 16 of 20 records have labels above 1, up to 9, which --l
 --loss softmax learns classes, squared values" \
 	$train --loss sigmoid --data classes.rec
 status 1 "labels that are no shares are left out" $train --loss sigmoid --data values.rec --epochs 1
-like err "its label 0 is 2, not a number from 0 to 1, or -1" "and named"
+like err "its label 0 is 2, not a number from 0 to 1, or -1" "the message names the label"
 
 # A third of the labels is unknown.
 awk -F'\t' -v OFS='\t' '{ for (k = 2; k <= 4; k++) if ((NR + k) % 3 == 0) $k = NR % 2 ? "-1" : "nan" } 1' labels.lst >some.lst
 im2rec -q -o some.rec some.lst . || exit 1
 status 0 "records with some unknown labels train" $train --loss sigmoid --data some.rec --epochs 40 --save s
-is "$(awk -F'\t' '$5 == "epoch" { print $8 }' out | sort -u)" 120 "with all images"
+is "$(awk -F'\t' '$5 == "epoch" { print $8 }' out | sort -u)" 120 "an epoch counts images with some unknown labels"
 pworker --eval s-0040.safetensors --data labels.rec >out 2>err
 ok "the net has learned the labels" above "$(column label_accuracy)" 0.9
 status 0 "--eval takes records with unknown labels" pworker --eval s-0040.safetensors --data some.rec --confusion
@@ -133,7 +133,7 @@ pworker --predict s-0040.safetensors --data some.rec --top 3 2>err >rows
 awk -F'\t' 'NR == FNR { for (k = 0; k < 3; k++) t[$1, k] = $(k + 2); next }
 	FNR > 1 && t[$1, $2] != "nan" && t[$1, $2] >= 0 { n++; right += ($3 >= 0.5) == t[$1, $2] }
 	END { printf "%.4f\n", right / n }' some.lst rows >want
-is "$(column label_accuracy | cut -c 1-6)" "$(cat want)" "and counts the known ones"
+is "$(column label_accuracy | cut -c 1-6)" "$(cat want)" "--eval counts the known labels"
 awk -F'\t' -v OFS='\t' 'NR == 1 { $2 = $3 = $4 = -1 } 1' labels.lst >none.lst
 im2rec -q -o none.rec none.lst . || exit 1
 status 1 "an image none of whose labels is known is left out" $train --loss sigmoid --data none.rec --epochs 1

@@ -11,12 +11,12 @@ train="pworker --net mlp --shape 1x28x28 --data train.rec --batch 50"
 status 0 "pworker --lr-find ends with status 0" $train --lr-find
 cp out rows.tsv
 like err '^pworker: the loss falls fastest at --lr [0-9.e-]+ and is lowest at [0-9.e-]+, before it diverges; try --lr [0-9.e-]+$' \
-	"it proposes a rate"
-is "$(wc -l <err)" 1 "in one line, without messages about epochs and batches left out"
+	"--lr-find proposes a rate"
+is "$(wc -l <err)" 1 "--lr-find prints one line, without messages about epochs and batches left out"
 lr=$(sed 's/.* //' err)
 ok "the rate is from 0.0001 to 0.5" awk -v lr="$lr" 'BEGIN { exit !(lr >= 0.0001 && lr <= 0.5) }'
-status 0 "it trains" $train --lr "$lr" --epochs 6
-ok "and the loss falls" awk -F'\t' '$5 == "epoch" { if (first == "") first = $9; last = $9 } END { exit !(last < 0.8 * first) }' out
+status 0 "a run with the proposed rate trains" $train --lr "$lr" --epochs 6
+ok "the loss falls at the proposed rate" awk -F'\t' '$5 == "epoch" { if (first == "") first = $9; last = $9 } END { exit !(last < 0.8 * first) }' out
 ok "rates grow by one factor from 0.00001, and end at the divergence" awk -F'\t' '
 	$5 == "sweep" { if (n > 0 && ($12 / last - 1.0719) ^ 2 > 1e-6) bad = 1; last = $12; if (n++ == 0 && $12 - 1e-5 > 1e-9) bad = 1 }
 	END { exit bad || n < 50 || n >= 200 }' rows.tsv
@@ -39,7 +39,7 @@ is "$(head -n 1 table | tr -s ' ' | sed 's/^ //; s/ $//')" "step train loss lr" 
 if command -v gnuplot >/dev/null; then
 	status 0 "plog draws loss over rate" plog --figures lr --plot rows.tsv
 	like out '^ *learning rate *$' "the axis is the learning rate"
-	like out '1e-05 .*0\.001 ' "with decades"
+	like out '1e-05 .*0\.001 ' "the axis has decades"
 	plog --plot rows.tsv >out
 	is "$(grep -cx ' *step *' out)" 0 "there is no figure of the loss over steps"
 else

@@ -20,7 +20,7 @@ im2rec -q -o two.rec red blue || exit 1
 status 0 "pworker prints the net for records" pworker --net vgg --print --data two.rec
 like out '^softmax0 +softmax +2x1x1' "--print with --data has the classes of the records"
 is "$(sed 's/,.*//' err)" "pworker: two.rec: there are names of 2 classes
-pworker: two.rec: images are 32x32" "and says how they decide"
+pworker: two.rec: images are 32x32" "--print says what the records decide"
 status 1 "--print refuses records that are missing" pworker --net vgg --print --data none.rec
 
 status 0 "pworker prints the memory of training" pworker --net lenet --print --batch 100

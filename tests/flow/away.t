@@ -264,5 +264,5 @@ must "a job is in its second attempt" begin_again
 slay "$launcher"
 echo >"$XDG_STATE_HOME/tally/jobs/$job/hosts"	# those of the first are of no use
 echo end >"$STAND/end" &
-status 0 "it is taken over" attach "$job"
+status 0 "attach takes over the second attempt" attach "$job"
 done_testing

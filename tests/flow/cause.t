@@ -44,7 +44,7 @@ fails() {
 for wait in '' '--on-fail wait'; do
 	# shellcheck disable=SC2086
 	ok "a job runs on two hosts ($wait)" start $wait
-	ok "its status is that of the killed worker ($wait)" fails
+	ok "the status of the job is that of the killed worker ($wait)" fails
 	is "$(grep -v ': Epoch\[\|: pserver: \(listens\|holds\|[0-9]* steps,\)' err | sed 's/: ending the others//; q')" \
 		"dlaunch: worker 0 on b: signal 9 (Killed)" "the cause is the first line ($wait)"
 	like err '^server 0: pserver: .*worker 0' "the server reports the consequence ($wait)"

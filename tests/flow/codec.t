@@ -41,7 +41,7 @@ for codec in bf16 fp16 2bit topk:0.05 powersgd:2; do
 	how=$([ $codec = bf16 ] && echo tcp || echo auto)
 	status 0 "$codec: the job runs again, TALLY_TRANSPORT=$how" \
 		env TALLY_TRANSPORT=$how dlaunch -n 2 -s 2 $job --codec $codec --epochs 2 --save again
-	ok "it has the same bits" cmp $codec-0002.safetensors again-0002.safetensors
+	ok "$codec: the job that ran again has the same bits" cmp $codec-0002.safetensors again-0002.safetensors
 	ok "$codec: the bits are others than of f32" \
 		test "$(cmp f32-0002.safetensors $codec-0002.safetensors | wc -l)" -eq 1
 done
@@ -64,8 +64,8 @@ for how in f32 bf16 topk; do
 	mv out async-$how.log
 done
 is "$(moved async-topk.log weights)" "$(moved async-bf16.log weights)" "topk: its weights are bf16"
-is "$(moved async-bf16.log gradients)" $(($(moved async-f32.log gradients) / 2)) "its gradients take half of the bytes"
-ok "its checkpoint has weights that are not rounded" test "$(fractions async-0001.safetensors)" -gt 10000
+is "$(moved async-bf16.log gradients)" $(($(moved async-f32.log gradients) / 2)) "bf16: gradients of such a job take half of the bytes"
+ok "bf16: the checkpoint of such a job has weights that are not rounded" test "$(fractions async-0001.safetensors)" -gt 10000
 status 0 "f32 needs no servers" $job --codec f32 --steps 1
 
 # plain OPTION OPTION: a server and two workers without a key, each with its options; their pids are in $pids.
@@ -86,7 +86,7 @@ plain "--codec bf16 --save plain" "--codec bf16"
 statuses=
 for p in "${pids[@]}"; do wait "$p"; statuses+=" $?"; done
 is "$statuses" " 0 0 0" "a job without a key exits with 0"
-ok "it has the bits of a job with a key" cmp one-0002.safetensors plain-0002.safetensors
+ok "a job without a key has the bits of a job with a key" cmp one-0002.safetensors plain-0002.safetensors
 plain "--codec bf16" "--codec fp16"
 ok "workers that disagree are refused with one line" \
 	line_of plain.err 'groups is codec:\*=[bf][fp]16 here and codec:\*=[bf][fp]16 there$' 1

@@ -102,8 +102,8 @@ if have mnist; then
 	ok "a job is killed while it writes a cut" unfinished
 	ok "nothing of it is left" really_none_left
 	start cut.half -- "$@" --batch 50 --optimizer adam --steps 99 --cut 1 --resume-last
-	ok "it ends well" ends 0
-	like "$T/err" '^worker 0: pworker: resumes from .*/cut.half.cut-[0-9a-f]*-0000-[0-9]*.safetensors$' "it goes on from the cut before"
+	ok "the job that resumes ends well" ends 0
+	like "$T/err" '^worker 0: pworker: resumes from .*/cut.half.cut-[0-9a-f]*-0000-[0-9]*.safetensors$' "the job goes on from the cut before"
 	ok "all weights have the bits of the undisturbed job" same_bits
 	ok "nothing of the unfinished cut is left" test "$(cuts)" -eq 0
 	rm -f ./*.safetensors
@@ -119,8 +119,8 @@ if have mnist; then
 	# shellcheck disable=SC2086
 	kill -9 $servers
 	ok "a job whose servers all die is started again" ends 0
-	like "$T/err" '^worker 0: pworker: resumes from .*/again.cut-[0-9a-f]*-0000-[0-9]*.safetensors$' "it goes on from a cut"
-	ok "its weights have the bits of the undisturbed job" cmp again.whole-0000-000099.safetensors again-0000-000099.safetensors
+	like "$T/err" '^worker 0: pworker: resumes from .*/again.cut-[0-9a-f]*-0000-[0-9]*.safetensors$' "the restarted job goes on from a cut"
+	ok "the weights of the restarted job have the bits of the undisturbed job" cmp again.whole-0000-000099.safetensors again-0000-000099.safetensors
 
 	# Cuts of another directory, of which the newest is not as it was written.
 	mkdir cuts
@@ -137,27 +137,27 @@ if have mnist; then
 	cp -r cuts kept
 	printf xxxx | dd of="$new" bs=1 seek=2000 conv=notrunc 2>/dev/null
 	status 0 "a run goes on from the older cut if the newest is damaged" "$@" --steps 39 --cut-dir cuts --resume-last
-	like "$T/err" "^pworker: $new: is damaged: it does not fit its manifest; it is not used$" "it reports the damaged cut"
-	like "$T/err" "^pworker: resumes from $old$" "it reports the older one"
-	ok "its weights have the bits of an undisturbed run" cmp whole one-0001-000019.safetensors
-	is "$(ls cuts)" "" "it leaves no cut"
+	like "$T/err" "^pworker: $new: is damaged: it does not fit its manifest; it is not used$" "the run reports the damaged cut"
+	like "$T/err" "^pworker: resumes from $old$" "the run reports the older cut"
+	ok "the weights from the older cut have the bits of an undisturbed run" cmp whole one-0001-000019.safetensors
+	is "$(ls cuts)" "" "the run leaves no cut"
 
 	# What does not go on from cuts leaves them, unless it begins anew.
 	rm -f one-*
 	cp kept/* cuts
 	status 0 "a run with another seed by mistake starts from the beginning" "$@" --seed 8 --steps 1 --cut-dir cuts --resume-last
-	like "$T/err" "^pworker: $new: is of a run with another net, .*; it is not used$" "it refuses the cuts"
-	is "$(ls cuts)" "$(ls kept)" "it does not remove them"
+	like "$T/err" "^pworker: $new: is of a run with another net, .*; it is not used$" "a run with another seed refuses the cuts"
+	is "$(ls cuts)" "$(ls kept)" "a run with another seed does not remove the cuts"
 	rm -f one-*
 	at=${new##*-} at=$((10#${at%%.*}))
 	status 0 "a run that ends with a cut, and writes no checkpoint" "$@" --steps "$at" --cut-dir cuts --resume-last
-	is "$(ls cuts)" "$(ls kept)" "it keeps the cuts"
+	is "$(ls cuts)" "$(ls kept)" "the run that ends with a cut keeps the cuts"
 	status 0 "a run without cuts goes on from one" "$@" --steps 39 --cut 0 --cut-dir cuts --resume-last
-	like "$T/err" "^pworker: resumes from $new$" "it reports which"
-	ok "its weights have the bits of an undisturbed run" cmp whole one-0001-000019.safetensors
+	like "$T/err" "^pworker: resumes from $new$" "the run without cuts reports which"
+	ok "the weights of the run without cuts have the bits of an undisturbed run" cmp whole one-0001-000019.safetensors
 	cp kept/* cuts
 	status 0 "a run without cuts begins anew" "$@" --steps 1 --cut 0 --cut-dir cuts
-	is "$(ls cuts)" "" "it removes the cuts"
+	is "$(ls cuts)" "" "the run that begins anew removes the cuts"
 	status 2 "the name of a cut is refused for checkpoints" "$@" --save net.cut-1
 	like "$T/err" "^pworker: --save: net.cut-1: a name with '.cut-' is that of a cut$" "the line says so"
 	rm -r kept

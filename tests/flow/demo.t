@@ -4,9 +4,9 @@ export PATH=$BUILD:$BUILD/share/demo:$PATH
 cd "$T" || exit 1
 
 ok "the demo's program draws images" pictures a 30 1
-ok "it draws images again" pictures b 30 1
+ok "the demo's program draws images again" pictures b 30 1
 ok "the same seed gives the same images" diff -r a b
-ok "it draws images with another seed" pictures c 30 2
+ok "the demo's program draws images with another seed" pictures c 30 2
 is "$(diff -rq a c | grep -c differ)" 30 "another seed gives other images"
 is "$(for d in a/*; do echo "$(basename "$d") $(ls "$d" | wc -l)"; done | tr '\n' ',')" \
 	"checks 3,cross 3,diagonal 3,disk 3,dots 3,horizontal 3,ring 3,square 3,triangle 3,vertical 3," \

@@ -113,7 +113,7 @@ perl "$TOP/tests/cmd/pty.pl" 80 24 dlaunch list >"$T/seen"
 is "$(tr -d '\r' <"$T/seen" |
 	awk '{ if (length > 80 || /\t/) print; n[index($0, NR > 1 ? " 2" : " since") > 0]++ } END { print n[1] - NR }')" 0 \
 	"on a terminal list has columns that fit it"
-like "$T/seen" '^seen +runs ' "it names the job and its state there"
+like "$T/seen" '^seen +runs ' "list names the job and its state on a terminal"
 status 2 "rm refuses a running job" dlaunch rm seen
 like "$T/err" '^dlaunch: job seen is running$' "the error says that the job to remove is running"
 # As if another host that shares the home had started it: the process must not get a signal.

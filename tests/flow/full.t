@@ -13,16 +13,16 @@ epochs() { awk -F'\t' '$5 == "epoch"' "$T/out" | wc -l; }
 unfinished() { find disk -name '*.tmp' | wc -l; }
 
 status 1 "a run goes on without checkpoints beyond ulimit -f" bash -c "ulimit -f 1000; exec $train --epochs 2 --save disk/f"
-is "$(epochs)" 2 "it trains all epochs"
+is "$(epochs)" 2 "the run trains all epochs"
 is "$(grep -c '^pworker: no checkpoint: disk/f-000[12].safetensors: write: File too large$' "$T/err")" 2 \
-	"it tries each checkpoint, and reports why there is none"
+	"the run tries each checkpoint, and reports why there is none"
 status 1 "a run goes on without cuts beyond ulimit -f" bash -c "ulimit -f 1000; exec $train --epochs 2 --cut 1 --save disk/f"
-like "$T/err" '^pworker: no cut: disk/f.cut-[0-9a-f]*-0000-000001.safetensors: write: File too large$' "it reports the first missing cut"
-is "$(grep -c '^pworker: no ' "$T/err")" 3 "it reports no other cut, and each checkpoint"
+like "$T/err" '^pworker: no cut: disk/f.cut-[0-9a-f]*-0000-000001.safetensors: write: File too large$' "the run reports the first missing cut"
+is "$(grep -c '^pworker: no ' "$T/err")" 3 "the run reports no other cut, and each checkpoint"
 is "$(ls disk)" "" "ulimit -f leaves no unfinished file"
 status 1 "a run goes on without the best checkpoint" \
 	bash -c "ulimit -f 1000; exec $train --epochs 2 --lr 0 --val train.rec --best --save disk/f"
-is "$(grep -c '^pworker: no checkpoint: ' "$T/err")" 2 "it reports each checkpoint once, also that of the best epoch"
+is "$(grep -c '^pworker: no checkpoint: ' "$T/err")" 2 "the run reports each checkpoint once, also that of the best epoch"
 
 # on_disk KIB COMMAND...: with a file system of this size in disk; then prints what is on it.
 on_disk() {
@@ -32,16 +32,16 @@ on_disk() {
 }
 if on_disk 100 true >"$T/why" 2>&1; then
 	status 1 "a run goes on when the disk is full" on_disk 5300 $train --epochs 4 --save disk/a
-	is "$(epochs) $(paste -sd' ' left)" "4 a-0001.safetensors a-0002.safetensors" "its complete checkpoints stay"
+	is "$(epochs) $(paste -sd' ' left)" "4 a-0001.safetensors a-0002.safetensors" "complete checkpoints stay"
 	is "$(grep -c '^pworker: no checkpoint: disk/a-000[34].safetensors: write: No space left on device$' "$T/err")" 2 \
-		"it tries the later ones"
+		"the run tries the later checkpoints"
 	status 0 "--keep 1 needs no room for two checkpoints" on_disk 2900 $train --epochs 4 --save disk/b --keep 1
 	is "$(cat left)" b-0004.safetensors "--keep 1 keeps the newest one"
 	status 0 "--keep 2 needs no room for three" on_disk 5300 $train --epochs 4 --save disk/b --keep 2
 	is "$(paste -sd' ' left)" "b-0003.safetensors b-0004.safetensors" "--keep 2 keeps the two newest"
 	status 0 "what a killed run left unfinished takes no room" on_disk 2900 \
 		sh -c "head -c 2482256 /dev/zero >disk/b-0002.safetensors.aB3dE6.tmp && exec $train --epochs 4 --save disk/b --keep 1"
-	is "$(cat left)" b-0004.safetensors "it is removed"
+	is "$(cat left)" b-0004.safetensors "the unfinished file is removed"
 	status 0 "a checkpoint takes the room of cuts" on_disk 7800 $train --epochs 4 --save disk/b --keep 1 --cut 1
 	is "$(cat left)" b-0004.safetensors "the checkpoint stays"
 	status 1 "--keep 1 does not remove a checkpoint whose room is not enough" \
@@ -64,20 +64,20 @@ if on_disk 100 true >"$T/why" 2>&1; then
 	END
 	unshare -m sh detached >"$T/out" 2>&1
 	like "$T/out" '^wait 1$' "a detached job whose directory is full ends with status 1"
-	like "$T/out" '^full	ended	1$' "its status is recorded"
-	like "$T/out" '^g-[0-9]*-[0-9]*.safetensors$|^g-[0-9]*.safetensors$' "its state is saved"
+	like "$T/out" '^full	ended	1$' "the status of that job is recorded"
+	like "$T/out" '^g-[0-9]*-[0-9]*.safetensors$|^g-[0-9]*.safetensors$' "the state of that job is saved"
 else
 	skip "full disks" "no file system can be mounted: $(tail -n 1 "$T/why")"
 fi
 
 status 1 "a run whose output is lost ends with status 1" sh -c "$train --epochs 1000000 --save disk/h >/dev/full"
-like "$T/err" '^pworker: standard output: write: No space left on device$' "it says what was lost"
-like "$T/err" '^Saved checkpoint to "disk/h-0000-000001.safetensors"$' "it saves its state"
+like "$T/err" '^pworker: standard output: write: No space left on device$' "the run says what was lost"
+like "$T/err" '^Saved checkpoint to "disk/h-0000-000001.safetensors"$' "a run whose output is lost saves its state"
 # After two rows nobody reads.
 bash -c "$train --epochs 1000000 --save disk/i --keep 2 2>err | head -n 4 >/dev/null; exit \${PIPESTATUS[0]}"
 is $? 1 "a run whose reader is gone ends with status 1"
-like "$T/err" '^pworker: standard output: write: Broken pipe$' "it says that the reader is gone"
-ok "it saves its state then too" test -e "$(ls disk/i-* | tail -n 1)"
+like "$T/err" '^pworker: standard output: write: Broken pipe$' "the run says that the reader is gone"
+ok "a run whose reader is gone saves its state" test -e "$(ls disk/i-* | tail -n 1)"
 is "$(unfinished)" 0 "no unfinished file is left"
 bash -c "dlaunch -n 2 -s 1 $train --epochs 1000000 --save disk/j --keep 2 2>err | head -n 20 >/dev/null; exit \${PIPESTATUS[0]}"
 is $? 1 "dlaunch whose reader is gone ends with status 1"
@@ -115,10 +115,10 @@ hang_up() {
 }
 is "$(hang_up 'saved disk' $train --epochs 1000000 --save disk/k --keep 1)" "status 129" \
 	"a run whose terminal is closed ends with status 129"
-ok "it saves its state" test -e "$(ls disk/k-* | tail -n 1)"
+ok "a run whose terminal is closed saves its state" test -e "$(ls disk/k-* | tail -n 1)"
 is "$(hang_up 'saved disk' dlaunch -n 2 -s 1 $train --epochs 1000000 --save disk/l --keep 1)" "status 129" \
 	"dlaunch whose terminal is closed ends with status 129"
-is "$(ls disk/l-* | wc -l) $(unfinished)" "1 0" "its workers save their state"
+is "$(ls disk/l-* | wc -l) $(unfinished)" "1 0" "the workers save their state"
 
 mkfifo ready
 pserver --listen 127.0.0.1:0 --workers 1 --plain --ready-fd 9 9>ready >/dev/full 2>server.err & server=$!
@@ -126,7 +126,7 @@ read -r at <ready
 status 0 "a worker of a server without a log trains" $train --servers "$at" --plain --epochs 2
 wait $server
 is $? 1 "a server whose log is lost serves to the end, with status 1"
-is "$(grep -c 'standard output' server.err)" 1 "it reports the loss once"
+is "$(grep -c 'standard output' server.err)" 1 "the server reports the loss once"
 
 if [ -z "${SAN:-}" ]; then
 	for v in $(seq 92000 2000 124000); do

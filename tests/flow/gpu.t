@@ -56,8 +56,8 @@ if [ -e "$BUILD/tests/emu/tally-cuda.so" ]; then
 		dlaunch -n 1 -s 1 -x TALLY_MODULES pworker --data a.rec --seed 5 --net lenet \
 		--batch 10 --epochs 1 --engine cuda --trace line.json:2-3
 	back=$(spans line.json gpu:0 'backward ')
-	ok "that trace has the backward pass by slices" test "$back" -ge 4
-	is "$(spans line.json 'gpu:0 down' 'gradients of ')" "$back" "that trace has the copy of each slice's gradients"
+	ok "the trace has the backward pass by slices" test "$back" -ge 4
+	is "$(spans line.json 'gpu:0 down' 'gradients of ')" "$back" "the trace has the copy of each slice's gradients"
 
 	# The emulator offers three kernels: the second is the fastest deterministic one, the third the fastest of all.
 	kernels() { env XDG_CACHE_HOME="$T/cache" TALLY_EMU_RACES="$T/races" pworker --net lenet --print --batch 20 --engine cuda "$@" |
@@ -79,15 +79,15 @@ if [ -e "$BUILD/tests/emu/tally-cuda.so" ]; then
 	sed -i 's/	2 0=1 3=-1$/	7/; $aa line of somebody else' cache/tally/cuda-autotune.tsv
 	is "$(kernels --autotune --deterministic 2>err)" "2 0=1 3=-1" \
 		"a cached kernel that the library lacks is replaced"
-	is "$(ran)" 50 "that kernel is raced again"
+	is "$(ran)" 50 "a replaced kernel is raced again"
 	is "$(cat err)" "pworker: $T/cache/tally/cuda-autotune.tsv: ignores 1 lines that name no kernel" \
 		"malformed lines of the cache are counted in one message"
 	is "$(kernels --autotune --deterministic 2>&1)" "2 0=1 3=-1" "the rewritten cache is read without a message"
 	status 0 "a run trains with --deterministic --autotune" \
 		env XDG_CACHE_HOME="$T/cache" pworker --data a.rec --seed 5 --lr 0.05 --net lenet --batch 20 \
 		--epochs 3 --engine cuda --deterministic --autotune --save d
-	like "$T/out" ',_f32,_deterministic,_autotune,' "its log names both options"
-	ok "its weights have the bits of the first run" \
+	like "$T/out" ',_f32,_deterministic,_autotune,' "the log of that run names both options"
+	ok "the weights of the second run have the bits of the first run" \
 		cmp <(tail -c 40000 a-0003.safetensors) <(tail -c 40000 d-0003.safetensors)
 	ln -s /dev/null/none none
 	is "$(XDG_CACHE_HOME=$T/none pworker --net lenet --print --batch 20 --engine cuda --autotune 2>&1 |

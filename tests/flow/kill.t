@@ -57,7 +57,7 @@ for ((i = 0; i < ${TIMES:-1}; i++)); do
 		read -rt 1 <> <(:) || :
 		ok "a shim without descriptors for an agent waits for them idly" test "$(($(ticks) - (from)))" -lt 25
 		prlimit --pid "$shim" --nofile=1024:1024
-		ok "it is taken over when it has them" \
+		ok "a shim is taken over when it has descriptors again" \
 			line_of "$T/err" '^dlaunch: host localhost: another agent has taken its processes over$' 1
 		kill -TERM "$pid"
 		ok "the job ends with its status" ends 143

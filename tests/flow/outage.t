@@ -42,11 +42,11 @@ ok "a job by hand trains" by_hand 1
 kill -STOP "$worker1"
 ok "the others wait for a worker that is stopped" line_of worker0 'waiting for worker 1$' 2
 kill -CONT "$worker1"
-ok "it is not lost when it goes on, after more than its silence" went_on worker1
+ok "a worker that goes on after more than its silence is not lost" went_on worker1
 netns_link c down
 ok "a worker whose host vanishes is lost" end_with 75 "$server" server "worker 1 is lost: 10.93.0.4:[0-9]*: $silent"
 ok "the other worker names it" end_with 75 "$worker0" worker0 "worker 1 is lost: 10.93.0.4:[0-9]*: $silent"
-ok "for the worker the server is lost" end_with 75 "$worker1" worker1 "server 0: 10.93.0.2:4000: $silent"
+ok "the worker whose host vanished loses the server" end_with 75 "$worker1" worker1 "server 0: 10.93.0.2:4000: $silent"
 netns_link c up
 
 sshd_setup || { skip "jobs over ssh" "no sshd that lets this user in"; done_testing; }
@@ -69,15 +69,15 @@ survives() {
 netns_in switch dlaunch "${over[@]}" -n 2 -s 2 $train >/dev/null 2>attached & pid=$!
 ok "a job over two hosts trains" line_of attached Speed 4
 is "$(tr '\0' '\n' <"/proc/$(real_process --worker 0)/environ" | grep TALLY_SILENCE)" "TALLY_SILENCE=${SILENCE:-10}" \
-	"its processes have its silence"
+	"the processes of the job have its silence"
 ok "a job survives an outage of $outage s" survives attached
 kill -TERM "$(cat "/proc/$pid/task/$pid/children" | grep . || echo $pid)"
 wait "$pid"
-is $? 143 "it ends when it is asked to"
+is $? 143 "a job ends when it is asked to"
 ok "nothing is left" really_none_left
 job=$(netns_in switch dlaunch --detach "${over[@]}" -n 2 -s 2 $train)
 ok "a detached job over two hosts trains" line_of "$XDG_STATE_HOME/tally/jobs/$job/err" Speed 4
 ok "a detached job survives an outage of $outage s" survives "$XDG_STATE_HOME/tally/jobs/$job/err"
-status 0 "it is stopped" netns_in switch dlaunch stop "$job"
+status 0 "the detached job is stopped" netns_in switch dlaunch stop "$job"
 ok "nothing of it is left" really_none_left
 done_testing

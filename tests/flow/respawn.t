@@ -43,7 +43,7 @@ if have mnist; then
 	ok "a job whose servers are killed while it starts ends well" ends 0
 	start late -- "$@" --steps 20
 	ends 0
-	ok "its weights have the same bits" cmp "$T"/early-*.safetensors "$T"/late-*.safetensors
+	ok "the weights of that job have the same bits" cmp "$T"/early-*.safetensors "$T"/late-*.safetensors
 
 	start none --respawn 0 -- "$@"
 	kill -9 "$(servers | head -n 1)"

@@ -36,7 +36,7 @@ ok "through memory the job logs as many, and few pass through sockets: $(moved a
 	test "$(moved auto.log)" -gt $(($(moved tcp.log) / 10 * 9)) -a "$(bytes auto.net)" -lt $(($(moved auto.log) / 10))
 status 0 "netstat-logging makes a job use sockets" \
 	netstat-logging -q --count calls -o default.net dlaunch -n 1 -s 1 pworker $job --epochs 1 --save one
-ok "it counts what the job moves: $(moved out) of $(bytes default.net)" \
+ok "netstat-logging counts what the job moves: $(moved out) of $(bytes default.net)" \
 	test "$(moved out)" -gt 500000 -a "$(moved out)" -le "$(bytes default.net)"
 
 mkfifo at
@@ -46,8 +46,8 @@ status 0 "a job without a key moves its messages through memory too" \
 	netstat-logging -q -o plain.net env TALLY_TRANSPORT=auto pworker $job --epochs 1 --save plain --plain \
 	--servers "$where" --worker 0/1
 wait $server
-is $? 0 "its server exits with 0"
-ok "it has the bits of a job with a key" cmp one-0001.safetensors plain-0001.safetensors
+is $? 0 "the server of that job exits with 0"
+ok "a job without a key has the bits of a job with a key" cmp one-0001.safetensors plain-0001.safetensors
 ok "few of its bytes pass through sockets: $(moved out), $(bytes plain.net)" test "$(bytes plain.net)" -lt $(($(moved out) / 10))
 
 # Other tests kill the processes of jobs that use memory.

@@ -170,8 +170,8 @@ for link in a switch; do
 	[ "$(cat "/proc/$pid/comm")" = dlaunch ] || read -r launcher <"/proc/$pid/task/$pid/children"
 	kill -TERM "$launcher"
 	ok "a job whose cable of $link was pulled for 12 seconds loses no host" ends 143
-	is "$(grep stopped "$T/out" | sort | paste -sd,)" "worker 0 stopped,worker 1 stopped" "its workers end orderly"
-	ok "it leaves nothing" none_left
+	is "$(grep stopped "$T/out" | sort | paste -sd,)" "worker 0 stopped,worker 1 stopped" "the workers of that job end orderly"
+	ok "a job with a pulled cable leaves nothing" none_left
 done
 export XDG_STATE_HOME=$T/state
 rm -rf "$STAND" && mkdir "$STAND"
@@ -182,10 +182,10 @@ for n in 1 2; do
 	netns_link a down
 	ok "the launcher of a detached job notices outage $n" line_of "$err" '^dlaunch: waiting for host a: ' "$n"
 	netns_link a up
-	ok "it connects again after outage $n" line_of "$err" '^dlaunch: host a: is back$' "$n"
+	ok "the launcher connects again after outage $n" line_of "$err" '^dlaunch: host a: is back$' "$n"
 done
 status 0 "the detached job is stopped" ns dlaunch stop "$job"
 is "$(grep stopped "$XDG_STATE_HOME/tally/jobs/$job/out" | sort | paste -sd,)" "worker 0 stopped,worker 1 stopped" \
-	"its workers end orderly, too"
+	"the workers of the detached job end orderly"
 ok "the detached job leaves nothing" none_left
 done_testing

@@ -92,9 +92,9 @@ while grep -qs '^State:.[^Z]' "/proc/$worker0/status"; do kill -TERM "$worker0";
 wait "$worker0"
 is $? 143 "a second SIGTERM ends a worker at once"
 wait "$server"
-is $? 75 "its servers end"
+is $? 75 "the servers of an ended worker end"
 like "$T/twice.err" '^pserver: worker 0 is lost: it was asked to end at once$' "the server says why"
-ok "it does not wait for a return" test "$(grep -c 'is away' "$T/twice.err")" -eq 0
+ok "the server does not wait for a return" test "$(grep -c 'is away' "$T/twice.err")" -eq 0
 kill -9 "$worker1"
 wait "$worker1" 2>"$T/err"
 done_testing

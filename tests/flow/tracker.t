@@ -53,10 +53,10 @@ ok "without ranks the weights are the same" cmp want-0002.safetensors none-0002.
 is "$(cat worker.?.err | grep -c '^pworker: is worker [01] of 2, servers localhost:[0-9]*,localhost:[0-9]*$')" 2 \
 	"each worker has a rank, and servers the address of DMLC_NODE_HOST"
 track 2 2 $net --save plain --plain
-is "$statuses" "$well" "with --plain all processes exit with 0 without a key"
+is "$statuses" "$well" "all processes exit with 0 with --plain and without a key"
 is "$(cat worker.?.err | grep -c '^pworker: --plain: nothing is encrypted, and anybody may take part$')" 2 \
 	"each worker says that nothing is encrypted"
-ok "with --plain the weights are the same" cmp want-0002.safetensors plain-0002.safetensors
+ok "the weights are the same with --plain" cmp want-0002.safetensors plain-0002.safetensors
 status 0 "the job runs under dlaunch's DMLC variables" dlaunch -n 2 -s 2 -- sh -c "exec $net --save under --key-file key"
 ok "under dlaunch the weights are the same" cmp want-0002.safetensors under-0002.safetensors
 status 0 "workers have batches of different sizes" dlaunch -n 2 -s 1 -- sh -c "exec $net --batch 4:12 --save uneven --plain"

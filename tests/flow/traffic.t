@@ -35,7 +35,7 @@ status 2 "netstat-logging without -i needs a default route" in_a netstat-logging
 like err 'no default route; choose an interface with -i from lo, eth0' "the error lists the interfaces"
 ip -n "tally$$a" route add default via 10.94.0.2
 status 0 "netstat-logging finds the default route" in_a netstat-logging -q -d 0.1
-is "$(grep -c '	eth0	' out)" 2 "it counts that route's interface"
+is "$(grep -c '	eth0	' out)" 2 "netstat-logging counts that route's interface"
 
 # The counters of a link that is added again start at 0.
 # In the background without a function, so that $! is the program itself.

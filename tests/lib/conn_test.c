@@ -292,7 +292,7 @@ test_strangers(void)
 	ok(ends_run(&e, ends_over_a) && e.ea == ERR_PEER && strstr(e.la, "cannot be reached") != NULL,
 	    "the error says that the address cannot be reached: %s", e.la);
 	ends_close(&e);
-	is(conn_dial("nowhere", key, &e.a), ERR_FORMAT, "no address at all");
+	is(conn_dial("nowhere", key, &e.a), ERR_FORMAT, "text that is not an address is refused");
 }
 
 /* A process that holds the key but sends what is no message of ours. */

@@ -113,12 +113,12 @@ test_hello(void)
 	ok(n == 1 && to[0] == 0 && out[0].type == MSG_WELCOME && out[0].flags == MSG_EMPTY, "a hello before the weights is answered as empty");
 	ok(server_state_sync(s) && server_state_plan(s)->n == 2, "the job is learned from the first hello");
 	is(hello(s, 0, 5, TALLY_VERSION, 0), 0, "the same hello is handled again");
-	is(hello(s, 1, 5, TALLY_VERSION, 3), ERR_ARG, "another slack");
-	is(hello(s, 0, 4, TALLY_VERSION, 0), 0, "another incarnation takes its place");
+	is(hello(s, 1, 5, TALLY_VERSION, 3), ERR_ARG, "a hello with another slack is refused");
+	is(hello(s, 0, 4, TALLY_VERSION, 0), 0, "another incarnation takes the worker's place");
 	is(hello(s, 0, 5, TALLY_VERSION, 0), ERR_ARG, "messages of the older incarnation are refused");
-	is(tell(s, (struct msg){ .type = MSG_BYE, .incarnation = 5 }), 0, "the older's goodbye ...");
+	is(tell(s, (struct msg){ .type = MSG_BYE, .incarnation = 5 }), 0, "a goodbye of the older incarnation is handled");
 	ok(n == 0 && !server_state_gone(s, 0), "the goodbye of the older incarnation is ignored");
-	is(tell(s, (struct msg){ .type = MSG_PULL, .incarnation = 7 }), ERR_FORMAT, "one more without a hello");
+	is(tell(s, (struct msg){ .type = MSG_PULL, .incarnation = 7 }), ERR_FORMAT, "a message of an unknown incarnation is refused");
 	server_state_free(s);
 	server_state_free(NULL);
 }

@@ -38,7 +38,7 @@ test_split(void)
 	is(addr_split(text, host, port), 0, "the longest text is taken");
 	memset(text, 'a', sizeof(text));
 	strcpy(text + ADDR_TEXT - 3, ":80");
-	is(addr_split(text, host, port), ERR_LIMIT, "one byte more is not");
+	is(addr_split(text, host, port), ERR_LIMIT, "a text of one byte more is refused");
 }
 
 /* Takes the connection that is coming in; -1 when none does within seconds. */

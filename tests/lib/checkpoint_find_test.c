@@ -107,7 +107,7 @@ main(void)
 	is(checkpoint_bytes("r", 1, 9) == 0, 1, "a later checkpoint does not count");
 	is(checkpoint_bytes("r", 2, 0) >= BLOCK, 1, "a checkpoint frees its blocks");
 	is(link("r-0002.safetensors", "r-best.safetensors"), 0, "a checkpoint gets another name");
-	is(checkpoint_bytes("r", 2, 0) == 0, 1, "one that has another name frees nothing");
+	is(checkpoint_bytes("r", 2, 0) == 0, 1, "a checkpoint that has another name frees nothing");
 	is(checkpoint_prune("r", 2, 0, 1), 0, "all but the newest up to an epoch are removed");
 	finds("r", "r-0003.safetensors");
 	ok(access("r-0001.safetensors", F_OK) < 0 && access("r-0002.safetensors", F_OK) == 0, "the later one stays");

@@ -22,8 +22,8 @@ main(void)
 	double now;
 
 	claim_begin(&c, &idle, 1000);
-	ok(c.until > 1000 && c.until <= 1000 + S, "there is a time to look again");
-	is(claim_look(&c, &idle, 1000 + S / 2), CLAIM_OPEN, "before that nothing is decided");
+	ok(c.until > 1000 && c.until <= 1000 + S, "a claim has a time to look again");
+	is(claim_look(&c, &idle, 1000 + S / 2), CLAIM_OPEN, "nothing is decided before that time");
 	is(look(&c, &now, 100, 200, 0), CLAIM_GRANTED, "a first one that says nothing has gone");
 
 	claim_begin(&c, &idle, 1000);
@@ -42,7 +42,7 @@ main(void)
 	v = CLAIM_OPEN;
 	for (uint64_t i = 0; v == CLAIM_OPEN && i < 1000; i++)
 		v = look(&c, &now, 101 + i, 201 + i, 1 << 20);
-	is(v, CLAIM_REFUSED, "one that only moves bytes is there in the end");
+	is(v, CLAIM_REFUSED, "a connection that only moves bytes is there in the end");
 	ok(now <= 1000 + CLAIM_MOST_S, "a worker that only moves bytes is refused in bounded time");
 	return done();
 }

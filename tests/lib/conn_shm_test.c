@@ -81,7 +81,7 @@ test_choice(const uint8_t *k)
 		conn_byte_counts(e.a, &received[0], &sent[0]);
 		conn_byte_counts(e.b, &received[1], &sent[1]);
 		ok(received[0] == sent[1] && received[1] == sent[0] && sent[0] > 100000 && sent[0] < 102000,
-		    "both count the same bytes: %d and %d", (int)sent[0], (int)received[0]);
+		    "both ends count the same bytes: %d and %d", (int)sent[0], (int)received[0]);
 		ends_close(&e);
 	}
 }
@@ -168,7 +168,7 @@ test_full_ends(const uint8_t *k, bool shm)
 	e.a = NULL;
 	for (double start = clk_s(); !conn_room(e.b) && clk_s() - start < PATIENCE_S;)
 		ends_step(e.b, &e.eb, e.lb);
-	ok(conn_room(e.b), "after the peer's end nothing waits to be sent");
+	ok(conn_room(e.b), "nothing waits to be sent after the peer's end");
 	for (double start = clk_s(); e.eb == 0 && clk_s() - start < PATIENCE_S;) {
 		ends_step(e.b, &e.eb, e.lb);
 		take_numbers(e.b, &next_b);
@@ -342,7 +342,7 @@ test_impostors(void)
 	ok(shm_call(offer, RING, &b) == 0 && shm_answer(listener, offer, &a) == 0, "the peer is found after four impostors: %s",
 	    err_line());
 	b->out->written = 77;
-	is(a->in->written, 77, "both have the same memory");
+	is(a->in->written, 77, "both ends have the same memory");
 	ok(a->ring == RING && b->ring == RING, "the memory has rings of the requested size");
 	shm_free(a);
 	shm_free(b);

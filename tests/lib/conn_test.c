@@ -100,14 +100,14 @@ test_messages(const uint8_t *k)
 	ok(!conn_open(e.a) && !conn_open(e.b), "nothing is open before both have run");
 	is_str(conn_peer(e.a), e.where, "the dialled end knows whom it called");
 	ok(strncmp(conn_peer(e.b), "127.0.0.1:", 10) == 0, "the other end knows who came: %s", conn_peer(e.b));
-	is(conn_events(e.b), k != NULL ? POLLIN : POLLIN | POLLOUT, "who was called waits to hear something");
-	is(conn_next(e.b, &m), 0, "there is no message");
+	is(conn_events(e.b), k != NULL ? POLLIN : POLLIN | POLLOUT, "the called end waits for the first bytes");
+	is(conn_next(e.b, &m), 0, "a new connection has no message");
 	got_a = got_b = bad = 0;
 	wanted = NSIZES;
 	for (size_t i = 0; i < NSIZES; i++)
 		send_one(e.a, i, sizes[i]);
 	ok(conn_queued(e.a) > MSG_MOST, "what is sent before the handshake is queued");
-	ok(ends_run(&e, ends_open), "both are open");
+	ok(ends_run(&e, ends_open), "both ends are open");
 	for (size_t i = 0; i < NSIZES; i++)
 		send_one(e.b, i, sizes[i]);
 	ok(ends_run(&e, taken), "messages of every size cross both ways at once");
@@ -265,7 +265,7 @@ test_strangers(void)
 
 	ends_meet(&e, other, key);
 	ok(ends_run(&e, ends_over), "another key: both ends notice");
-	ok(e.ea == ERR_AUTH && e.eb == ERR_AUTH, "as a matter of authority");
+	ok(e.ea == ERR_AUTH && e.eb == ERR_AUTH, "both ends report that the keys differ");
 	ok(strncmp(e.la, e.where, strlen(e.where)) == 0 && strstr(e.la, "refused this job's key"), "the caller: %s", e.la);
 	ok(strstr(e.lb, "holds the key of another job") != NULL, "the called: %s", e.lb);
 	ok(conn_next(e.a, &m) == 0 && conn_next(e.b, &m) == 0, "nothing came through");
@@ -373,7 +373,7 @@ test_bounded(const uint8_t *k)
 	meet_ends(&e, k);
 	for (uint64_t i = 0; i < MANY; i++)
 		send_one(e.a, i, 1 << 20);
-	ok(ends_run(&e, b_full), "who takes no messages stops reading");
+	ok(ends_run(&e, b_full), "an end whose messages are not taken stops reading");
 	for (int i = 0; i < 100; i++) {
 		ends_step(e.a, &e.ea, e.la);
 		ends_step(e.b, &e.eb, e.lb);
@@ -382,7 +382,7 @@ test_bounded(const uint8_t *k)
 	ok(kept > (MANY - 40) << 20, "the rest stays with the sender (%zu MB)", kept >> 20);
 	got_a = wanted = MANY;
 	got_b = bad = 0;
-	ok(ends_run(&e, taken) && bad == 0, "until they are taken: then all arrive");
+	ok(ends_run(&e, taken) && bad == 0, "all messages arrive once they are taken");
 	ends_close(&e);
 }
 

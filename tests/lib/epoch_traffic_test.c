@@ -26,9 +26,9 @@ together(void)
 	ok(t.payload[PEER_TRAFFIC_IN][PEER_TRAFFIC_START] == 100 &&
 	       t.wire[PEER_TRAFFIC_IN] == 150 && t.wire[PEER_TRAFFIC_OUT] == 50,
 	   "the traffic of the start is reported");
-	ok(!epoch_traffic_turn(&l, 0, 0, &t, &epoch), "who says it again changes nothing");
+	ok(!epoch_traffic_turn(&l, 0, 0, &t, &epoch), "a worker that announces its epoch again changes nothing");
 	move(&l, 0, 1000);
-	ok(!epoch_traffic_over(&l, &epoch, sum), "not all have begun");
+	ok(!epoch_traffic_over(&l, &epoch, sum), "an epoch that not all have begun is not over");
 	ok(epoch_traffic_turn(&l, 1, 0, &t, &epoch) && !epoch_traffic_over(&l, &epoch, sum), "all have begun: no epoch is over by that");
 	move(&l, 1, 1000);
 	epoch_traffic_wire(&l, 0, 1300, 1100);
@@ -44,7 +44,7 @@ together(void)
 	ok(!epoch_traffic_over(&l, &epoch, sum), "an epoch ends once");
 	ok(epoch_traffic_turn(&l, 0, EPOCH_TRAFFIC_NONE, &t, &epoch) && epoch == EPOCH_TRAFFIC_NONE &&
 	    t.payload[PEER_TRAFFIC_IN][PEER_TRAFFIC_GRADIENTS] == 10,
-	    "who leaves, has a rest");
+	    "a worker that leaves has a rest");
 	ok(!epoch_traffic_turn(&l, 0, EPOCH_TRAFFIC_NONE, &t, &epoch), "the rest is reported once");
 	ok(epoch_traffic_turn(&l, 1, 2, &t, &epoch) && epoch_traffic_over(&l, &epoch, sum) && epoch == 1, "the others are not kept by it");
 	is(sum[PEER_TRAFFIC_IN], 10 + MSG_HEAD, "the rest counts in the epoch");

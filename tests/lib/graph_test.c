@@ -107,7 +107,7 @@ arrays(const struct graph *g)
 	}
 	ok(good == 8 && g->nw == 8 && first == g->P, "learned arrays by node, then weight bias gamma beta, without gaps");
 	is_str(g->aux[1].name, "c1_bn_moving_var", "the variance stands behind the mean");
-	is(g->aux[1].first, 4, "at its offset");
+	is(g->aux[1].first, 4, "the variance has its offset");
 	is(g->w[4].ndim * 10000 + g->w[4].dim[0] * 1000 + g->w[4].dim[1] * 100 + g->w[4].dim[2] * 10 + g->w[4].dim[3],
 	    45433, "a conv's weight is [K, C, R, S]");
 	is(g->w[6].ndim * 1000 + g->w[6].dim[1], 2036, "an fc's is [K, C*H*W]");
@@ -226,7 +226,7 @@ hashes(void)
 	ok(at != NULL, "fractions are written short");
 	if (at != NULL)
 		memcpy(at, "momentum=0.8", 12);
-	ok(graph_parse((char *)t.p, t.n, &other) == 0 && graph_hash(other) != h, "one attribute changes it");
+	ok(graph_parse((char *)t.p, t.n, &other) == 0 && graph_hash(other) != h, "one attribute changes the hash");
 	graph_free(g);
 	graph_free(other);
 	buf_free(&t);
@@ -261,7 +261,7 @@ refused(void)
 
 	for (size_t i = 0; i < sizeof(no) / sizeof(*no); i++) {
 		is(add(g, no[i].n, "odd"), no[i].e, "refused: %s", no[i].what);
-		ok(strncmp(err_line(), "odd: ", 5) == 0, "by name: %s", err_line());
+		ok(strncmp(err_line(), "odd: ", 5) == 0, "the message names the node: %s", err_line());
 	}
 	is(add(g, relu, "a b"), ERR_FORMAT, "refused: a blank in a name");
 	is(add(g, relu, ""), ERR_FORMAT, "refused: no name");
@@ -270,7 +270,7 @@ refused(void)
 	is(add_to(g, 7, relu, "x"), ERR_FORMAT, "a node that reads a later one is refused");
 	is(add(g, relu, "dead") | add_to(g, 0, fc(10), "fc"), 0, "a branch that nobody reads is added");
 	is(add(g, loss, "softmax"), ERR_FORMAT, "a loss beside an unread branch is refused");
-	ok(strstr(err_line(), "'dead'") != NULL, "by its name: %s", err_line());
+	ok(strstr(err_line(), "'dead'") != NULL, "the message names the node: %s", err_line());
 	graph_free(g);
 }
 

@@ -85,7 +85,7 @@ main(void)
 	is(with(&text, "momentum 0.9", "momentum nan"), ERR_FORMAT, "a NaN momentum is refused");
 	is(with(&text, "optimizer adamw", "optimizer adagrad"), ERR_NOTSUP, "an optimizer that is not known");
 	is(with(&text, "average lookahead", "average swan"), ERR_NOTSUP, "an average that is not known");
-	is(with(&text, "average-every 6", "average-every 0"), ERR_LIMIT, "every no step");
+	is(with(&text, "average-every 6", "average-every 0"), ERR_LIMIT, "an average of every 0 steps is refused");
 	is(with(&text, "turns 7", "turns 101"), ERR_LIMIT, "more turns than there may be");
 	is(with(&text, "unit 1", "unit 2"), ERR_LIMIT, "neither yes nor no");
 	is(with(&text, "slice 65536", "slice 99999999"), ERR_LIMIT, "a slice that fits no message");

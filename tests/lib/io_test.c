@@ -112,8 +112,8 @@ test_new_file(void)
 	is(io_create(&f, path), 0, "io_create opens a new file");
 	is(masked, 0, "io_create leaves the umask alone, which other threads use");
 	is(io_write(f.fd, "hello", 5), 0, "io_write writes to the new file");
-	ok(access(path, F_OK) < 0, "before io_commit the file does not have its name");
-	is(synced, 0, "before io_commit no folder is flushed");
+	ok(access(path, F_OK) < 0, "the file does not have its name before io_commit");
+	is(synced, 0, "no folder is flushed before io_commit");
 	is(io_commit(&f), 0, "io_commit succeeds");
 	is(synced, 1, "io_commit flushes the folder");
 	is(count_entries(), 1, "io_commit leaves no other file");

@@ -119,7 +119,7 @@ test_messages(void)
 	conn_byte_counts(e.a, &received, &sent);
 	ok(sent - seen == PART + MSG_HEAD + MSG_OFFSET, "the bytes of a lent payload are counted: %d", (int)(sent - seen));
 	conn_byte_counts(e.b, &received, &seen);
-	is(received, sent, "both ends count them");
+	is(received, sent, "both ends count the bytes of a lent payload");
 	send_part(&e, w + 1000, true);
 	ok(got.lasting && (const float *)got.payload == (const float *)e.b->shm->theirs.p + 1100, "a second payload is read where it is");
 	send_part(&e, w, false);

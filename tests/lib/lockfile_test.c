@@ -131,7 +131,7 @@ test_many(void)
 	(void)!write(m.go[1], "!", 1);
 	end(&m, by);
 	is(by[0], 1, "one process makes the file");
-	is(by[1], MANY - 1, "the others find it");
+	is(by[1], MANY - 1, "the other processes find the file");
 	is_str(noted(), "m", "the file is made once");
 	ok(!locked(""), "no lock is left");
 }
@@ -151,12 +151,12 @@ test_killed(void)
 	for (int i = 0; i < MANY; i++)
 		if (m.pid[i] == first)
 			m.pid[i] = 0;
-	ok(holder(&m) != first && locked(".1"), "when the maker is killed, another process takes over");
+	ok(holder(&m) != first && locked(".1"), "another process takes over when the maker is killed");
 	ok(clk_s() - begun < LOCKFILE_SILENT_S / 2, "the other process takes over before the lock is silent for long");
 	(void)!write(m.go[1], "!", 1);
 	end(&m, by);
 	is(by[0], 1, "the second process makes the file");
-	is(by[1], MANY - 2, "the others find it");
+	is(by[1], MANY - 2, "the other processes find the second process's file");
 	is_str(noted(), "mm", "two processes started to make it");
 	ok(!locked("") && !locked(".1"), "no lock is left");
 }
@@ -169,7 +169,7 @@ test_fails(void)
 	unlink(path);
 	is(lockfile_acquire(path, 0, NULL, NULL, &o), 0, "lockfile_acquire gives the lock of a missing file");
 	lockfile_release(o);
-	is(lockfile_acquire(path, 0, NULL, NULL, &o), 0, "after a release without the file, the next caller gets the lock");
+	is(lockfile_acquire(path, 0, NULL, NULL, &o), 0, "the next caller gets the lock after a release without the file");
 	pics_write(path, "made", 4);
 	lockfile_release(o);
 	is(lockfile_acquire(path, 0, NULL, NULL, &o), 1, "lockfile_acquire returns 1 if the file exists");

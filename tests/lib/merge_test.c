@@ -156,7 +156,7 @@ strangers(void)
 	is(merge_run(&o, file[3]), ERR_FORMAT, "what would be one name: %s", err_line());
 	o.drop = (char *[]){ NAME("w") };
 	o.ndrop = 1;
-	is(merge_run(&o, file[3]), 0, "the others as safetensors: %s", err_line());
+	is(merge_run(&o, file[3]), 0, "the other tensors are merged into safetensors: %s", err_line());
 	ok(has(file[3], "v", NULL) && has(file[3], "0.weight", NULL), "the tensors have plain names");
 	o.ndrop = 0;
 	write_file(file[0], &x, 1, v, 4, NULL);
@@ -252,7 +252,7 @@ split_and_join(void)
 	o.share = (const double[]){ 1 };
 	o.kind = TENSORS_PARAMS;
 	o.state = false;
-	is(merge_run(&o, file[3]), 0, "as MXNet's list: %s", err_line());
+	is(merge_run(&o, file[3]), 0, "weights are merged into MXNet's list: %s", err_line());
 	ok(has(file[3], "arg:w", NULL) && has(file[3], "aux:bn_moving_var", NULL), "a .params output has MXNet's names");
 	whole[0] = file[3];
 	o.kind = TENSORS_SAFE;
@@ -308,7 +308,7 @@ measures(void)
 	near(m.mean, -1.0 / 3, 1e-12, "mean");
 	near(m.rms, sqrt(25.0 / 3), 1e-12, "root of the mean square");
 	is(measure_pair(&a, &a.t[0], &b, &b.t[0], &d), 0, "compared");
-	ok(d.differ == 1 && d.max == 5, "one differs, by five");
+	ok(d.differ == 1 && d.max == 5, "one number differs, by five");
 	near(d.relative, 1, 1e-12, "relative to the first");
 	tensors_close(&a);
 	tensors_close(&b);
@@ -329,7 +329,7 @@ wide_measures(void)
 	write_file(file[0], x, 2, &u, sizeof(u), NULL);
 	write_file(file[1], x, 2, &v, sizeof(v), NULL);
 	ok(tensors_open(&a, file[0]) == 0 && tensors_open(&b, file[1]) == 0, "wide numbers");
-	ok(measure_tensor(&a, &a.t[0], &m) == 0 && m.nonfinite == 0 && m.max == 1e300, "one beyond f32 is finite");
+	ok(measure_tensor(&a, &a.t[0], &m) == 0 && m.nonfinite == 0 && m.max == 1e300, "a number beyond f32 is finite");
 	ok(measure_pair(&a, &a.t[0], &b, &b.t[0], &d) == 0 && d.differ == 1 && d.max == 0x1p-40, "doubles that differ by little");
 	ok(measure_pair(&a, &a.t[1], &b, &b.t[1], &d) == 0 && d.differ == 1 && d.max == 3, "long ones by less than a double tells");
 	ok(measure_pair(&a, &a.t[1], &a, &a.t[1], &d) == 0 && d.differ == 0 && d.relative == 0,

@@ -55,7 +55,7 @@ orders(void)
 	ok(same(&all, &cut), "a norm of joined parts has the same bits");
 	norm_put(&all, bytes);
 	norm_get(&again, bytes);
-	ok(same(&all, &again), "as bytes and back");
+	ok(same(&all, &again), "a norm is the same after it was encoded");
 }
 
 static void

@@ -118,7 +118,7 @@ names(void)
 		ok(opt_find(opt_name((enum opt_rule)r), &rule) && (int)rule == r, "%s is found by its name", opt_name((enum opt_rule)r));
 	ok(!opt_find("sdg", &rule), "another is not");
 	ok(opt_is_state("a:b:exp_avg_sq", &n) && n == 3, "a tensor of state is known by its suffix");
-	ok(!opt_is_state("a:weight", &n) && !opt_is_state("momentum", &n), "others are none");
+	ok(!opt_is_state("a:weight", &n) && !opt_is_state("momentum", &n), "other suffixes are no state");
 }
 
 static void

@@ -100,7 +100,7 @@ test_commit(void)
 	is(put_some(s, 0, 9), 0, "items are put");
 	ok(recset_records(s) == 6 && recset_bytes(s) == 6 * 72, "records and bytes are counted");
 	ok(file_exists(".rec.partial") && file_exists(".rec.journal") && !file_exists(".rec"),
-	    "before the commit only partial files exist");
+	    "only partial files exist before the commit");
 	is(recset_commit(s, &classes), 0, "the set is committed");
 	ok(file_exists(".rec") && file_exists(".idx") && file_exists(".sum") && file_exists(".labels") && file_exists(".bad"),
 	    "all files have their names");

@@ -34,12 +34,12 @@ main(void)
 	char text[4096] = "0.1";
 
 	near(rate("0.1", 0, 390), 0.1, 1e-8, "a constant");
-	near(rate("0.1", 123456, 390), 0.1, 1e-8, "stays");
+	near(rate("0.1", 123456, 390), 0.1, 1e-8, "a constant rate stays");
 	near(rate("0.1,x0.1@80,x0.5@120", 80 * 390 - 1, 390), 0.1, 1e-8, "up to the last step of epoch 79");
 	near(rate("0.1,x0.1@80,x0.5@120", 80 * 390, 390), 0.01, 1e-9, "changed from the first of epoch 80");
 	near(rate("0.1,x0.1@80,x0.5@120", 120 * 390, 390), 0.005, 1e-9, "changes multiply");
-	near(rate("1,x0.5@0.5", 4, 10), 1, 0, "before half an epoch");
-	near(rate("1,x0.5@0.5", 5, 10), 0.5, 0, "from half an epoch on");
+	near(rate("1,x0.5@0.5", 4, 10), 1, 0, "a change at half an epoch does not apply before");
+	near(rate("1,x0.5@0.5", 5, 10), 0.5, 0, "a change at half an epoch applies from there on");
 	near(rate("1,x0.5@0.7", 7, 10), 0.5, 0, "fractions that no double holds");
 	near(rate("warmup:5,0.4", 0, 10), 0.4 / 50, 1e-9, "the first step of a warm-up is one step up from 0");
 	near(rate("warmup:5,0.4", 24, 10), 0.2, 1e-7, "a warm-up is at half its rate half way");
@@ -50,7 +50,7 @@ main(void)
 
 	near(rate("0.4,cosine@30", 0, 10), 0.4, 1e-7, "a cosine begins at the rate");
 	near(rate("0.4,cosine@30", 150, 10), 0.2, 1e-7, "half way it is at the half");
-	near(rate("0.4,cosine@30", 75, 10), 0.4 * (1 + sqrt(0.5)) / 2, 1e-7, "at a quarter of the way");
+	near(rate("0.4,cosine@30", 75, 10), 0.4 * (1 + sqrt(0.5)) / 2, 1e-7, "a cosine follows its formula at a quarter of the way");
 	near(rate("0.4,cosine:0.1@30", 300, 10), 0.1, 1e-7, "a cosine ends at its last rate");
 	near(rate("0.4,cosine:0.1@30", 999, 10), 0.1, 1e-7, "a cosine stays at its last rate");
 	near(rate("warmup:10,0.4,linear@30", 49, 10), 0.2, 1e-7, "a triangle of warm-up and decay rises");
@@ -69,7 +69,7 @@ main(void)
 	near(rate("warmup:5:0.1,0.4", 0, 10), 0.1 + 0.3 / 50, 1e-8, "a warm-up from another rate: one step up from it");
 	near(rate("warmup:5:0.1,0.4", 49, 10), 0.4, 1e-7, "the last step of the warm-up has the rate");
 	near(rate("warmup:5:0.6,0.4", 24, 10), 0.5, 1e-7, "a warm-up may start above the rate");
-	near(rate("warmup:0:0.1,0.4", 0, 10), 0.4, 1e-7, "one of no epochs is none");
+	near(rate("warmup:0:0.1,0.4", 0, 10), 0.4, 1e-7, "a warm-up of no epochs is none");
 	ok(within("warmup:1,1") && within("1,cosine@3") && within("1,x2@0.5") && within("1,triangle:0@2"), "some change within epochs");
 	ok(!within("1") && !within("1,x2@3,exp:0.5") && !within("warmup:0,1"), "some do not");
 	wrong("warmup:5:,1", ERR_FORMAT);
@@ -98,7 +98,7 @@ main(void)
 	wrong("0.10000000000000000000000000000000000000000000000000000000000000000000000000000001", ERR_FORMAT);
 	for (int i = 1; i <= SCHED_PARTS; i++)
 		snprintf(text + strlen(text), 24, ",x0.5@%d", i);
-	near(rate(text, SCHED_PARTS - 1, 1), 0.1 * pow(0.5, SCHED_PARTS - 1), 1e-25, "as many changes as there may be");
+	near(rate(text, SCHED_PARTS - 1, 1), 0.1 * pow(0.5, SCHED_PARTS - 1), 1e-25, "as many changes as there may be are accepted");
 	snprintf(text + strlen(text), 24, ",x0.5@%d", SCHED_PARTS + 1);
 	wrong(text, ERR_LIMIT);
 	return done();

@@ -65,7 +65,7 @@ defaults(void)
 	    "the script sets the rate, the mean and the deviation");
 	graph_free(g);
 	is(run("x = data(3, 8, 8) return softmax{fc{flatten(x), 2}}", &g), 0, "a script without defaults");
-	ok(g->defaults.init[0] == 0 && g->defaults.rate == 0 && g->defaults.std[0] == 0, "leaves zeros");
+	ok(g->defaults.init[0] == 0 && g->defaults.rate == 0 && g->defaults.std[0] == 0, "a script without defaults leaves zeros");
 	graph_free(g);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		snprintf(text, sizeof(text), "x = data(3, 8, 8) defaults{%s} return softmax{fc{flatten(x), 2}}", wrong[i]);
@@ -177,8 +177,8 @@ options(void)
 	is(g->n, 6, "an option makes the net deeper");
 	is_str(g->node[3].name, "conv2", "nodes without a name get the layer's and a number");
 	graph_free(g);
-	is(script_run(file, 0, 0, 0, 0, two, 2, &g), ERR_ARG, "one that the script never reads is refused");
-	ok(strstr(err_line(), "'deep'") != NULL, "by name: %s", err_line());
+	is(script_run(file, 0, 0, 0, 0, two, 2, &g), ERR_ARG, "an option that the script never reads is refused");
+	ok(strstr(err_line(), "'deep'") != NULL, "the message names the option: %s", err_line());
 	for (int i = 0; i <= SCRIPT_OPTS; i++)
 		many[i] = two[0];
 	is(script_run(file, 0, 0, 0, 0, many, SCRIPT_OPTS, &g), 0, "as many options as there may be are accepted");

@@ -67,7 +67,7 @@ test_late(void)
 	is_str(why, "a later process is worker 2", "the server sends the reason to a process whose claim a later one replaces");
 	if (conn_dial(j.server[0], j.key, &third) < 0)
 		abort();
-	is(greet(&j, third, 0, 3, why, sizeof(why)), MSG_WELCOME, "one that connects behind it takes its place");
+	is(greet(&j, third, 0, 3, why, sizeof(why)), MSG_WELCOME, "a worker that connects behind a silent one takes its place");
 	conn_close(first);
 	conn_close(second);
 	conn_close(third);

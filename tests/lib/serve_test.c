@@ -49,7 +49,7 @@ test_stop(void)
 	run(&j);
 	finish(&j);
 	all_well(&j);
-	is(j.workers[0].steps, 3, "one asks for the end, and the next step is the last");
+	is(j.workers[0].steps, 3, "the next step is the last after one worker asked for the end");
 	ok(j.workers[1].steps == 3 && j.workers[2].steps == 3, "all workers end after the same step");
 }
 
@@ -63,7 +63,7 @@ test_loss(void)
 	run(&j);
 	finish(&j);
 	is(j.workers[0].err, ERR_PEER, "a lost worker ends a synchronous job");
-	ok(strstr(j.workers[0].line, "worker 2 is lost") != NULL, "the others learn which worker was lost: %s",
+	ok(strstr(j.workers[0].line, "worker 2 is lost") != NULL, "the other workers learn which worker was lost: %s",
 	    j.workers[0].line);
 	is(j.workers[1].err, ERR_PEER, "all others end");
 	is(j.servers[0].err, ERR_PEER, "the servers end, too");
@@ -122,7 +122,7 @@ test_other_job(void)
 	is(worker_open(&j.workers[0].o, &first), 0, "the first worker says what the job is");
 	j.workers[1].o.hyper.momentum = 0.5f;
 	one(&j.workers[1]);
-	is(j.workers[1].err, ERR_ARG, "one with another momentum is refused");
+	is(j.workers[1].err, ERR_ARG, "a worker with another momentum is refused");
 	ok(strstr(j.workers[1].line, "momentum is 0.9 here and 0.5 there") != NULL, "the refusal gives both values: %s",
 	    j.workers[1].line);
 	ok(strstr(j.servers[0].said, "momentum is 0.9 here") != NULL, "the server reports the refusal");

@@ -282,7 +282,7 @@ test_leave(void)
 	is(tell(s, (struct msg){ .type = MSG_BYE, .incarnation = 1, .worker = 1 }), 0, "the other says goodbye");
 	ok(n == 3 && out[0].type == MSG_WEIGHTS && out[0].step == 1 && out[1].type == MSG_TOTAL && out[2].type == MSG_BYE,
 	    "nothing waits for a worker that left");
-	ok(!server_state_over(s), "one is still here");
+	ok(!server_state_over(s), "a job in which one worker is left is not over");
 	server_state_lost(s, 0);
 	ok(server_state_over(s), "lost is gone too");
 	is(hello(s, 1, 2, TALLY_VERSION, STALE_SYNC), ERR_ARG, "a worker that left does not come back");
@@ -307,7 +307,7 @@ test_leave(void)
 	s = begun(STALE_ASYNC);
 	is(tell(s, push(0, 0, 0, a)), 0, "asynchronous: a push is handled");
 	ok(n == 1 && to[0] == 0 && out[0].step == 1 && payload[0][0] == -0.25f, "asynchronous: a push is applied and answered alone");
-	is(tell(s, push(0, 0, 0, a)), 0, "once");
+	is(tell(s, push(0, 0, 0, a)), 0, "asynchronous: a repeated push is handled");
 	ok(n == 1 && payload[0][0] == -0.25f, "a repeated push is answered, but not applied");
 	is(tell(s, (struct msg){ .type = MSG_STOP, .incarnation = 1, .worker = 1 }), 0, "a stop");
 	tell(s, push(0, 1, 0, a));
@@ -369,7 +369,7 @@ test_norms(void)
 	is(tell(s, m), 0, "the push again");
 	ok(n == 0, "a repeated push changes nothing");
 	m.step = 1;
-	is(tell(s, m), ERR_FORMAT, "none of the next step now: %s", err_line());
+	is(tell(s, m), ERR_FORMAT, "a push of the next step is refused before the total: %s", err_line());
 	norm_add(&sum, (float[]){ 15 }, 1);	/* on the other server */
 	norm_put(&sum, bytes);
 	total.len--;
@@ -381,10 +381,10 @@ test_norms(void)
 	is(tell(s, total), 0, "the total from another worker");
 	ok(n == 0, "the total of another worker changes nothing");
 	total.step = 2;
-	is(tell(s, total), ERR_FORMAT, "those of a later step are refused");
+	is(tell(s, total), ERR_FORMAT, "norms of a later step are refused");
 	server_state_free(s);
 	s = begun(STALE_SYNC);
-	is(tell(s, total), ERR_FORMAT, "where no norms are needed, none are taken");
+	is(tell(s, total), ERR_FORMAT, "a server whose optimizer needs no norms refuses them");
 	server_state_free(s);
 }
 
@@ -451,7 +451,7 @@ test_codec(void)
 	sent = out[0].payload;
 	push_ones(s, 1);
 	ok(n == 2 && out[0].payload == out[1].payload && out[0].payload != sent, "the next update has other bytes");
-	is(((const uint16_t *)sent)[7], 0xbe80, "those of the update before stay for as long as a worker may need them");
+	is(((const uint16_t *)sent)[7], 0xbe80, "the bytes of the update before stay for as long as a worker may need them");
 	push_ones(s, 2);
 	is(((const uint16_t *)out[0].payload)[7], 0xbf40, "each update is encoded anew");
 	server_state_free(s);

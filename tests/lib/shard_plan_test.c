@@ -237,7 +237,7 @@ main(void)
 	is(p->nfold, g->naux, "a fold for each statistic");
 	near(p->fold[0].momentum, 0.9, 1e-6, "a fold has the momentum of its node");
 	near(p->fold[p->nfold - 1].momentum, 0.5, 1e-6, "the last fold has the momentum of its node");
-	is(p->ngroup, 1, "one pace for all weights");
+	is(p->ngroup, 1, "all weights are in one parameter group");
 	shard_plan_free(p);
 	is(shard_plan_new(g, 2, SHARD_PLAN_SLICE, "wd:*_gamma=0;lr:*=0.5;lr:*_gamma=4", NULL, &p), 0, "multipliers: %s", err_line());
 	for (uint32_t i = 0; i < p->ngroup; i++)

@@ -67,9 +67,9 @@ main(void)
 	stale_done(&g, 0, 2);
 	stale_done(&g, 1, 2);
 	stale_leave(&g, 2);
-	ok(stale_may_step(&g, 0), "who left is not waited for");
+	ok(stale_may_step(&g, 0), "a worker that left is not waited for");
 	stale_join(&g, 2);
-	is(g.clock[2], 2, "who comes back is no further behind than the slowest");
+	is(g.clock[2], 2, "a worker that returns is no further behind than the slowest");
 	stale_done(&g, 0, 3);
 	ok(!stale_may_step(&g, 0), "a worker that came back is waited for");
 	stale_leave(&g, 0);

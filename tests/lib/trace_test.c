@@ -120,7 +120,7 @@ main(void)
 	trace_step(NULL, 0);
 	trace_span(NULL, TRACE_STEPS, trace_now(NULL), "none");
 	trace_flight(NULL, 0, 0, 0);
-	is(trace_close(NULL), 0, "none does nothing");
+	is(trace_close(NULL), 0, "calls without a trace do nothing");
 	buf_free(&file);
 	return done();
 }

@@ -95,7 +95,7 @@ main(void)
 	float *w, *before, *again;
 	uint32_t at;
 
-	ok(!whiten_wanted(g), "not wanted");
+	ok(!whiten_wanted(g), "a net without such a layer wants no whitening");
 	is(graph_add(g, &conv, &at), 0, "a layer that whitens is added");
 	second.in = (uint32_t[]){ 1 };
 	second.name[0] = 'd';

@@ -106,7 +106,7 @@ main(void)
 	ok(memcmp(w, v, g->P * sizeof(float)) == 0, "without samples weights stay");
 	is(worker_sum(wk, 0, x, 2), 0, "a sum");
 	ok(x[0] == 1.5 && x[1] == -2, "the sum of one worker is its own");
-	ok(!worker_last(wk), "not the last step");
+	ok(!worker_last(wk), "the last step is not reached");
 	is(worker_stop(wk), 0, "stop");
 	ok(!worker_last(wk), "a stop does not end the current step");
 	one_step(wk, g, 1, grad, stats);

@@ -66,7 +66,8 @@ read -r at <ready
 kill -TERM "$server"
 ended 143 "SIGTERM ends pserver --plain with status 143"
 like plain.err '^pserver: --plain: nothing is encrypted, and anybody may take part$' "pserver --plain says that nothing is encrypted"
-like alone.err '^pserver: 0 steps, 0\.0 MB received, 0\.0 MB sent, 0\.0 s, 0 unauthenticated connections$' "pserver reports its sums at the end"
+like alone.err '^pserver: 0 steps, 0\.0 MB received, 0\.0 MB sent, 0\.0 s, 0 unauthenticated connections$' \
+	"pserver reports its sums at the end"
 serve alone 1
 kill -INT "$server" 2>/dev/null
 ended 130 "SIGINT ends pserver with status 130"
@@ -100,7 +101,8 @@ status 0 "worker 0 of 2 trains" $train --servers "$at" --worker 0/2 --key-file k
 wait "$worker"
 is $? 0 "worker 1 of 2 exits with 0"
 ended 0 "the server of two workers exits with 0"
-like two.err '^pserver: 6 steps, [0-9.]+ MB received, [0-9.]+ MB sent, [0-9.]+ s, 0 unauthenticated connections$' "the server reports its steps and traffic"
+like two.err '^pserver: 6 steps, [0-9.]+ MB received, [0-9.]+ MB sent, [0-9.]+ s, 0 unauthenticated connections$' \
+	"the server reports its steps and traffic"
 rm -f ready && mkfifo ready
 perl "$TOP/tests/cmd/pty.pl" 80 24 sh -c 'exec pserver --listen 127.0.0.1:0 --workers 1 --key-file key --ready-fd 9 9>ready' >tty &
 server=$!

@@ -16,7 +16,8 @@ is "$(wc -l <err)" 1 "--lr-find prints one line, without messages about epochs a
 lr=$(sed 's/.* //' err)
 ok "the rate is from 0.0001 to 0.5" awk -v lr="$lr" 'BEGIN { exit !(lr >= 0.0001 && lr <= 0.5) }'
 status 0 "a run with the proposed rate trains" $train --lr "$lr" --epochs 6
-ok "the loss falls at the proposed rate" awk -F'\t' '$5 == "epoch" { if (first == "") first = $9; last = $9 } END { exit !(last < 0.8 * first) }' out
+ok "the loss falls at the proposed rate" \
+	awk -F'\t' '$5 == "epoch" { if (first == "") first = $9; last = $9 } END { exit !(last < 0.8 * first) }' out
 ok "rates grow by one factor from 0.00001, and end at the divergence" awk -F'\t' '
 	$5 == "sweep" { if (n > 0 && ($12 / last - 1.0719) ^ 2 > 1e-6) bad = 1; last = $12; if (n++ == 0 && $12 - 1e-5 > 1e-9) bad = 1 }
 	END { exit bad || n < 50 || n >= 200 }' rows.tsv

@@ -93,8 +93,10 @@ status 0 "a run crops a small part at the centre of the images" pworker --net le
 is "$(cat err)" "pworker: big.rec: of images of 80x80 the middle 50x50 is used; --resize 50, --rand-crop or --shape change that" \
 	"pworker reports such a crop with --shape, too"
 status 0 "a run crops less than half of the side at random" pworker --net lenet --data big.rec --batch 10 --steps 1 --rand-crop
-is "$(cat err)" "pworker: big.rec: of images of 80x80 a random 28x28 is used; --resize 28 or --shape change that" "pworker reports such a random crop"
-status 0 "a run crops more than half of the side at random" pworker --net lenet --shape 1x40x40 --data big.rec --batch 10 --steps 1 --rand-crop
+is "$(cat err)" "pworker: big.rec: of images of 80x80 a random 28x28 is used; --resize 28 or --shape change that" \
+	"pworker reports such a random crop"
+status 0 "a run crops more than half of the side at random" \
+	pworker --net lenet --shape 1x40x40 --data big.rec --batch 10 --steps 1 --rand-crop
 is "$(cat err)" "" "a larger random crop is not reported"
 train="pworker --net lenet --shape 3x24x24 --data small.rec --batch 20"
 status 0 "a run validates on images of another size" $train --steps 1 --val big.rec
@@ -103,7 +105,8 @@ is "$(cat err)" "pworker: big.rec: images are 80x80, and those of small.rec have
 status 0 "--resize makes the sizes equal" $train --steps 1 --val big.rec --resize 32
 is "$(cat err)" "" "images of one size are not reported"
 status 2 "images to validate on that are too small are refused" pworker --net lenet --shape 3x64x64 --data big.rec --val small.rec
-is "$(tail -n 1 err)" "pworker: small.rec: images of 32x32 are too small for samples of 3x64x64; use --resize 64" "the error says which images are too small"
+is "$(tail -n 1 err)" "pworker: small.rec: images of 32x32 are too small for samples of 3x64x64; use --resize 64" \
+	"the error says which images are too small"
 is "$(cat out)" "" "small images to validate on are refused before the first step"
 status 0 "--eval evaluates images of another size" pworker --eval "$(echo w-*.safetensors)" --data big.rec
 is "$(cat err)" "" "--eval reports no size if training resized"

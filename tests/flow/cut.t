@@ -103,7 +103,8 @@ if have mnist; then
 	ok "nothing of it is left" really_none_left
 	start cut.half -- "$@" --batch 50 --optimizer adam --steps 99 --cut 1 --resume-last
 	ok "the job that resumes ends well" ends 0
-	like "$T/err" '^worker 0: pworker: resumes from .*/cut.half.cut-[0-9a-f]*-0000-[0-9]*.safetensors$' "the job goes on from the cut before"
+	like "$T/err" '^worker 0: pworker: resumes from .*/cut.half.cut-[0-9a-f]*-0000-[0-9]*.safetensors$' \
+		"the job goes on from the cut before"
 	ok "all weights have the bits of the undisturbed job" same_bits
 	ok "nothing of the unfinished cut is left" test "$(cuts)" -eq 0
 	rm -f ./*.safetensors
@@ -119,8 +120,10 @@ if have mnist; then
 	# shellcheck disable=SC2086
 	kill -9 $servers
 	ok "a job whose servers all die is started again" ends 0
-	like "$T/err" '^worker 0: pworker: resumes from .*/again.cut-[0-9a-f]*-0000-[0-9]*.safetensors$' "the restarted job goes on from a cut"
-	ok "the weights of the restarted job have the bits of the undisturbed job" cmp again.whole-0000-000099.safetensors again-0000-000099.safetensors
+	like "$T/err" '^worker 0: pworker: resumes from .*/again.cut-[0-9a-f]*-0000-[0-9]*.safetensors$' \
+		"the restarted job goes on from a cut"
+	ok "the weights of the restarted job have the bits of the undisturbed job" \
+		cmp again.whole-0000-000099.safetensors again-0000-000099.safetensors
 
 	# Cuts of another directory, of which the newest is not as it was written.
 	mkdir cuts

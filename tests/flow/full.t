@@ -17,7 +17,8 @@ is "$(epochs)" 2 "the run trains all epochs"
 is "$(grep -c '^pworker: no checkpoint: disk/f-000[12].safetensors: write: File too large$' "$T/err")" 2 \
 	"the run tries each checkpoint, and reports why there is none"
 status 1 "a run goes on without cuts beyond ulimit -f" bash -c "ulimit -f 1000; exec $train --epochs 2 --cut 1 --save disk/f"
-like "$T/err" '^pworker: no cut: disk/f.cut-[0-9a-f]*-0000-000001.safetensors: write: File too large$' "the run reports the first missing cut"
+like "$T/err" '^pworker: no cut: disk/f.cut-[0-9a-f]*-0000-000001.safetensors: write: File too large$' \
+	"the run reports the first missing cut"
 is "$(grep -c '^pworker: no ' "$T/err")" 3 "the run reports no other cut, and each checkpoint"
 is "$(ls disk)" "" "ulimit -f leaves no unfinished file"
 status 1 "a run goes on without the best checkpoint" \

@@ -51,7 +51,8 @@ test_files(void)
 	is(read_file(text, 0600, key), ERR_FORMAT, "other characters are refused at any place");
 	is(read_file(digits, 0640, key), ERR_AUTH, "a key that the group may read is refused");
 	is(read_file(digits, 0602, key), ERR_AUTH, "a key that others may change is refused");
-	ok(strstr(err_line(), "602") != NULL && strstr(err_line(), "chmod 600") != NULL, "the line says how to protect a key: %s", err_line());
+	ok(strstr(err_line(), "602") != NULL && strstr(err_line(), "chmod 600") != NULL,
+	    "the line says how to protect a key: %s", err_line());
 	unlink(path);
 	is(conn_key_read(path, key), ERR_SYS, "no file, no key");
 }

@@ -220,7 +220,8 @@ test_endings(void)
 	ok(m.step == 7 && painted(&m), "the last message before the end is given");
 	ok(ends_run(&e, ends_over_b), "the connection ends after its last message");
 	is(e.eb, ERR_PEER, "a peer that closes is reported as lost");
-	ok(strstr(e.lb, "127.0.0.1:") == e.lb && strstr(e.lb, ": closed the connection") != NULL, "the line says that the peer closed the connection: %s", e.lb);
+	ok(strstr(e.lb, "127.0.0.1:") == e.lb && strstr(e.lb, ": closed the connection") != NULL,
+	    "the line says that the peer closed the connection: %s", e.lb);
 	is(conn_run(e.b), ERR_PEER, "conn_run() fails again after the end");
 	is(conn_send(e.b, &(struct msg){ .type = MSG_BYE }), 0, "a message to a closed connection is dropped");
 	ok(!conn_open(e.b) && conn_queued(e.b) == 0 && conn_next(e.b, &m) == 0, "a closed connection is not open and has no messages");

@@ -37,7 +37,8 @@ together(void)
 	    t.wire[PEER_TRAFFIC_OUT] == 1050, "the traffic of the epoch is reported");
 	ok(!epoch_traffic_over(&l, &epoch, sum), "an epoch that a worker has not finished is not over");
 	move(&l, 0, 10);
-	ok(epoch_traffic_turn(&l, 1, 1, &t, &epoch) && epoch_traffic_over(&l, &epoch, sum) && epoch == 0, "an epoch is over when the last worker has finished it");
+	ok(epoch_traffic_turn(&l, 1, 1, &t, &epoch) && epoch_traffic_over(&l, &epoch, sum) && epoch == 0,
+	    "an epoch is over when the last worker has finished it");
 	ok(sum[PEER_TRAFFIC_IN] == 2 * (1000 + MSG_HEAD) &&
 	       sum[PEER_TRAFFIC_OUT] == sum[PEER_TRAFFIC_IN],
 	   "the sum of an epoch excludes the start and later traffic");

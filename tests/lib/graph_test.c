@@ -355,7 +355,8 @@ print(const struct graph *g)
 	for (size_t i = 0; i < b.n; i++)
 		lines += b.p[i] == '\n';
 	is(lines, g->n + 2, "a printed graph has a head, a line for each node and a line of totals");
-	ok(strstr((char *)b.p, "\n675 weights in 8 arrays, 8 running statistics, ") != NULL, "the totals count weights, arrays and statistics");
+	ok(strstr((char *)b.p, "\n675 weights in 8 arrays, 8 running statistics, ") != NULL,
+	    "the totals count weights, arrays and statistics");
 	buf_free(&b);
 }
 

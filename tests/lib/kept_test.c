@@ -51,7 +51,8 @@ test_place(void)
 	kept_warn(&next, KEPT_LEFT_OUT);
 	ok(kept_warned(&k, KEPT_LEFT_OUT) && !kept_warned(&k, KEPT_UNSAVED), "a record was left out");
 	kept_warn(&next, KEPT_UNSAVED);
-	ok(kept_warned(&k, KEPT_UNSAVED) && kept_warned(&k, KEPT_LEFT_OUT), "a checkpoint that could not be written is noted beside a record left out");
+	ok(kept_warned(&k, KEPT_UNSAVED) && kept_warned(&k, KEPT_LEFT_OUT),
+	    "a checkpoint that could not be written is noted beside a record left out");
 	ok(!kept_parting(&next), "work is left");
 	kept_part(&next);
 	ok(kept_parting(&k), "nothing is left but goodbyes");

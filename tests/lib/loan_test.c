@@ -66,7 +66,8 @@ test_memory(void)
 
 	is(loan_make(COUNT * sizeof(float), &l), 0, "a memory is made");
 	ok(l.size == COUNT * sizeof(float) && ((float *)l.p)[COUNT - 1] == 0, "a new memory has zeros");
-	ok(mmap(NULL, l.size, PROT_READ | PROT_WRITE, MAP_SHARED, l.fd, 0) == MAP_FAILED, "the descriptor of a loan cannot be mapped for writing");
+	ok(mmap(NULL, l.size, PROT_READ | PROT_WRITE, MAP_SHARED, l.fd, 0) == MAP_FAILED,
+	    "the descriptor of a loan cannot be mapped for writing");
 	ok(loan_has(&l, l.p, l.size) && loan_has(&l, (char *)l.p + 8, l.size - 8), "loan_has() accepts ranges of the memory");
 	ok(!loan_has(&l, (char *)l.p + 8, l.size) && !loan_has(&l, (char *)l.p - 8, 8) && !loan_has(&l, l.p, SIZE_MAX) &&
 	    !loan_has(&(struct loan){ .p = NULL }, NULL, 0), "loan_has() refuses all other ranges");

@@ -68,7 +68,8 @@ main(void)
 	measures("9\th\tworker\t0\tvalidation\t4\t\t\t0.3\t0.8\t\t\t\t\t\t\t\t\t\t\t\t0.95", 0, 4, LOGLINE_VAL_TOP5, 0.95);
 	measures("9\th\tworker\t0\tepoch\t4\t\t\t0.3\t0.8\t\t\t\t\t\t\t\t\t\t\t\t0.9", 0, 4, LOGLINE_TRAIN_TOP5, 0.9);
 	is(logline_parse("9\th\tworker\t0\tstep\t4\t7\t8\t0.3\t0.8\t\t\t\t\t", &l), 1, "a row of a step is parsed");
-	ok(l.at == 4 && l.step == 7 && l.has[LOGLINE_TRAIN_LOSS] && !l.has[LOGLINE_RX_SO_FAR], "a row of a step has its epoch, its step and measures");
+	ok(l.at == 4 && l.step == 7 && l.has[LOGLINE_TRAIN_LOSS] && !l.has[LOGLINE_RX_SO_FAR],
+	    "a row of a step has its epoch, its step and measures");
 	nothing("9\th\tworker\t0\tsave\t4\t7\t8\t\t\t\t\t\t\t");
 	is(logline_parse("9\th\tworker\t0\tvalid", &l), ERR_FORMAT, "a truncated row is malformed");
 	is_str(err_line(), "event: 'valid' is not an event", "the message names the cell");

@@ -147,7 +147,8 @@ strangers(void)
 	for (int i = 0; i < 4; i++)
 		tensors_add(&t, name[i], &x);
 	for (int f = 0; f < 2; f++)
-		ok(tensors_create(file[f], &t, &out) == 0 && tensors_write(out, v + 4 * f, 16) == 0 && tensors_commit(out) == 0, "a list is written");
+		ok(tensors_create(file[f], &t, &out) == 0 && tensors_write(out, v + 4 * f, 16) == 0 && tensors_commit(out) == 0,
+		    "a list is written");
 	tensors_close(&t);
 	is(merge_run(&o, file[3]), 0, "lists into a list: %s", err_line());
 	ok(has(file[3], "aux:v", NULL) && has(file[3], "0.weight", NULL), "the tensors of lists keep their names");
@@ -256,7 +257,8 @@ split_and_join(void)
 	ok(has(file[3], "arg:w", NULL) && has(file[3], "aux:bn_moving_var", NULL), "a .params output has MXNet's names");
 	whole[0] = file[3];
 	o.kind = TENSORS_SAFE;
-	ok(merge_run(&o, file[5]) == 0 && has(file[5], "w", NULL) && has(file[5], "bn_moving_var", NULL), "a safetensors output of it has the first names");
+	ok(merge_run(&o, file[5]) == 0 && has(file[5], "w", NULL) && has(file[5], "bn_moving_var", NULL),
+	    "a safetensors output of it has the first names");
 	for (int i = 0; i < 3; i++)
 		unlink(part[i]);
 }

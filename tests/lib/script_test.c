@@ -333,7 +333,8 @@ sandbox(void)
 	is(run("assert(tostring({}) == 'table' and tostring(ipairs) == 'function' and tostring(1.5) == '1.5')\n"
 	    "assert(not pcall(string.format, '%p', 'x') and not pcall(string.format, '%%%-9p', 'x'))\n"
 	    "assert(not pcall(string.format, '%s', {}) and not pcall(string.format, 'x%'))\n"
-	    "assert(('%%p%s%5.1f'):format(data(1, 2, 2), 2) == '%pdata  2.0')\nerror('end')", &g), ERR_FORMAT, "a script that formats addresses fails");
+	    "assert(('%%p%s%5.1f'):format(data(1, 2, 2), 2) == '%pdata  2.0')\nerror('end')", &g), ERR_FORMAT,
+	    "a script that formats addresses fails");
 	ok(strstr(err_line(), ":5: end") != NULL, "addresses are out of a script's reach: %s", err_line());
 	is(run("local t = {1, 2}\nfor i, v in ipairs(t) do t[i] = math.max(v, 2) end\n"
 	    "local s = table.concat(t, ',') .. ('%d'):format(3)\nassert(s == '2,23' and select('#', table.unpack(t)) == 2)\n"

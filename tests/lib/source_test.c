@@ -316,7 +316,8 @@ test_lost(void)
 	is_str(after_train(all_of("n.tar", NULL, SOURCE_ALL)), "2 !  ! n.tar: w2.tar: " TRAIN NO_END "\n0,1,2,3,4,",
 	    "a cut archive in an archive is reported after its images");
 	opt.path = told_pipe("w2.tar");
-	is_str(after_train(told(&opt)), "2 !  ! pipe: " TRAIN NO_END "\n0,1,2,3,4,", "a cut archive from a pipe is reported after its images");
+	is_str(after_train(told(&opt)), "2 !  ! pipe: " TRAIN NO_END "\n0,1,2,3,4,",
+	    "a cut archive from a pipe is reported after its images");
 	is_str(after_train(all_of("j.tar", NULL, SOURCE_ALL)), "2 2 t10k-images-idx3-ubyte, image 0 = mnopqr\n3 !  ! j.tar: "
 	    "after t10k-labels-idx1-ubyte: bytes after the end of the tar archive are not tar, and are not read\n0,1,2,3,4,",
 	    "bytes after an archive of MNIST are reported");
@@ -333,7 +334,8 @@ test_lost(void)
 	is_str(told(&opt), "0 !  ! pipe: " LEFT NO_END "\n-4 pipe: no folder test or val for --split: pipe: " LEFT NO_END,
 	    "the end that a pipe lacks is why it has no folder of a split");
 	is_str(all_of("data.cut", NULL, SOURCE_TEST), "0 !  ! data.cut: after data_batch_1.bin: " NO_END "\n-4 data.cut: "
-	    "no test_batch.bin or test.bin: data.cut: after data_batch_1.bin: " NO_END, "the end that an archive lacks is why it has no CIFAR files");
+	    "no test_batch.bin or test.bin: data.cut: after data_batch_1.bin: " NO_END,
+	    "the end that an archive lacks is why it has no CIFAR files");
 	told_bytes = false;
 }
 

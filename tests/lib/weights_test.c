@@ -218,11 +218,13 @@ not_finite(void)
 		memcpy(at, was, 4);
 		snprintf(said, sizeof(said), "w.safetensors: tensor %s holds NaN or infinite numbers", no[i].name);
 		e = weights_load(path, NULL, &f);
-		ok(e == ERR_FORMAT && strstr(err_line(), said) != NULL && f.w == NULL, "NaN or infinite weights are not loaded: %s", err_line());
+		ok(e == ERR_FORMAT && strstr(err_line(), said) != NULL && f.w == NULL,
+		    "NaN or infinite weights are not loaded: %s", err_line());
 		e = weights_start(path, NULL, g, to, to_aux, &r);
 		buf_free(&r.names);
 		if (no[i].at < 16)
-			ok(e == ERR_FORMAT && strstr(err_line(), said) != NULL, "a run does not start from NaN or infinite weights: %s", err_line());
+			ok(e == ERR_FORMAT && strstr(err_line(), said) != NULL,
+			    "a run does not start from NaN or infinite weights: %s", err_line());
 		else
 			ok(e == 0, "a run starts if an array that is left alone is NaN or infinite");
 	}
@@ -244,7 +246,8 @@ not_saved(void)
 		snprintf(many[i].key, 16, "k%d", i);
 		many[i].value = (char *)"v";
 	}
-	is(weights_save(path, g, w, aux, NULL, OPT_SGD, NULL, NULL, many, WEIGHTS_METAS + 1), ERR_LIMIT, "too much metadata is refused: %s", err_line());
+	is(weights_save(path, g, w, aux, NULL, OPT_SGD, NULL, NULL, many, WEIGHTS_METAS + 1), ERR_LIMIT,
+	    "too much metadata is refused: %s", err_line());
 	ok(weights_load(path, NULL, &f) == 0, "a refused file leaves the one before");
 	weights_free(&f);
 	is(weights_save(path, g, w, aux, NULL, OPT_SGD, NULL, NULL, many, WEIGHTS_METAS), 0, "as much metadata as there may be is saved");

@@ -354,7 +354,7 @@ refuse_nan(const struct engine *e, struct engine_dev *dev, enum opt_rule rule)
 	is(e->device_opt->fetch(p, w, NULL, state, NULL, NULL), ERR_FORMAT,
 	    "%s: %s: fetch() fails after a NaN gradient", e->name, opt_name(rule));
 	/* The NaN passes through the whole net, so the last array has it too and is reported first. */
-	snprintf(line, sizeof(line), "step 2: the gradient of %s is infinite or no number", g->w[g->nw - 1].name);
+	snprintf(line, sizeof(line), "step 2: the gradient of %s is NaN or infinite", g->w[g->nw - 1].name);
 	ok(strstr(err_line(), line) == err_line(),
 	    "%s: %s: fetch() names the array with the NaN gradient", e->name, opt_name(rule));
 	ok(same(w, v.w, g->P) && same(state, zeros, g->P),
@@ -396,7 +396,7 @@ name_nan(const struct engine *e, struct engine_dev *dev)
 	v.x[5] = finite;
 	is(e->forward(p, NETS_SAMPLES(g, v.x, v.y, BATCH), NULL, NULL, &result), ERR_FORMAT,
 	    "%s: forward() fails after a NaN gradient, although its own batch is finite", e->name);
-	snprintf(line, sizeof(line), "step 3: the gradient of %s is infinite or no number", g->w[g->nw - 1].name);
+	snprintf(line, sizeof(line), "step 3: the gradient of %s is NaN or infinite", g->w[g->nw - 1].name);
 	ok(strstr(err_line(), line) == err_line(),
 	    "%s: forward() names the array with the NaN gradient, not one of its own batch: %s", e->name, err_line());
 	e->plan_free(p);

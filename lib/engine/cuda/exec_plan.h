@@ -1,7 +1,9 @@
 /*
  * exec_plan - the execution plan: a graph as a list of steps over one block of GPU memory.
  *
- * This header introduces the folder; its files share these types.
+ * lib/engine/cuda is the engine, and its files share these types.  device/ calls CUDA's libraries (device/device.h),
+ * and kernel/ has the engine's own kernels.  learn*.c is the device optimizer, join.c sums the gradients of several
+ * GPUs, and timeline.c times them.
  *
  * A product is a convolution or a fully connected layer.
  *
@@ -89,7 +91,7 @@ enum exec_kind {
 
 struct exec_step {
 	enum exec_kind	 kind;
-	int		 type;	/* of its views, or KERNEL_MIXED */
+	int		 type;	/* type of its views, or KERNEL_MIXED */
 	uint32_t	 node;
 	bool		 relu;
 	bool		 frozen;	/* a batch norm that uses the running statistics in training */
@@ -106,7 +108,7 @@ struct exec_step {
 /* A conv or fc layer.  The views are those of its steps, all dense. */
 struct exec_product {
 	uint32_t	 node;
-	int		 type;		/* of its factors: the plan's, or KERNEL_F32 for a conv of scores */
+	int		 type;		/* type of its factors: the plan's, or KERNEL_F32 for a conv of scores */
 	struct exec_view x, y, dy, dx;	/* dx.c 0: not wanted */
 	size_t		 weight_at;	/* offset in kept_base, in bytes: the weight in the kernels' layout */
 	size_t		 grad_at;	/* likewise: its gradient, until all gradients are converted at once */
@@ -198,10 +200,10 @@ struct engine_plan {
 	uint32_t	    nbuf, most_bufs;
 	struct exec_product *product;
 	uint32_t	    nproducts, ndrop;
-	uint32_t	    bn_channels;	/* of all batch norms */
+	uint32_t	    bn_channels;	/* channels of all batch norms */
 	struct exec_node   *node;	/* [graph->n] */
 	struct exec_kept    kept;
-	struct exec_moves   moves[EXEC_TABLES];	/* of kept.moves */
+	struct exec_moves   moves[EXEC_TABLES];	/* tables of kept.moves */
 	uint32_t	    slice[EXEC_SLICES + 1], nslice;	/* slice k is steps [slice[k], slice[k + 1]) */
 	size_t		    arena_bytes, sums_bytes, arrived_bytes, scratch_bytes;
 	/* GPU memory.  scratch holds strips' sums or the libraries' scratch. */
@@ -389,7 +391,7 @@ int	 pass_backward(struct engine_plan *p, float *g, float *stats, const struct e
 int	 pass_settle(struct engine_plan *p);	/* waits for the check */
 /* After a wait for a forward pass.  Returns 1 if that must run again, from the inputs in pinned_up, or 0. */
 int	 pass_check_before(struct engine_plan *p);
-void	 pass_begin_scale(struct engine_plan *p, uint32_t n);	/* of the first attempt, in kept.inputs */
+void	 pass_begin_scale(struct engine_plan *p, uint32_t n);	/* scale of the first attempt, in kept.inputs */
 /* Enqueues the kernels of a backward pass whose gradients stay on the device. */
 int	 pass_enqueue_backward(struct engine_plan *p, const struct exec_set *set);
 /* The range of g that is final after slice k.  Layers come last first, and arrays lie in the layers' order. */

@@ -24,7 +24,7 @@ struct join {
 
 struct member {
 	struct engine_dev  *dev;
-	struct engine_plan *plan;	/* of the current pass */
+	struct engine_plan *plan;	/* plan of the current pass */
 	uint64_t	    submitted;	/* slices */
 };
 

@@ -329,7 +329,7 @@ learn_read_check(struct engine_plan *p)
 	for (a = graph->nw - 1; a > 0 && graph->w[a].first >= bad; a--)
 		;
 	p->dev->host->note(0,
-	    "step %llu: the gradient of %s is infinite or no number; those of the layers after it are finite",
+	    "step %llu: the gradient of %s is NaN or infinite; those of the layers after it are finite",
 	    (unsigned long long)l->t, graph->w[a].name);
 	return ERR_FORMAT;
 }

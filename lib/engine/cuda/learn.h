@@ -43,7 +43,7 @@ struct learn_muon {
 	uint32_t n;
 	struct learn_shape *shape;
 	uint32_t nshape;
-	size_t	 numbers;		/* of a work area */
+	size_t	 numbers;		/* floats of a work area */
 	char	*base;			/* GPU memory */
 	/*
 	 * Bytes into base: kernel_matrix [n]; f64 [n] twice; two work areas f32 [numbers];

@@ -17,7 +17,7 @@ struct timeline {
 	struct {
 		struct device_event *from, *to;
 		char	 name[NAME];
-		bool	 ended;		/* and not reported */
+		bool	 ended;		/* ended and not reported */
 	} span[TIMELINE_SPANS];
 };
 

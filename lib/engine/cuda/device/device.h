@@ -1,10 +1,12 @@
 /*
  * device - one GPU: memory, three streams, events and CUDA graphs.
  *
- * The engine uses a GPU through this header, dnn.h, blas.h and the kernel_run_* of kernel.h, and
- * through nothing else. device.c, dnn.c, blas.c and kernel_run.cu implement them with CUDA's
- * libraries. tests/emu has stand-ins for CUDA's runtime and cuBLASLt, and loops in place of dnn.c
- * and kernel_run.cu, so that the rest of the engine runs without a GPU.
+ * lib/engine/cuda/device is device (this one), blas (matrix products), dnn (convolutions) and nccl (sums over GPUs).
+ * dnn_desc has dnn's descriptors, and choose picks its kernels by races (dnn_race).
+ *
+ * The engine uses a GPU through device.h, dnn.h, blas.h, nccl.h and the kernel_run_* of kernel.h, and through nothing
+ * else.  They are implemented with CUDA's libraries.  tests/emu has stand-ins for CUDA's runtime and cuBLASLt, and
+ * loops in place of dnn.c and kernel_run.cu, so that the rest of the engine runs without a GPU.
  *
  * Work is enqueued on a stream and done later, in order. DEVICE_MAIN computes, DEVICE_DOWNLOAD
  * copies results to the host, and DEVICE_UPLOAD copies batches to the GPU. Functions return 0 or

@@ -17,7 +17,7 @@ struct device {
 	char		 name[DEVICE_NAME];
 	int		 major, minor;	/* compute capability */
 	unsigned	 processors;
-	size_t		 bytes;		/* of memory */
+	size_t		 bytes;		/* bytes of memory */
 	cudaStream_t	 stream[3];	/* by enum device_stream */
 	int		 captures;	/* DEVICE_MAIN is being captured */
 	cudnnHandle_t	 dnn;

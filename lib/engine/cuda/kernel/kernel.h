@@ -1,6 +1,8 @@
 /*
  * kernel - the engine's own kernels: each is a body that runs for every index below a count.
  *
+ * lib/engine/cuda/kernel has this header, a kernel_*.h for each subject, and kernel_run.cu.
+ *
  * On a GPU a thread runs the body (kernel_run.cu). In the tests a loop on the CPU does, so that
  * arithmetic and indices are tested without a GPU. A body uses global memory alone and waits for no
  * other index, except sums over pixels, which are bodies of whole blocks (kernel_block.h): they add

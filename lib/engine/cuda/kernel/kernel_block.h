@@ -9,12 +9,12 @@
  * A block's body is a sequence of phases, KERNEL_PHASE(i, n) and KERNEL_SYNC.  In a phase no lane reads what another
  * one writes.  On a GPU a thread runs every KERNEL_THREADS-th i, and on the CPU a loop all of them.
  *
- * Sizes, for the 132 processors of an H100, and a ResNet-110's maps of 28, 14 and 7 in bf16, batch 128: 196, 98 and
- * 49 blocks of 256 threads, each with 16 KB in flight, or 32 KB where dy is read too.  So all of a map is in flight
- * at once, and latencies remain: six accesses of global memory one after another, where a tree without shared memory,
+ * Sizes are chosen for the 132 processors of an H100.  A ResNet-110's maps of 28, 14 and 7 in bf16 take 196, 98 and 49
+ * blocks of 256 threads at batch 128.  Each has 16 KB in flight, or 32 KB where dy is read too.  So all of a map is in
+ * flight at once, and latencies remain: six accesses of global memory one after another.  A tree without shared memory,
  * of strips of 32 pixels, has about 30.  A block for all pixels of 8 channels would save the second level, and could
- * normalize.  But it would leave 130, 128 and 124 processors idle, and one processor reads about 100 GB/s: 16, 4 and
- * 1 us for such a block.
+ * normalize.  But it would leave 130, 128 and 124 processors idle, and one processor reads about 100 GB/s: 16, 4 and 1
+ * us for such a block.
  */
 #ifndef ENGINE_CUDA_KERNEL_KERNEL_BLOCK_H
 #define ENGINE_CUDA_KERNEL_KERNEL_BLOCK_H
@@ -37,9 +37,9 @@
 
 struct kernel_strips {
 	uint32_t m, c;		/* all pixels and channels */
-	uint32_t channels;	/* of a block */
-	uint32_t strips, rows;	/* of a block; pixels of a strip */
-	uint32_t blocks;	/* of each channel */
+	uint32_t channels;	/* channels of a block */
+	uint32_t strips, rows;	/* strips of a block; pixels of a strip */
+	uint32_t blocks;	/* blocks of each channel */
 	float	*sums;		/* [blocks, sums of a channel, c] */
 	uint32_t *arrived;	/* [columns of blocks], zeros before and afterwards */
 };

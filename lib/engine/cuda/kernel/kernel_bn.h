@@ -278,7 +278,7 @@ struct kernel_bn_back {
 	struct kernel_view x, dy, dx;
 	uint32_t m;
 	const float *saved, *beta;
-	const float *means;	/* [2, c] of kernel_bn_sums; NULL, for 0, if mean and variance are constants */
+	const float *means;	/* [2, c] those of kernel_bn_sums; NULL, for 0, if mean and variance are constants */
 	int	 relu;
 };
 

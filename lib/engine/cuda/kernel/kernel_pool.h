@@ -5,7 +5,7 @@
 enum kernel_divide { KERNEL_WINDOW, KERNEL_PADDED, KERNEL_INSIDE };	/* as enum graph_divide */
 
 struct kernel_window {
-	uint32_t h, w, oh, ow;		/* of the input; of the output */
+	uint32_t h, w, oh, ow;		/* sides of the input and of the output */
 	uint32_t r, s, stride_h, stride_w, pad_h, pad_w;
 	int	 average, divide;
 };

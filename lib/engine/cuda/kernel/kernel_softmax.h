@@ -92,7 +92,7 @@ kernel_softmax_at(const struct kernel_softmax *a, uint32_t i, int type)
 #define KERNEL_MANY	64u
 
 struct kernel_softmax_part {
-	double	 sum, scores;	/* of exp(x - top); of x - top */
+	double	 sum, scores;	/* sums of exp(x - top) and of x - top */
 	float	 top;
 	uint32_t n;		/* classes */
 };

@@ -10,7 +10,7 @@
 struct job {
 	struct merge	*m;
 	const struct graph *g;
-	const struct tensor **w, **aux;		/* [nw] and [naux] */
+	const struct tensor **w, **aux;		/* [nw], [naux] */
 };
 
 static int

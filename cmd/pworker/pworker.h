@@ -1,9 +1,13 @@
 /*
  * pworker - the command line of pworker(1), as its files share it.
  *
- * cmd/pworker is main.c and options*.c (the command line), open_data, check_data, classes and class_weights (what the
- * records must be), run and lr_find (training), log, console, messages and progress (what a run writes), evaluate with
- * confusion and outputs, print_net and profile_net, and weights_net (the net of a checkpoint).
+ * The files of cmd/pworker are:
+ *	main, options*				the command line
+ *	open_data, check_data, classes, class_weights	the records, and whether they fit the net
+ *	run, lr_find				training
+ *	log, console, messages, progress	what a run writes
+ *	evaluate, confusion, outputs		evaluation and prediction
+ *	print_net, profile_net, weights_net	a net's layers, their costs, and the net of a checkpoint
  *
  * Options are grouped into themes.  Each theme is a file, options_THEME.c or evaluate.c: a table of options, the
  * functions that read values of unusual form, and a function that checks their combination.  A new option is a row of

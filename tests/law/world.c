@@ -285,7 +285,7 @@ world_run(struct world *x)
 	for (uint32_t turns = 0; !world_over(x) && x->why[0] == 0; turns++) {
 		world_turn(x);
 		if (turns > WORLD_TURNS)
-			world_fault(x, "it does not end");
+			world_fault(x, "the job does not end");
 	}
 	for (uint32_t s = 0; s < x->S && x->why[0] == 0; s++)
 		if (!server_state_over(x->host[s].server))

@@ -62,7 +62,7 @@ parses(const char *text, int want, const char *name)
 {
 	struct cut_manifest m;
 
-	is(cut_parse(text, strlen(text), &m), want, "a manifest %s", name);
+	is(cut_parse(text, strlen(text), &m), want, "%s", name);
 }
 
 static void
@@ -74,18 +74,18 @@ parse_manifests(void)
 
 	is(cut_parse(good, sizeof(good) - 1, &m), 0, "a manifest is read");
 	ok(m.run == 255 && m.epoch == 3 && m.step == 4 && m.bytes == 5 && m.sum == 0xfedcba9876543210, "all of it");
-	parses("", ERR_FORMAT, "without text is refused");
-	parses("[]", ERR_FORMAT, "that is no object is refused");
+	parses("", ERR_FORMAT, "a manifest without text is refused");
+	parses("[]", ERR_FORMAT, "a manifest that is not an object is refused");
 	parses("{\"tally_cut\": 2, \"run\": \"00000000000000ff\", \"epoch\": 3, \"step\": 4, \"bytes\": 5, "
-	    "\"xxh3\": \"fedcba9876543210\"}", ERR_FORMAT, "of another version is refused");
+	    "\"xxh3\": \"fedcba9876543210\"}", ERR_FORMAT, "a manifest of another version is refused");
 	parses("{\"tally_cut\": 1, \"run\": \"ff\", \"epoch\": 3, \"step\": 4, \"bytes\": 5, "
-	    "\"xxh3\": \"fedcba9876543210\"}", ERR_FORMAT, "with a short number is refused");
+	    "\"xxh3\": \"fedcba9876543210\"}", ERR_FORMAT, "a manifest with a short number is refused");
 	parses("{\"tally_cut\": 1, \"run\": \"00000000000000ff\", \"epoch\": -3, \"step\": 4, \"bytes\": 5, "
-	    "\"xxh3\": \"fedcba9876543210\"}", ERR_FORMAT, "with a negative epoch is refused");
+	    "\"xxh3\": \"fedcba9876543210\"}", ERR_FORMAT, "a manifest with a negative epoch is refused");
 	parses("{\"tally_cut\": 1, \"run\": \"00000000000000ff\", \"epoch\": 3, \"step\": 4, \"bytes\": 5, "
-	    "\"xxh3\": \"fedcba9876543210\", \"more\": 1}", ERR_FORMAT, "with more than that is refused");
+	    "\"xxh3\": \"fedcba9876543210\", \"more\": 1}", ERR_FORMAT, "a manifest with more than that is refused");
 	parses("{\"tally_cut\": 1, \"run\": \"00000000000000ff\", \"epoch\": 3, \"step\": 4, \"bytes\": 5}", ERR_FORMAT,
-	    "without a checksum is refused");
+	    "a manifest without a checksum is refused");
 }
 
 /* Runs share no cuts, and a run has the same ones however its prefix is written. */

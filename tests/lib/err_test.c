@@ -24,7 +24,7 @@ static void *
 other_thread(void *line)
 {
 	snprintf(line, 64, "%s", err_line());
-	err_note(0, "of another thread");
+	err_note(0, "line of another thread");
 	return NULL;
 }
 

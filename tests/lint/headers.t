@@ -4,6 +4,9 @@ cd "$TOP" || exit 1
 for lua in lua5.4 lua-5.4 lua54 lua; do pkg-config --exists $lua && break; done
 flags=$(pkg-config --cflags libarchive libturbojpeg libjpeg spng libdeflate libwebp libtiff-4 $lua jansson openssl)
 finds() { echo "#include <$1>" | "${CC:-cc}" -E - >/dev/null 2>&1; }
+is "$(find lib cmd -mindepth 1 -type d | while read -r folder; do
+	grep -qE "(^|[ (])$folder([ .,:;]|$)" "$folder"/*.h || echo "$folder"
+done)" "" "each folder of lib and cmd is introduced in one of its headers"
 for h in $(find lib cmd -name '*.h' | sort) tests/*.h; do
 	case $h in
 	# The bodies of device code are parts of kernel.h.

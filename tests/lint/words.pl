@@ -2,14 +2,14 @@
 # words - find what the tree's rules on words, names and lengths forbid: a line a finding, file:line: what
 #
 # usage: words.pl private LIST FILE...     words of LIST, a file of words, and what begins with one
-#        words.pl comments FILE...         comments that begin with three dots
+#        words.pl comments FILE...         comments that begin with three dots; those on a member that only continue its name
 #        words.pl statics MAX FILE...      static functions or variables of one name in more than MAX files
 #        words.pl single FILE...           static functions whose name has no verb and object
 #        words.pl columns MAX FILE...      lines of more than MAX columns, tabs being 8 wide
 #        words.pl folders MAX FILE...      folders that hold more than MAX of the files
 #        words.pl modules MAX FILE...      folders that hold more than MAX modules: a file, or a source with its header
-#        words.pl outs FILE...            functions of several parameters that begin with an out-parameter: a struct **
-#        words.pl claims FILE...           names of tests that are no claims: those with dots for a subject, or "is told"
+#        words.pl outs FILE...            functions of several parameters that begin with an out-parameter: a struct **, void **
+#        words.pl claims FILE...           names of tests that are no claims: without a subject, with dots for one, or "is told"
 #        words.pl sentences MAX FILE...    sentences of more than MAX words: pages in mdoc, Markdown, comments in C
 use strict;
 use warnings;
@@ -46,6 +46,8 @@ sub find_comments {
 		for (lines_of($file)) {
 			$n++;
 			print "$file:$n: a comment begins with \"...\"\n" if m{(?:/\*+!?|//+!?|^\s*\*)\s*(?:\.\.|\x{2026})};
+			print "$file:$n: a comment only continues the name before it\n"
+			    if m{^[^()=]*[;,]\s*/\*+\s*(?:\[[^]]*\]\s*)?(?:of|that|or|and|for|(?:by|in|on) which|as of)\s};
 		}
 	}
 }
@@ -124,14 +126,17 @@ sub find_outs {
 	for my $file (@files) {
 		my $text = join("\n", lines_of($file));
 		$text =~ s{/\*.*?\*/}{$& =~ tr/\n//cdr}ges;
-		while ($text =~ /(\w+)\)?\(\s*(?:const\s+)?struct\s+\w+\s*\*\*\s*\w*,([^;{]*)/g) {
+		while ($text =~ /(\w+)\)?\(\s*(?:const\s+)?(?:struct\s+\w+|void)\s*\*\*\s*\w*,([^;{]*)/g) {
 			my ($name, $rest, $n) = ($1, $2, 1 + substr($text, 0, $-[0]) =~ tr/\n//);
 			print "$file:$n: an out-parameter comes first: $name\n" if $rest !~ /\.\.\.\s*\)/;
 		}
 	}
 }
 
-# A name that begins with dots leaves its subject to the test before it; "is told" leaves out who reports what.
+# A name that begins with dots, or in the middle of a sentence, leaves its subject to the test before it; "is told" leaves
+# out who reports what.  The name of a test is the last text of a call in C, and the first or the last one in a script.
+my $continues = 'and|also|so|it|its|with|of|to|for|in|nor|or|then|which';
+
 sub find_claims {
 	for my $file (@files) {
 		my $n = 0;
@@ -139,6 +144,10 @@ sub find_claims {
 			$n++;
 			print "$file:$n: a test's name begins with \"...\"\n" if /(?<!\\)"(?:%s: )*\.\.\. /;
 			print "$file:$n: a test's name hides who reports\n" if /"[^"]*\bis told\b[^"]*"/;
+			print "$file:$n: a test's name has no subject\n" if
+			    m{(?:,\s*|^\s+)"(?:%s: )?(?:$continues) [^"]*"[^"]*\);$} && $file =~ /[ch]$/ ||
+			    m{^\s*(?:ok|skip|(?:status|ended) \d+) "(?:$continues) | "(?:$continues) [^"]*"$} && $file =~ /t$/;
+			print "$file:$n: a test's name ends with dots\n" if m{[a-z] ?\.\.\."(?:\)|, err|, e\.|$)};
 		}
 	}
 }
@@ -203,6 +212,7 @@ sub mdoc_sentences {
 	my ($n, $literal, $reference, $section, $name, @lists) = (0, 0, 0, '', '');
 	for (lines_of($file)) {
 		$n++;
+		next if /^\.\\"/;	# what the source says to its reader
 		if (/^\.Ed/) { $literal = 0; next }
 		next if $literal;
 		if (/^\.Bd\b.*-(?:literal|unfilled)/) { end_sentence(); $literal = 1; next }
@@ -220,7 +230,7 @@ sub mdoc_sentences {
 			end_sentence();
 			next;
 		}
-		if (/^\.(?:Pp|It|Dl|D1|Lk|Bd|Dd|Dt|Os|\\")/) { end_sentence(); next }
+		if (/^\.(?:Pp|It|Dl|D1|Lk|Bd|Dd|Dt|Os)/) { end_sentence(); next }
 		my @words = /^\.\s*(.*)/ ? mdoc_words($1, $name) : split ' ', s/\\&//gr;
 		add_word($file, $n, $_) for @words;
 	}

@@ -18,7 +18,7 @@ struct merge {
 	struct tensors		 out;
 	struct merge_from	*from;		/* [out.n] */
 	uint64_t		 done, all;	/* bytes of the output, for progress */
-	void			*raw;		/* [MERGE_PIECE] of any type */
+	void			*raw;		/* [MERGE_PIECE] elements of any type */
 	double			*x, *sum, *mid;	/* [MERGE_PIECE] */
 };
 

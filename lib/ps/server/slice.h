@@ -80,7 +80,7 @@ struct slice {
 	unsigned		 average_half;	/* index of the valid half of the average, which changes less often */
 	/* [count] sum of the open step, a buffer of pool; NULL: no samples yet, or one gradient that is lent */
 	float			*sum;
-	const float		*first;		/* [count] that gradient, or NULL */
+	const float		*first;		/* [count] the gradient that is lent, or NULL */
 	uint32_t		 lender;	/* the worker that lends it */
 	float			*spare;		/* [count] buffer of pool for the sum of lent gradients, or NULL */
 	uint32_t		 averaged;	/* number of weights in average; 0: it is w */

@@ -100,10 +100,8 @@ test_hello(void)
 	struct server_state_opt o = { .nworkers = 2, .nservers = 1, .emit = emit };
 	struct server_state *s;
 
-	is(server_state_new(&(struct server_state_opt){ .nworkers = 0, .nservers = 1 }, &s), ERR_LIMIT,
-	    "a server without workers is refused");
-	is(server_state_new(&(struct server_state_opt){ .nworkers = 1, .nservers = 2, .index = 2 }, &s), ERR_LIMIT,
-	    "a server index beyond the last is refused");
+	is(server_state_new(&(struct server_state_opt){ .nworkers = 0, .nservers = 1 }, &s), ERR_LIMIT, "a server needs workers");
+	is(server_state_new(&(struct server_state_opt){ .nworkers = 1, .nservers = 2, .index = 2 }, &s), ERR_LIMIT, "index 2 is refused");
 	is(server_state_new(&o, &s), 0, "a server is made");
 	ok(server_state_plan(s) == NULL && !server_state_sync(s) && server_state_steps(s) == 0, "a new server knows no job");
 	is(tell(s, push(0, 0, 0, (float[8]){ 0 })), ERR_FORMAT, "nothing before a hello");
@@ -112,8 +110,7 @@ test_hello(void)
 	ok(server_state_plan(s) == NULL, "no job is learned from another version");
 	is(hello(s, 2, 5, TALLY_VERSION, 0), ERR_ARG, "a worker too many is refused");
 	is(hello(s, 0, 5, TALLY_VERSION, 0), 0, "a hello is handled");
-	ok(n == 1 && to[0] == 0 && out[0].type == MSG_WELCOME && out[0].flags == MSG_EMPTY,
-	    "a hello before the weights is answered as empty");
+	ok(n == 1 && to[0] == 0 && out[0].type == MSG_WELCOME && out[0].flags == MSG_EMPTY, "a hello before weights is answered as empty");
 	ok(server_state_sync(s) && server_state_plan(s)->n == 2, "the job is learned from the first hello");
 	is(hello(s, 0, 5, TALLY_VERSION, 0), 0, "the same hello is handled again");
 	is(hello(s, 1, 5, TALLY_VERSION, 3), ERR_ARG, "a hello with another slack is refused");
@@ -189,8 +186,7 @@ test_round(void)
 	is(tell(s, push(0, 0, 1, a)), 0, "a push with samples beside one without is handled");
 	ok(n == 2 && payload[0][0] == -0.5f / 2, "the sum is divided by the samples there are");
 	is(server_state_steps(s), 1, "all slices are at step 1");
-	is(tell(s, (struct msg){ .type = MSG_PULL, .flags = MSG_STATE_OF, .incarnation = 1, .slice = 1 }), 0,
-	    "a request for optimizer state is handled");
+	is(tell(s, (struct msg){ .type = MSG_PULL, .flags = MSG_STATE_OF, .incarnation = 1, .slice = 1 }), 0, "a pull of state is handled");
 	ok(n == 1 && out[0].type == MSG_STATE && out[0].len == 16, "optimizer state is returned");
 	server_state_free(s);
 }
@@ -476,8 +472,7 @@ test_codec(void)
 	ok(n == 1 && out[0].flags & MSG_EXACT && out[0].len == 32 && payload[0][2] == -1 && payload[0][5] == -0.5f,
 	    "a pull is answered with all that workers hold");
 	tell(s, (struct msg){ .type = MSG_PULL, .incarnation = 1, .step = 1 });
-	ok(n == 1 && out[0].flags & MSG_EXACT && payload[0][2] == -1 && payload[0][5] == 0,
-	    "a pull of the step before is answered with all that workers hold");
+	ok(n == 1 && out[0].flags & MSG_EXACT && payload[0][2] == -1 && payload[0][5] == 0, "a pull of the step before is answered, too");
 	is(tell(s, push(0, 2, 0, (float[8]){ 0 })), ERR_FORMAT, "a gradient of another length is refused");
 	is(push_number(s, 0, 2, 8, 1), ERR_FORMAT, "an index beyond the slice is refused");
 	is_str(err_line(), "worker 0: push of slice 0 has invalid indices", "the line says that the indices are invalid");

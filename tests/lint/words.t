@@ -59,7 +59,8 @@ is "$(for mode in comments single; do find_words $mode "$T/w.c"; done | sed 's/.
 2: a comment begins with \"...\"
 3: static function of one word: put
 7: static function of one word: PUSH" "comments and names are found in each spelling"
-printf '%s\n' 'struct x {' '	int a;	/* of b */' '	int c, d;	/* [n] in which e */' '	int f;	/* n of g */' '	f(c);	/* of h */' '};' >"$T/m.h"
+printf '%s\n' 'struct x {' '	int a;	/* of b */' '	int c, d;	/* [n] in which e */' '	int f;	/* n of g */' \
+	'	f(c);	/* of h */' '};' >"$T/m.h"
 is "$(find_words comments "$T/m.h" | sed 's/.*m\.h://')" "2: a comment only continues the name before it
 3: a comment only continues the name before it" "comments on members that are no phrase are found"
 {
@@ -73,7 +74,8 @@ is "$(find_words outs "$T/outs.h" | sed 's/.*outs\.h://')" "6: an out-parameter 
 dots='...' told='is told'
 printf '%s "%s"\n' ok "$dots dots" is "%s: $dots dots" like "the user $told" ok "a claim $dots of 3" \
 	'status 0' 'so do two' is 'and a third' ok "in full $dots" >"$T/v.t"
-printf '	is(f(1), 2, "%s");\n	ok(f(3) &&\n	    f(4), "%s: %%s", err_line());\n' 'its second' 'of two' 'the second' 'a third' >"$T/v.c"
+printf '	is(f(1), 2, "%s");\n	ok(f(3) &&\n	    f(4), "%s: %%s", err_line());\n' \
+	'its second' 'of two' 'the second' 'a third' >"$T/v.c"
 is "$(find_words claims "$T/v.t" | sed 's/.*v\.t://')" "1: a test's name begins with \"...\"
 2: a test's name begins with \"...\"
 3: a test's name hides who reports

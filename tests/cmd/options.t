@@ -9,7 +9,7 @@ for t in $(tools); do
 done
 is "$(pworker --help | grep -o '^[A-Z][a-z ]*:' | paste -sd' ')" \
 	"Training: Checkpoints: Evaluation: Machine and job:" "pworker --help is grouped by task"
-is "$(dlaunch --help | grep -c '^[A-Z][a-z ]*:$')" 5 "dlaunch --help is grouped by task"
+is "$(dlaunch --help | grep -c '^[A-Z][a-z ]*:$')" 4 "dlaunch --help is grouped by task"
 answer() { # LINE COMMAND...
 	local line=$1
 	shift

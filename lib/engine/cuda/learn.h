@@ -67,7 +67,7 @@ struct learn {
 	uint32_t averaged;
 	uint64_t t;		/* the last update */
 	bool	 added;		/* there are gradients since the last update */
-	uint32_t sum_graph;	/* of the last sum: EXEC_GRAPH_SUM_FIRST or EXEC_GRAPH_SUM_NEXT */
+	uint32_t sum_graph;	/* graph of the last sum: EXEC_GRAPH_SUM_FIRST or EXEC_GRAPH_SUM_NEXT */
 	bool	 updated;	/* an update has followed the last backward pass */
 	bool	 shown;		/* the average is where the weights are */
 	bool	 uploading;	/* the upload of `up` may not be complete */

@@ -85,7 +85,7 @@ void	 dlaunch_open_ended(const char *job, struct jobdir *d, struct words *argv);
 int	 dlaunch_detach(struct jobdir *d, bool append, int signals);
 /* What the first process of --detach waits for: all processes were started, and all workers have printed something. */
 struct dlaunch_start {
-	int		 fd;		/* of dlaunch_detach(); -1: nobody waits */
+	int		 fd;		/* pipe of dlaunch_detach(); -1: nobody waits */
 	bool		*printed;	/* [workers] who wrote to standard output, pworker before its first step */
 	uint32_t	 silent;	/* workers that have not */
 	double		 until;		/* when they count as at work without that; 0: not all were started */

@@ -90,7 +90,7 @@ done
 # --- lists
 status 0 "--make-list makes a list of a directory" im2rec --make-list -o all --recursive images
 is "$(cat out)" "$(ls images | awk '{ print $1, NR - 1 }')" "--make-list prints the classes"
-is "$(cat all.names)" "$(ls images)" "and writes their names into a file for --labels"
+is "$(cat all.names)" "$(ls images)" "--make-list writes the names of classes into a file for --labels"
 is "$(sort -n all.lst | cut -f 1 | tr '\n' ' ')" "$(seq -s ' ' 0 39) " "--make-list lists every image once"
 isnt "$(cut -f 1 all.lst | tr '\n' ' ')" "$(seq -s ' ' 0 39) " "--make-list shuffles by default"
 is "$(sort -n all.lst | cut -f 3)" "$(cd images && find * -name '*.png' | sort)" \

@@ -97,7 +97,7 @@ echo >&$go
 exec {go}>&-
 wait $detached
 is "$? $(cat "$T/name")" "3 " "--detach waits for the other, and returns the status with which it fails"
-like "$T/err" '^dlaunch: job silent did not start$' "and says that the job did not start"
+like "$T/err" '^dlaunch: job silent did not start$' "the message says that the job did not start"
 mkfifo "$STAND/never"
 status 143 "SIGTERM ends a job that --detach starts" sh -c '
 	dlaunch --detach --job never -n 1 -s 1 --server-command "sh -c \"echo up >\$STAND/never; exec sleep 1000\"" --env STAND \

@@ -75,10 +75,10 @@ struct source;
 int	 source_open(const struct source_opt *opt, struct source **s);
 void	 source_close(struct source *s);	/* NULL is fine */
 /*
- * The next image, lent until the next call.  Returns 1, 0 at the end, or an error of an item, which name names, after
- * which the stream continues: ERR_ITEM; ERR_BYTES, it is too long; ERR_CLASS, it has none of the given classes, and the
- * line is the same for all images of its folder or with its label.  Other errors end the stream, and their line names
- * file and place: ERR_SYS, ERR_FORMAT, ERR_SHORT, ERR_LIMIT, ERR_NOMEM.
+ * The next image, lent until the next call.  Returns 1, 0 at the end, or an error.  The stream continues after an error
+ * of an item, which name names: ERR_ITEM; ERR_BYTES, it is too long; ERR_CLASS, it has none of the given classes.  The
+ * line of ERR_CLASS is the same for all images of its folder or with its label.  Other errors end the stream, and their
+ * line names file and place: ERR_SYS, ERR_FORMAT, ERR_SHORT, ERR_LIMIT, ERR_NOMEM.
  */
 int	 source_next(struct source *s, struct source_item *item);
 /* Whether the stream continues after that error. */

@@ -26,7 +26,7 @@ struct engine_plan {
 	int32_t		*label;		/* [batch] */
 	struct samples_mix *mix;	/* [batch]; share 0: not mixed */
 	float		*target;	/* [batch, graph_targets()] */
-	const float	*positive;	/* of the batch (samples.h), or NULL */
+	const float	*positive;	/* weights of the batch's labels (samples.h), or NULL */
 	struct engine_draw draw;
 	struct engine_memory memory;
 	struct engine_result result;

@@ -1,6 +1,10 @@
 # tally: `make help` lists the targets.  SAN=address,undefined or SAN=thread builds and tests apart, with a sanitizer.
 # V=1 shows whole commands.
 
+ifneq ($(word 2,$(CURDIR)),)
+$(error make cannot work in a folder whose path has a blank: $(CURDIR))
+endif
+
 # For another processor: CROSS=aarch64-linux-gnu, its libraries installed here or in a folder, SYSROOT=DIR; then
 # EMULATOR='qemu-aarch64 -L DIR' runs the tests in C.  README.md has the commands.
 CROSS   ?=
@@ -98,7 +102,7 @@ CUDA_PTX   ?= $(lastword $(filter $(CUDA_KNOWN),$(filter-out 120,$(CUDA_WANT))))
 cuda_so = $(firstword $(wildcard $(foreach e,.so .so.*,$(1)/lib64/lib$(2)$e $(1)/lib/lib$(2)$e $(1)/lib/*-linux-gnu/lib$(2)$e)))
 CUDA_LIBS  := $(call cuda_so,$(CUDNN_HOME),cudnn) $(call cuda_so,$(CUDA_HOME),cublasLt) $(call cuda_so,$(CUDA_HOME),cudart)
 # Why the module cannot be built with them all the same, by a small file that is compiled first.
-CUDA_WHY   := $(if $(and $(filter 1,$(CUDA)),$(shell command -v $(firstword $(CC))),$(strip $(CUDA_CODE)),$(filter-out clean help setup setup-test,$(or $(MAKECMDGOALS),all))),$(shell \
+CUDA_WHY   := $(if $(and $(filter 1,$(CUDA)),$(shell command -v $(firstword $(CC))),$(strip $(CUDA_CODE)),$(filter-out clean dist fuzz help results setup setup-test uninstall,$(or $(MAKECMDGOALS),all))),$(shell \
 	CUDA_HOME="$(CUDA_HOME)" CUDNN_H="$(CUDNN_H)" CUDA_CODE="$(strip $(CUDA_CODE))" CUDA_LIBS="$(CUDA_LIBS)" share/probe-cuda $(BUILD)))
 CUDA_WORKS := $(and $(filter 1,$(CUDA)),$(strip $(CUDA_CODE)),$(if $(CUDA_WHY),,1))
 MODULE     := $(CUDA_WORKS:1=$(BUILD)/tally-cuda.so)

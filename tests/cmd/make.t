@@ -6,6 +6,11 @@ flags=${MAKEFLAGS:-}
 unset MAKEFLAGS MFLAGS MAKELEVEL ENGINES CUDA
 export CUDNN_PLACES=$T/cuda WHEELS=$T/wheels	# and not those of this machine
 
+mkdir "$T/a b" && cp Makefile VERSION "$T/a b"
+status 2 "make refuses a folder with a blank" make -s -C "$T/a b" all
+like "$T/err" "path has a blank: $T/a b\.\s+Stop" "the error names the folder"
+is "$(grep -c . "$T/err")" 1 "the error is one line"
+
 # A stand-in for CUDA: nvcc lists the devices in $KNOWN and refuses all others, as the real one does, and in the file that
 # is compiled first what $REFUSED says or the header of cuDNN.
 cuda=$T/cuda

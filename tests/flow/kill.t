@@ -12,8 +12,8 @@ start() {
 	shift
 	rm -rf "$STAND" && mkdir "$STAND"
 	: >"$T/out"
-	# A shell's background has SIGINT ignored; a terminal's foreground has not.
-	env --default-signal=INT dlaunch -n "$workers" -s 2 --server-command "$server" --env STAND "${options[@]}" \
+	# A shell's background has SIGINT ignored, and nohup SIGHUP; a terminal's foreground has neither.
+	env --default-signal=INT,HUP dlaunch -n "$workers" -s 2 --server-command "$server" --env STAND "${options[@]}" \
 		"$T/bin/pworker" --do "$@" >"$T/out" 2>"$T/err" &
 	pid=$!
 	line_of "$T/out" waits "$workers" && line_of "$STAND/pids" . $((2 * workers + 2)) || return
@@ -169,7 +169,7 @@ ok "a job under nohup leaves nothing" none_left
 im2rec "$DATA/mnist" --split test >"$T/test.rec"
 real() {
 	: >"$T/err"
-	env --default-signal=INT dlaunch "$@" -n 2 -s 2 --env STAND --env TALLY_SHARE pworker --net mlp --data "$T/test.rec" \
+	env --default-signal=INT,HUP dlaunch "$@" -n 2 -s 2 --env STAND --env TALLY_SHARE pworker --net mlp --data "$T/test.rec" \
 		--batch 16 --frequent 5 --epochs 1000 --save "$T/m" >"$T/out" 2>"$T/err" &
 	pid=$!
 	line_of "$T/err" 'worker 1: Epoch' 1 && [ "$(really_living | wc -l)" = 4 ]

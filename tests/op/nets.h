@@ -174,7 +174,7 @@ nets_numbers(const struct graph *g, struct rng *r, uint32_t n)
 {
 	size_t sample = (size_t)g->node[0].c * g->node[0].h * g->node[0].w;
 	struct nets_numbers v = { nets_floats(g->P), nets_floats(g->A), nets_floats(n * sample), nets_floats(n),
-	    nets_floats(n * g->classes) };
+	    nets_floats(n * g->classes), NULL };
 
 	for (uint32_t a = 0; a < g->nw; a++) {
 		const struct graph_array *w = &g->w[a];

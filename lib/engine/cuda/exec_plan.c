@@ -76,14 +76,14 @@ exec_plan_permute(struct engine_plan *p, uint32_t node, const struct exec_view *
 
 /* The only layer that reads node i, or EXEC_NONE if there are several. */
 static uint32_t
-sole_reader(const struct engine_plan *p, uint32_t i)
+find_sole_reader(const struct engine_plan *p, uint32_t i)
 {
 	return p->node[i].readers == 1 ? p->node[i].reader : EXEC_NONE;
 }
 
 /* A view of node i's output, without a buffer. */
 static struct exec_view
-output_view(const struct engine_plan *p, uint32_t i)
+get_output_view(const struct engine_plan *p, uint32_t i)
 {
 	const struct graph_node *l = exec_node_at(p, i);
 
@@ -95,7 +95,7 @@ static int
 place_output(struct engine_plan *p, uint32_t i, struct exec_view *v)
 {
 	const struct graph_node *l = exec_node_at(p, i);
-	uint32_t r = sole_reader(p, i), before = 0;
+	uint32_t r = find_sole_reader(p, i), before = 0;
 	int e;
 
 	if (p->node[i].y.c == 0 && r != EXEC_NONE && exec_node_at(p, r)->op == GRAPH_CONCAT) {
@@ -104,7 +104,7 @@ place_output(struct engine_plan *p, uint32_t i, struct exec_view *v)
 		for (uint32_t k = 0; exec_node_at(p, r)->in[k] != i; k++)
 			before += exec_node_at(p, exec_node_at(p, r)->in[k])->c;
 		p->node[i].y = (struct exec_view){ v->buf, l->c, l->h, l->w, v->ld, v->first + before, v->type };
-	} else if (p->node[i].y.c == 0 && (e = exec_plan_add_buffer(p, output_view(p, i), &p->node[i].y)) < 0) {
+	} else if (p->node[i].y.c == 0 && (e = exec_plan_add_buffer(p, get_output_view(p, i), &p->node[i].y)) < 0) {
 		return e;
 	}
 	*v = p->node[i].y;
@@ -115,7 +115,7 @@ place_output(struct engine_plan *p, uint32_t i, struct exec_view *v)
 static uint32_t
 fuse_relu(struct engine_plan *p, uint32_t i)
 {
-	uint32_t r = sole_reader(p, i);
+	uint32_t r = find_sole_reader(p, i);
 
 	if (r == EXEC_NONE || exec_node_at(p, r)->op != GRAPH_ACT || exec_node_at(p, r)->act != GRAPH_RELU)
 		return i;
@@ -124,7 +124,7 @@ fuse_relu(struct engine_plan *p, uint32_t i)
 }
 
 static size_t
-weight_bytes(const struct engine_plan *p, const struct graph_node *l, int type)
+count_weight_bytes(const struct engine_plan *p, const struct graph_node *l, int type)
 {
 	/* The gradient of an fc is f32, whatever the type of its weight. */
 	return p->graph->w[l->weight].count * (l->op == GRAPH_FC ? sizeof(float) : kernel_size(type));
@@ -167,7 +167,7 @@ plan_product(struct engine_plan *p, uint32_t i, uint32_t out, const struct exec_
 	s->y = raw;
 	p->node[i].state = p->nproducts;
 	p->product[p->nproducts++] = (struct exec_product){
-		.node = i, .type = type, .x = x, .y = raw, .weight_bytes = weight_bytes(p, l, type),
+		.node = i, .type = type, .x = x, .y = raw, .weight_bytes = count_weight_bytes(p, l, type),
 		.learns = exec_learns(p->graph, l->weight), .relu = relu, .bn = EXEC_NONE,
 		.addend = addend != NULL ? *addend : (struct exec_view){ 0 },
 		.fuses = l->op == GRAPH_CONV && after && direct &&
@@ -191,7 +191,7 @@ fold_bn(struct engine_plan *p, struct exec_step *s)
 	uint32_t in = exec_node_at(p, s->node)->in[0];
 	struct exec_product *m;
 
-	if (exec_node_at(p, in)->op != GRAPH_CONV || sole_reader(p, in) != s->node)
+	if (exec_node_at(p, in)->op != GRAPH_CONV || find_sole_reader(p, in) != s->node)
 		return;
 	s->folded_into = p->node[in].state;
 	m = &p->product[s->folded_into];
@@ -259,16 +259,16 @@ find_added_input(const struct engine_plan *p, uint32_t i)
 
 	for (size_t o = 0; o < sizeof(op) / sizeof(*op) && l->op == GRAPH_ADD && l->nin == 2; o++)
 		for (int k = 1; k >= 0; k--)
-			if (exec_node_at(p, l->in[k])->op == op[o] && sole_reader(p, l->in[k]) == i)
+			if (exec_node_at(p, l->in[k])->op == op[o] && find_sole_reader(p, l->in[k]) == i)
 				return k;
 	return -1;
 }
 
 /* Is node i planned with the sum that reads it? */
 static bool
-step_is_sums(const struct engine_plan *p, uint32_t i)
+is_step_sums(const struct engine_plan *p, uint32_t i)
 {
-	uint32_t r = sole_reader(p, i);
+	uint32_t r = find_sole_reader(p, i);
 	int k = r != EXEC_NONE ? find_added_input(p, r) : -1;
 
 	return k >= 0 && exec_node_at(p, r)->in[k] == i;
@@ -335,7 +335,7 @@ plan_flatten(struct engine_plan *p, uint32_t i)
 		return 0;
 	}
 	if ((e = exec_plan_make_dense(p, i, x.type, &x)) < 0 ||
-	    (e = exec_plan_add_buffer(p, output_view(p, i), &p->node[i].y)) < 0)
+	    (e = exec_plan_add_buffer(p, get_output_view(p, i), &p->node[i].y)) < 0)
 		return e;
 	exec_plan_permute(p, i, &x, &p->node[i].y);
 	return 0;
@@ -367,11 +367,11 @@ plan_forward_node(struct engine_plan *p, uint32_t i)
 	switch (exec_node_at(p, i)->op) {
 	case GRAPH_CONV:
 	case GRAPH_FC:
-		return step_is_sums(p, i) ? 0 : plan_product(p, i, fuse_relu(p, i), NULL);
+		return is_step_sums(p, i) ? 0 : plan_product(p, i, fuse_relu(p, i), NULL);
 	case GRAPH_BN:
 		p->node[i].state = p->bn_channels;
 		p->bn_channels += exec_node_at(p, i)->c;
-		return step_is_sums(p, i) ? 0 : plan_unary(p, i, EXEC_BN, fuse_relu(p, i), NULL);
+		return is_step_sums(p, i) ? 0 : plan_unary(p, i, EXEC_BN, fuse_relu(p, i), NULL);
 	case GRAPH_ACT:
 		return p->node[i].fused ? 0 : plan_unary(p, i, EXEC_ACT, i, NULL);
 	case GRAPH_POOL:
@@ -402,7 +402,7 @@ plan_forward_node(struct engine_plan *p, uint32_t i)
 
 /* The type of a step's views. */
 static int
-common_type(const struct exec_step *s)
+find_common_type(const struct exec_step *s)
 {
 	const struct exec_view *v[] = { &s->x, &s->y, &s->dy, &s->dx, &s->passed,
 		&s->part[0], &s->part[1], &s->part[2], &s->part[3] };
@@ -464,7 +464,7 @@ exec_plan_make(struct engine_plan *p)
 	if (e == 0)
 		e = exec_plan_make_back(p);
 	for (uint32_t i = 0; i < p->nstep; i++)
-		p->step[i].type = common_type(&p->step[i]);
+		p->step[i].type = find_common_type(&p->step[i]);
 	return e;
 }
 

@@ -8,7 +8,7 @@
 
 /* The node whose output the step of i writes: the ReLU that is fused with it, or i. */
 static uint32_t
-output_node(const struct engine_plan *p, uint32_t i)
+get_output_node(const struct engine_plan *p, uint32_t i)
 {
 	const struct exec_node *n = &p->node[i];
 
@@ -104,7 +104,7 @@ plan_unary_back(struct engine_plan *p, uint32_t i, enum exec_kind kind, const st
 	s->dy = *dy;
 	s->x = p->node[in].y;
 	s->keep = p->node[i].keep;
-	s->relu = output_node(p, i) != i;
+	s->relu = get_output_node(p, i) != i;
 	s->frozen = kind == EXEC_BN_BACK && exec_bn_is_frozen(p->graph, i);
 	if (!p->node[in].wants)
 		return 0;
@@ -209,7 +209,7 @@ plan_loss_back(struct engine_plan *p, uint32_t i)
 static int
 plan_backward_node(struct engine_plan *p, uint32_t i)
 {
-	const uint32_t out = output_node(p, i);
+	const uint32_t out = get_output_node(p, i);
 	/* The backward step of batch norm contains that of its ReLU. */
 	const bool masks = out != i && exec_node_at(p, i)->op != GRAPH_BN;
 	struct exec_view dy;

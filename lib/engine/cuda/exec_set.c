@@ -17,13 +17,13 @@ product_node(const struct engine_plan *p, const struct exec_product *m)
 
 /* The alignment that the libraries distinguish. */
 static uint32_t
-address_alignment(const void *at)
+find_alignment(const void *at)
 {
 	return (uintptr_t)at % 16 == 0 ? 16 : sizeof(float);
 }
 
 static struct dnn_shape
-conv_shape(const struct engine_plan *p, const struct exec_product *m, uint32_t n, enum dnn_way way)
+describe_conv(const struct engine_plan *p, const struct exec_product *m, uint32_t n, enum dnn_way way)
 {
 	const struct graph_node *l = product_node(p, m);
 
@@ -38,11 +38,11 @@ conv_shape(const struct engine_plan *p, const struct exec_product *m, uint32_t n
 
 /* Forward, with what follows the convolution.  cuDNN adds a sum or applies a ReLU only after a bias, here of zeros. */
 static struct dnn_shape
-fused_shape(const struct engine_plan *p, const struct exec_product *m, uint32_t n, bool addend, bool relu)
+describe_fused(const struct engine_plan *p, const struct exec_product *m, uint32_t n, bool addend, bool relu)
 {
-	struct dnn_shape s = conv_shape(p, m, n, DNN_FORWARD);
+	struct dnn_shape s = describe_conv(p, m, n, DNN_FORWARD);
 
-	s.bias = address_alignment(run_typed_bias(p, (uint32_t)(m - p->product)));
+	s.bias = find_alignment(run_typed_bias(p, (uint32_t)(m - p->product)));
 	s.addend = addend;
 	s.relu = relu;
 	return s;
@@ -50,14 +50,14 @@ fused_shape(const struct engine_plan *p, const struct exec_product *m, uint32_t 
 
 /* Forward, with the product's EXEC_BIAS. */
 static struct dnn_shape
-bias_shape(const struct engine_plan *p, const struct exec_product *m, uint32_t n)
+describe_bias(const struct engine_plan *p, const struct exec_product *m, uint32_t n)
 {
-	return fused_shape(p, m, n, m->addend.c > 0, m->relu);
+	return describe_fused(p, m, n, m->addend.c > 0, m->relu);
 }
 
 /* y = x w^T, dx = dy w, dw = dy^T x; x [n, d], y [n, k], w [k, d]. */
 static struct blas_shape
-fc_shape(const struct engine_plan *p, const struct exec_product *m, uint32_t n, enum dnn_way way)
+describe_fc(const struct engine_plan *p, const struct exec_product *m, uint32_t n, enum dnn_way way)
 {
 	uint32_t d = m->x.c * m->x.h * m->x.w, k = m->y.c;
 
@@ -72,13 +72,13 @@ fc_shape(const struct engine_plan *p, const struct exec_product *m, uint32_t n, 
 }
 
 static bool
-way_wanted(const struct exec_product *m, enum dnn_way way)
+is_way_wanted(const struct exec_product *m, enum dnn_way way)
 {
 	return way == DNN_FORWARD || (way == DNN_DATA ? m->dx.c > 0 : m->learns);
 }
 
 static void *
-view_address(const struct engine_plan *p, const struct exec_view *v)
+get_view_address(const struct engine_plan *p, const struct exec_view *v)
 {
 	return v->c > 0 ? run_view(p, v).p : NULL;
 }
@@ -87,13 +87,13 @@ static int
 bind_one(struct engine_plan *p, struct exec_set *set, uint32_t i, enum dnn_way way)
 {
 	const struct exec_product *m = &p->product[i];
-	void *x = view_address(p, way == DNN_DATA ? &m->dx : &m->x);
-	void *y = view_address(p, way == DNN_FORWARD ? &m->y : &m->dy);
+	void *x = get_view_address(p, way == DNN_DATA ? &m->dx : &m->x);
+	void *y = get_view_address(p, way == DNN_FORWARD ? &m->y : &m->dy);
 	void *w = p->kept_base + (way == DNN_WEIGHT ? m->grad_at : m->weight_at);
 
 	if (set->dnn[EXEC_WAYS * i + way] != NULL)
 		return dnn_bind(set->dnn[EXEC_WAYS * i + way], &(struct dnn_places){ x, w, y, p->scratch,
-		    run_typed_bias(p, i), view_address(p, &m->addend) });
+		    run_typed_bias(p, i), get_view_address(p, &m->addend) });
 	if (set->blas[EXEC_WAYS * i + way] != NULL)
 		blas_bind(set->blas[EXEC_WAYS * i + way], &(struct blas_places){ .scratch = p->scratch,
 		    .a = way == DNN_FORWARD ? x : y, .b = way == DNN_WEIGHT ? x : w,
@@ -108,8 +108,8 @@ bind_eval(struct engine_plan *p, struct exec_set *set, uint32_t i)
 	const struct exec_product *m = &p->product[i];
 	const struct exec_step *bn = &p->step[m->bn];
 
-	return dnn_bind(set->dnn[EXEC_WAYS * i + EXEC_EVAL], &(struct dnn_places){ view_address(p, &m->x),
-	    p->kept_base + m->weight_at, view_address(p, &bn->y), p->scratch, run_typed_bias(p, i),
+	return dnn_bind(set->dnn[EXEC_WAYS * i + EXEC_EVAL], &(struct dnn_places){ get_view_address(p, &m->x),
+	    p->kept_base + m->weight_at, get_view_address(p, &bn->y), p->scratch, run_typed_bias(p, i),
 	    run_addend(p, bn).p });
 }
 
@@ -189,7 +189,7 @@ static bool
 was_refused(const struct engine_plan *p, const struct exec_set *set, uint32_t i, const struct dnn_shape *shape)
 {
 	for (uint32_t k = 0; k < i; k++) {
-		const struct dnn_shape other = bias_shape(p, &p->product[k], set->n);
+		const struct dnn_shape other = describe_bias(p, &p->product[k], set->n);
 
 		if (p->product[k].fuses && !set->fused[k] && memcmp(&other, shape, sizeof(other)) == 0)
 			return true;
@@ -211,7 +211,7 @@ static int
 open_conv(struct engine_plan *p, struct exec_set *set, uint32_t i, enum dnn_way way, size_t *bytes)
 {
 	const struct exec_product *m = &p->product[i];
-	const struct dnn_shape plain = conv_shape(p, m, set->n, way), fused = bias_shape(p, m, set->n);
+	const struct dnn_shape plain = describe_conv(p, m, set->n, way), fused = describe_bias(p, m, set->n);
 	struct dnn **c = &set->dnn[EXEC_WAYS * i + way];
 	int e;
 
@@ -239,9 +239,9 @@ make_set(struct engine_plan *p, struct exec_set *set, uint32_t n)
 	for (uint32_t i = 0; i < p->nproducts && e == 0; i++)
 		for (enum dnn_way way = DNN_FORWARD; way <= DNN_WEIGHT && e == 0; way++) {
 			const struct exec_product *m = &p->product[i];
-			const struct blas_shape full = fc_shape(p, m, n, way);
+			const struct blas_shape full = describe_fc(p, m, n, way);
 
-			if (!way_wanted(m, way))
+			if (!is_way_wanted(m, way))
 				continue;
 			bytes = 0;
 			e = product_node(p, m)->op == GRAPH_CONV ? open_conv(p, set, i, way, &bytes) :
@@ -282,7 +282,7 @@ exec_set_prepare_eval(struct engine_plan *p, struct exec_set *set)
 		if (bn == NULL || bn->type != p->product[i].type || !exec_view_is_dense(&bn->y) ||
 		    (bn->parts > 0 && !exec_view_is_dense(&bn->part[0])))
 			continue;
-		shape = fused_shape(p, &p->product[i], set->n, bn->parts > 0, bn->relu);
+		shape = describe_fused(p, &p->product[i], set->n, bn->parts > 0, bn->relu);
 		e = open_shape(p, set, &shape, &set->dnn[EXEC_WAYS * i + EXEC_EVAL], &bytes);
 		most = bytes > most ? bytes : most;
 		e = e == ERR_NOTSUP ? 0 : e;

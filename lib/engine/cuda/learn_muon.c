@@ -17,7 +17,7 @@
 
 /* Sorts larger shapes first, and matrices of one shape in their order. */
 static int
-by_shape(const void *a, const void *b)
+compare_by_shape(const void *a, const void *b)
 {
 	const struct engine_group *x = *(const struct engine_group *const *)a;
 	const struct engine_group *y = *(const struct engine_group *const *)b;
@@ -30,7 +30,7 @@ by_shape(const void *a, const void *b)
 }
 
 static uint32_t
-short_side(const struct learn_shape *s)
+get_short_side(const struct learn_shape *s)
 {
 	return s->rows < s->cols ? s->rows : s->cols;
 }
@@ -75,7 +75,7 @@ find_matrices(struct engine_plan *p, struct learn *l)
 	for (uint32_t i = 0; i < l->ngroup; i++)
 		if (learn_is_matrix(l, &l->group[i]))
 			order[m->n++] = &l->group[i];
-	qsort(order, m->n, sizeof(*order), by_shape);
+	qsort(order, m->n, sizeof(*order), compare_by_shape);
 	place_matrices(l, order);
 	free(order);
 	return 0;
@@ -85,7 +85,7 @@ find_matrices(struct engine_plan *p, struct learn *l)
 static int
 open_one(struct engine_plan *p, struct learn_shape *s, size_t *most)
 {
-	const uint32_t n = short_side(s), k = s->rows + s->cols - n;
+	const uint32_t n = get_short_side(s), k = s->rows + s->cols - n;
 	const bool wide = s->rows <= s->cols;
 	const int f32 = KERNEL_F32;
 	const struct blas_shape gram = { n, n, k, !wide, wide, f32, f32, p->tf32, 1, 0, s->count };
@@ -112,7 +112,7 @@ alloc_muon_memory(struct engine_plan *p, struct learn_muon *m)
 	int e;
 
 	for (uint32_t i = 0; i < m->nshape; i++) {
-		const size_t n = short_side(&m->shape[i]), here = n * n * m->shape[i].count * sizeof(float);
+		const size_t n = get_short_side(&m->shape[i]), here = n * n * m->shape[i].count * sizeof(float);
 
 		if ((e = open_one(p, &m->shape[i], &most)) < 0)
 			return e;

@@ -53,7 +53,7 @@ count_values(const struct run *r, const struct exec_view *v)
 }
 
 static const struct graph_node *
-step_node(const struct run *r, const struct exec_step *s)
+get_step_node(const struct run *r, const struct exec_step *s)
 {
 	return &r->p->graph->node[s->node];
 }
@@ -124,7 +124,7 @@ run_bias_step(const struct run *r, const struct exec_step *s)
 {
 	uint32_t i = r->p->node[s->node].state;
 	const struct kernel_bias a = { run_view(r->p, &s->x), run_view(r->p, &s->y), run_addend(r->p, s),
-		count_pixels(r, &s->y), step_node(r, s)->bias_at >= 0 ? run_bias(r->p, i) : NULL, s->relu };
+		count_pixels(r, &s->y), get_step_node(r, s)->bias_at >= 0 ? run_bias(r->p, i) : NULL, s->relu };
 
 	if (r->set->fused[i] || contains_bn(r, i))
 		return 0;
@@ -132,10 +132,10 @@ run_bias_step(const struct run *r, const struct exec_step *s)
 }
 
 static int
-bias_back(const struct run *r, const struct exec_step *s)
+run_bias_back(const struct run *r, const struct exec_step *s)
 {
 	return run_pixel_sums(r->p, &s->dy, r->n, exec_floats(r->p, r->p->kept.g) +
-	    r->p->graph->w[step_node(r, s)->bias_at].first);
+	    r->p->graph->w[get_step_node(r, s)->bias_at].first);
 }
 
 /* Forward and backward are the same function. */
@@ -146,7 +146,7 @@ run_dropout(const struct run *r, const struct exec_step *s)
 	const uint32_t *key = (const uint32_t *)(r->p->kept_base + r->p->kept.key) +
 	    (size_t)r->p->node[s->node].state * r->p->batch;
 	const struct kernel_drop a = { run_view(r->p, x), run_view(r->p, y), key, y->h * y->w,
-		drop_bound(step_node(r, s)->drop), 1 - step_node(r, s)->drop };
+		drop_bound(get_step_node(r, s)->drop), 1 - get_step_node(r, s)->drop };
 	const struct kernel_combine copy = { .x = { a.x }, .y = a.y, .n = 1, .m = count_pixels(r, y) };
 
 	return r->train ? kernel_run_drop(r->d, &a, count_values(r, y), s->type) :
@@ -154,9 +154,9 @@ run_dropout(const struct run *r, const struct exec_step *s)
 }
 
 static struct kernel_window
-step_window(const struct run *r, const struct exec_step *s)
+describe_step_window(const struct run *r, const struct exec_step *s)
 {
-	const struct graph_node *l = step_node(r, s), *in = exec_node_at(r->p, l->in[0]);
+	const struct graph_node *l = get_step_node(r, s), *in = exec_node_at(r->p, l->in[0]);
 
 	return (struct kernel_window){ in->h, in->w, l->h, l->w, l->r, l->s, l->stride[0], l->stride[1],
 		l->pad[0], l->pad[1], l->pool == GRAPH_AVG, (int)l->divide };
@@ -190,15 +190,15 @@ run_combine(const struct run *r, const struct exec_step *s)
 
 /* What the outputs are compared with; NULL: a class. */
 static const float *
-loss_target(const struct run *r, const struct exec_step *s)
+get_loss_target(const struct run *r, const struct exec_step *s)
 {
-	return step_node(r, s)->loss == GRAPH_LOSS_SOFTMAX ? NULL : exec_floats(r->p, r->p->kept.target);
+	return get_step_node(r, s)->loss == GRAPH_LOSS_SOFTMAX ? NULL : exec_floats(r->p, r->p->kept.target);
 }
 
 static const float *
 loss_positive(const struct run *r, const struct exec_step *s)
 {
-	return step_node(r, s)->loss == GRAPH_LOSS_SIGMOID ? exec_floats(r->p, r->p->kept.positive) : NULL;
+	return get_step_node(r, s)->loss == GRAPH_LOSS_SIGMOID ? exec_floats(r->p, r->p->kept.positive) : NULL;
 }
 
 static int
@@ -208,8 +208,8 @@ run_loss(const struct run *r, const struct exec_step *s)
 	const struct kernel_softmax a = { run_view(r->p, &s->x),
 		(const struct kernel_label *)(r->p->kept_base + k->label), exec_floats(r->p, k->prob),
 		exec_floats(r->p, k->loss), (uint32_t *)(r->p->kept_base + k->rank),
-		r->train ? step_node(r, s)->smooth : 0, loss_target(r, s),
-		step_node(r, s)->loss == GRAPH_LOSS_SQUARED, loss_positive(r, s) };
+		r->train ? get_step_node(r, s)->smooth : 0, get_loss_target(r, s),
+		get_step_node(r, s)->loss == GRAPH_LOSS_SQUARED, loss_positive(r, s) };
 
 	const struct kernel_softmax_parts parts = { a.x, (struct kernel_softmax_part *)(r->p->kept_base + k->parts),
 		a.rank };
@@ -223,13 +223,13 @@ run_loss(const struct run *r, const struct exec_step *s)
 }
 
 static int
-loss_back(const struct run *r, const struct exec_step *s)
+run_loss_back(const struct run *r, const struct exec_step *s)
 {
 	const struct exec_kept *k = &r->p->kept;
 	const struct kernel_softmax_back a = { exec_floats(r->p, k->prob),
 		(const struct kernel_label *)(r->p->kept_base + k->label), run_view(r->p, &s->dx),
-		step_node(r, s)->smooth, r->p->type == KERNEL_F16 ? exec_floats(r->p, k->scale) : NULL,
-		loss_target(r, s), step_node(r, s)->loss == GRAPH_LOSS_SQUARED, loss_positive(r, s) };
+		get_step_node(r, s)->smooth, r->p->type == KERNEL_F16 ? exec_floats(r->p, k->scale) : NULL,
+		get_loss_target(r, s), get_step_node(r, s)->loss == GRAPH_LOSS_SQUARED, loss_positive(r, s) };
 
 	return kernel_run_softmax_back(r->d, &a, count_values(r, &s->dx), s->type);
 }
@@ -238,7 +238,7 @@ loss_back(const struct run *r, const struct exec_step *s)
 static int
 run_layer(const struct run *r, const struct exec_step *s)
 {
-	const struct graph_node *l = step_node(r, s);
+	const struct graph_node *l = get_step_node(r, s);
 	const struct kernel_view x = run_view(r->p, &s->x), y = run_view(r->p, &s->y);
 	void *keep = s->keep != EXEC_NONE ? r->p->arena + r->p->buf[s->keep].at : NULL;
 	const float each = l->alpha / (float)(l->size > 0 ? l->size : 1);
@@ -248,7 +248,8 @@ run_layer(const struct run *r, const struct exec_step *s)
 	case EXEC_ACT:
 		return kernel_run_act(r->d, &(struct kernel_act){ x, y, m, (int)l->act, l->alpha }, s->type);
 	case EXEC_POOL:
-		return kernel_run_pool(r->d, &(struct kernel_pool){ step_window(r, s), x, y, m, keep }, s->type);
+		return kernel_run_pool(r->d, &(struct kernel_pool){ describe_step_window(r, s), x, y, m, keep },
+		    s->type);
 	case EXEC_LRN:
 		return kernel_run_lrn(r->d, &(struct kernel_lrn){ x, y, keep, l->size, l->knorm, each, l->power }, n,
 		    s->type);
@@ -263,7 +264,7 @@ run_layer(const struct run *r, const struct exec_step *s)
 static int
 run_layer_back(const struct run *r, const struct exec_step *s)
 {
-	const struct graph_node *l = step_node(r, s);
+	const struct graph_node *l = get_step_node(r, s);
 	const struct kernel_view x = run_view(r->p, &s->x), dy = run_view(r->p, &s->dy), dx = run_view(r->p, &s->dx);
 	const void *keep = s->keep != EXEC_NONE ? r->p->arena + r->p->buf[s->keep].at : NULL;
 	const float each = l->alpha / (float)(l->size > 0 ? l->size : 1);
@@ -274,7 +275,8 @@ run_layer_back(const struct run *r, const struct exec_step *s)
 		return kernel_run_act_back(r->d, &(struct kernel_act_back){ x, dy, dx, m, (int)l->act, l->alpha },
 		    s->type);
 	case EXEC_POOL_BACK:
-		return kernel_run_pool_back(r->d, &(struct kernel_pool_back){ step_window(r, s), dy, dx, m, keep },
+		return kernel_run_pool_back(r->d,
+		    &(struct kernel_pool_back){ describe_step_window(r, s), dy, dx, m, keep },
 		    s->type);
 	case EXEC_LRN_BACK:
 		return kernel_run_lrn_back(r->d, &(struct kernel_lrn_back){ x, dy, dx, keep, l->size, each,
@@ -295,7 +297,7 @@ run_step(const struct run *r, const struct exec_step *s)
 	case EXEC_PRODUCT_WEIGHT:	return run_product(r, s, DNN_WEIGHT);
 	case EXEC_PRODUCT_DATA:		return run_product(r, s, DNN_DATA);
 	case EXEC_BIAS:			return run_bias_step(r, s);
-	case EXEC_BIAS_BACK:		return bias_back(r, s);
+	case EXEC_BIAS_BACK:		return run_bias_back(r, s);
 	case EXEC_BN:			return run_bn(r->p, s, r->set, r->train);
 	case EXEC_BN_BACK:		return run_bn_back(r->p, s, r->n);
 	case EXEC_DROPOUT:		return run_dropout(r, s);
@@ -303,7 +305,7 @@ run_step(const struct run *r, const struct exec_step *s)
 	case EXEC_ADD:
 	case EXEC_MULTIPLY:		return run_combine(r, s);
 	case EXEC_LOSS:			return run_loss(r, s);
-	case EXEC_LOSS_BACK:		return loss_back(r, s);
+	case EXEC_LOSS_BACK:		return run_loss_back(r, s);
 	case EXEC_ACT:
 	case EXEC_POOL:
 	case EXEC_LRN:

@@ -33,19 +33,19 @@ run_pixel_sums(struct engine_plan *p, const struct exec_view *dy, uint32_t n, fl
 
 /* The five values per channel that kept.bn holds. */
 static float *
-bn_saved(const struct engine_plan *p, const struct exec_step *s)
+get_bn_saved(const struct engine_plan *p, const struct exec_step *s)
 {
 	return exec_floats(p, p->kept.bn) + (size_t)p->node[s->node].state * 5;
 }
 
 static float *
-bn_array(const struct engine_plan *p, size_t base, int32_t a)
+get_bn_array(const struct engine_plan *p, size_t base, int32_t a)
 {
 	return exec_floats(p, base) + p->graph->w[a].first;
 }
 
 static float *
-bn_statistic(const struct engine_plan *p, size_t base, int32_t a)
+get_bn_statistic(const struct engine_plan *p, size_t base, int32_t a)
 {
 	return exec_floats(p, base) + p->graph->aux[a].first;
 }
@@ -69,10 +69,10 @@ run_bn_fold(struct engine_plan *p, const struct exec_step *s)
 	const struct graph_node *l = exec_node_at(p, s->node);
 	const int32_t bias = exec_node_at(p, p->product[s->folded_into].node)->bias_at;
 	const struct kernel_bn_fold a = {
-		.mean = bn_statistic(p, p->kept.aux, l->mean), .var = bn_statistic(p, p->kept.aux, l->var),
-		.beta = bn_array(p, p->kept.w, l->beta),
-		.gamma = l->fix_gamma ? NULL : bn_array(p, p->kept.w, l->gamma),
-		.bias = bias >= 0 ? bn_array(p, p->kept.w, bias) : NULL,
+		.mean = get_bn_statistic(p, p->kept.aux, l->mean), .var = get_bn_statistic(p, p->kept.aux, l->var),
+		.beta = get_bn_array(p, p->kept.w, l->beta),
+		.gamma = l->fix_gamma ? NULL : get_bn_array(p, p->kept.w, l->gamma),
+		.bias = bias >= 0 ? get_bn_array(p, p->kept.w, bias) : NULL,
 		.to = run_bias(p, s->folded_into), .c = s->x.c, .eps = l->eps,
 	};
 
@@ -85,17 +85,17 @@ prepare_bn(struct engine_plan *p, const struct exec_step *s, uint32_t m, bool by
 {
 	const struct graph_node *l = exec_node_at(p, s->node);
 	struct kernel_moments a = { .to = {
-		.mean = bn_statistic(p, p->kept.aux, l->mean), .m2 = bn_statistic(p, p->kept.aux, l->var),
-		.gamma = l->fix_gamma ? NULL : bn_array(p, p->kept.w, l->gamma),
-		.saved = bn_saved(p, s), .c = s->x.c, .m = 1, .eps = l->eps,
+		.mean = get_bn_statistic(p, p->kept.aux, l->mean), .m2 = get_bn_statistic(p, p->kept.aux, l->var),
+		.gamma = l->fix_gamma ? NULL : get_bn_array(p, p->kept.w, l->gamma),
+		.saved = get_bn_saved(p, s), .c = s->x.c, .m = 1, .eps = l->eps,
 	} };
 
 	if (!by_batch)
 		return kernel_run_bn_prepare(p->dev->d, &a.to, s->x.c, KERNEL_F32);
 	a.x = run_view(p, &s->x);
 	a.strips = cut_pixels(p, m, s->x.c);
-	a.to.mean_to = bn_statistic(p, p->kept.stats, l->mean);
-	a.to.var_to = bn_statistic(p, p->kept.stats, l->var);
+	a.to.mean_to = get_bn_statistic(p, p->kept.stats, l->mean);
+	a.to.var_to = get_bn_statistic(p, p->kept.stats, l->var);
 	a.to.m = (float)m;
 	return kernel_run_moments(p->dev->d, &a, s->x.type);
 }
@@ -104,8 +104,8 @@ int
 run_bn(struct engine_plan *p, const struct exec_step *s, const struct exec_set *set, bool train)
 {
 	const uint32_t m = set->n * s->x.h * s->x.w;
-	const struct kernel_bn a = { run_view(p, &s->x), run_view(p, &s->y), run_addend(p, s), m, bn_saved(p, s),
-		bn_array(p, p->kept.w, exec_node_at(p, s->node)->beta), s->relu };
+	const struct kernel_bn a = { run_view(p, &s->x), run_view(p, &s->y), run_addend(p, s), m, get_bn_saved(p, s),
+		get_bn_array(p, p->kept.w, exec_node_at(p, s->node)->beta), s->relu };
 	int e;
 
 	if (!train && s->folded_into != EXEC_NONE)
@@ -119,10 +119,10 @@ run_bn_back(struct engine_plan *p, const struct exec_step *s, uint32_t n)
 {
 	const struct graph_node *l = exec_node_at(p, s->node);
 	const uint32_t c = s->x.c, m = n * s->x.h * s->x.w;
-	float *saved = bn_saved(p, s), *means = saved + 3 * (size_t)c;
+	float *saved = get_bn_saved(p, s), *means = saved + 3 * (size_t)c;
 	const struct kernel_bn_sums a = { run_view(p, &s->x), run_view(p, &s->dy), cut_pixels(p, m, c), saved,
-		bn_array(p, p->kept.w, l->beta), s->relu, means, bn_array(p, p->kept.g, l->beta),
-		bn_array(p, p->kept.g, l->gamma), l->fix_gamma, run_inverse_scale(p) };
+		get_bn_array(p, p->kept.w, l->beta), s->relu, means, get_bn_array(p, p->kept.g, l->beta),
+		get_bn_array(p, p->kept.g, l->gamma), l->fix_gamma, run_inverse_scale(p) };
 	struct kernel_bn_back b = { .x = a.x, .dy = a.dy, .m = m, .saved = saved, .beta = a.beta,
 		.means = s->frozen ? NULL : means, .relu = s->relu };
 	int e = s->frozen ? 0 : kernel_run_bn_sums(p->dev->d, &a, s->type);

@@ -22,7 +22,7 @@ struct timeline {
 };
 
 static enum device_stream
-stream_of(uint32_t span)
+get_stream(uint32_t span)
 {
 	if (span >= TIMELINE_SUM)
 		return DEVICE_DOWNLOAD;
@@ -30,7 +30,7 @@ stream_of(uint32_t span)
 }
 
 static void
-slice_name(const struct engine_plan *p, struct timeline *t, uint32_t k)
+name_slice(const struct engine_plan *p, struct timeline *t, uint32_t k)
 {
 	const struct graph_node *node = p->graph->node;
 	const char *first = node[p->step[p->slice[k]].node].name, *last = node[p->step[p->slice[k + 1] - 1].node].name;
@@ -53,7 +53,7 @@ name_rows(const struct engine_plan *p, struct timeline *t)
 	for (size_t i = 0; i < sizeof(name) / sizeof(*name); i++)
 		snprintf(t->span[i].name, NAME, "%s", name[i]);
 	for (uint32_t k = 0; k < p->nslice; k++)
-		slice_name(p, t, k);
+		name_slice(p, t, k);
 	for (int s = 0; s < DEVICE_STREAMS; s++)
 		snprintf(t->row[s], ROW, "gpu:%d%s", device_number(p->dev->d), row[s]);
 }
@@ -111,7 +111,7 @@ timeline_set(struct engine_plan *p, const struct engine_timeline *how)
 int
 timeline_begin(struct engine_plan *p, uint32_t span)
 {
-	return p->timeline == NULL ? 0 : device_event_record(p->dev->d, p->timeline->span[span].from, stream_of(span));
+	return p->timeline == NULL ? 0 : device_event_record(p->dev->d, p->timeline->span[span].from, get_stream(span));
 }
 
 int
@@ -120,7 +120,7 @@ timeline_end(struct engine_plan *p, uint32_t span)
 	if (p->timeline == NULL)
 		return 0;
 	p->timeline->span[span].ended = true;
-	return device_event_record(p->dev->d, p->timeline->span[span].to, stream_of(span));
+	return device_event_record(p->dev->d, p->timeline->span[span].to, get_stream(span));
 }
 
 int
@@ -137,7 +137,7 @@ timeline_report(struct engine_plan *p)
 		if ((e = device_event_elapsed_us(p->dev->d, t->base, t->span[s].from, &from)) < 0 ||
 		    (e = device_event_elapsed_us(p->dev->d, t->span[s].from, t->span[s].to, &length)) < 0)
 			return e;
-		t->how.span(t->how.arg, t->row[stream_of(s)], t->span[s].name, t->base_ns + (uint64_t)(from * 1e3),
+		t->how.span(t->how.arg, t->row[get_stream(s)], t->span[s].name, t->base_ns + (uint64_t)(from * 1e3),
 		    t->base_ns + (uint64_t)((from + length) * 1e3));
 	}
 	return e;

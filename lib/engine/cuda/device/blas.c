@@ -32,7 +32,7 @@ fail_blas(const struct device *d, const char *what, cublasStatus_t s)
 }
 
 static cudaDataType_t
-data_type(int type)
+get_blas_type(int type)
 {
 	return type == KERNEL_F32 ? CUDA_R_32F : type == KERNEL_BF16 ? CUDA_R_16BF : CUDA_R_16F;
 }
@@ -43,7 +43,7 @@ make_blas_layout(cublasLtMatrixLayout_t *l, int type, uint32_t rows, uint32_t co
 {
 	const int64_t apart = (int64_t)rows * columns;
 	const int32_t n = (int32_t)count;
-	cublasStatus_t e = cublasLtMatrixLayoutCreate(l, data_type(type), columns, rows, columns);
+	cublasStatus_t e = cublasLtMatrixLayoutCreate(l, get_blas_type(type), columns, rows, columns);
 
 	if (e != CUBLAS_STATUS_SUCCESS || count <= 1 ||
 	    (e = cublasLtMatrixLayoutSetAttribute(*l, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &n,

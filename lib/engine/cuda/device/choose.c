@@ -11,7 +11,7 @@
 
 /* "NVIDIA H200 ... bf16 forward n64 c3 h28 w28 ... fixed", with tabs between the cells. */
 static void
-key_of(const struct device *d, const struct dnn_shape *s, char key[ENGINE_KEY])
+write_choice_key(const struct device *d, const struct dnn_shape *s, char key[ENGINE_KEY])
 {
 	static const char *const way[] = { "forward", "data", "weight" };
 	const char *type = s->type == KERNEL_BF16 ? "bf16" : s->type == KERNEL_F16 ? "f16" : s->tf32 ? "tf32" : "f32";
@@ -26,7 +26,7 @@ key_of(const struct device *d, const struct dnn_shape *s, char key[ENGINE_KEY])
 }
 
 static int
-by_time(const void *a, const void *b)
+compare_by_time(const void *a, const void *b)
 {
 	const double *x = a, *y = b;
 
@@ -43,7 +43,7 @@ race_kernels(const struct choose_candidates *candidates)
 	for (uint32_t i = 0; i < candidates->n; i++) {
 		if (!candidates->race(candidates->arg, i, us))
 			continue;
-		qsort(us, CHOOSE_RUNS, sizeof(*us), by_time);
+		qsort(us, CHOOSE_RUNS, sizeof(*us), compare_by_time);
 		if (us[CHOOSE_RUNS / 2] < best) {
 			best = us[CHOOSE_RUNS / 2];
 			winner = i;
@@ -59,7 +59,7 @@ choose_kernel(const struct device *d, const struct dnn_shape *shape, const struc
 	char key[ENGINE_KEY], before[ENGINE_CHOICE];
 	uint32_t winner;
 
-	key_of(d, shape, key);
+	write_choice_key(d, shape, key);
 	/*
 	 * A cached name that is no candidate is ignored: the libraries differ although their
 	 * versions are equal.

@@ -72,7 +72,7 @@ static const struct {
 };
 
 static cudnnDataType_t
-data_type(int type)
+get_dnn_type(int type)
 {
 	return type == KERNEL_F32 ? CUDNN_DATA_FLOAT : type == KERNEL_BF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF;
 }
@@ -84,8 +84,8 @@ add_convolution(struct dnn_desc *a, const struct dnn_shape *s, cudnnBackendDescr
 	const float one = 1, zero = 0;
 	cudnnBackendDescriptor_t x, w, conv, op;
 
-	x = dnn_desc_tensor(a, UID_X, data_type(s->type), (uint32_t[]){ s->n, s->c, s->h, s->w });
-	w = dnn_desc_tensor(a, UID_W, data_type(s->type), (uint32_t[]){ s->k, s->c / s->groups, s->r, s->s });
+	x = dnn_desc_tensor(a, UID_X, get_dnn_type(s->type), (uint32_t[]){ s->n, s->c, s->h, s->w });
+	w = dnn_desc_tensor(a, UID_W, get_dnn_type(s->type), (uint32_t[]){ s->k, s->c / s->groups, s->r, s->s });
 	conv = dnn_desc_conv(a, s->stride, s->pad, s->dilate);
 	op = dnn_desc_new(a, names[s->way].op);
 	dnn_desc_set(a, op, names[s->way].x, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &x);
@@ -112,15 +112,15 @@ describe_graph(struct dnn *c, const struct dnn_shape *s)
 
 	for (uint32_t i = 0; i < after; i++)
 		y[i] = dnn_desc_virtual(a, UID_VIRTUAL + (int64_t)i, dim);
-	y[after] = dnn_desc_tensor(a, UID_Y, data_type(s->type), dim);
+	y[after] = dnn_desc_tensor(a, UID_Y, get_dnn_type(s->type), dim);
 	op[n++] = add_convolution(a, s, y[0]);
 	if (s->addend) {
 		op[n] = dnn_desc_point(a, CUDNN_POINTWISE_ADD, y[n - 1],
-		    dnn_desc_tensor(a, UID_ADDEND, data_type(s->type), dim), y[n]);
+		    dnn_desc_tensor(a, UID_ADDEND, get_dnn_type(s->type), dim), y[n]);
 		n++;
 	}
 	if (s->bias > 0) {
-		bias = dnn_desc_channels(a, UID_BIAS, data_type(s->type), s->k, s->bias);
+		bias = dnn_desc_channels(a, UID_BIAS, get_dnn_type(s->type), s->k, s->bias);
 		op[n] = dnn_desc_point(a, CUDNN_POINTWISE_ADD, y[n - 1], bias, y[n]);
 		n++;
 	}
@@ -137,7 +137,7 @@ describe_graph(struct dnn *c, const struct dnn_shape *s)
 
 /* Does the shape allow these numerical notes? */
 static bool
-notes_allow(const struct dnn_shape *s, const cudnnBackendNumericalNote_t *note, int64_t n)
+do_notes_allow(const struct dnn_shape *s, const cudnnBackendNumericalNote_t *note, int64_t n)
 {
 	for (int64_t i = 0; i < n; i++)
 		switch (note[i]) {
@@ -189,12 +189,13 @@ find_engine(struct dnn_desc *a, const struct dnn *c, cudnnBackendDescriptor_t co
 		f->any_order |= note[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC;
 	for (int64_t i = 0; i < behaviors; i++)
 		f->compiled |= behavior[i] == CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
-	return a->e == CUDNN_STATUS_SUCCESS && notes_allow(&c->shape, note, notes) && (!f->compiled || c->may_compile);
+	return a->e == CUDNN_STATUS_SUCCESS && do_notes_allow(&c->shape, note, notes) &&
+	    (!f->compiled || c->may_compile);
 }
 
 /* "57 2=1 10=3": an engine and its knobs. */
 static void
-dnn_name_of(cudnnBackendDescriptor_t config, int64_t number, char name[ENGINE_CHOICE])
+name_dnn_engine(cudnnBackendDescriptor_t config, int64_t number, char name[ENGINE_CHOICE])
 {
 	cudnnBackendDescriptor_t knob[CUDNN_KNOB_TYPE_COUNTS];
 	struct dnn_desc a = { .e = CUDNN_STATUS_SUCCESS };
@@ -245,7 +246,7 @@ build_dnn_plan(struct dnn *c, cudnnBackendDescriptor_t config)
 	c->bytes = bytes;
 	c->any_order = f.any_order;
 	c->compiled = f.compiled;
-	dnn_name_of(config, f.number, c->engine);
+	name_dnn_engine(config, f.number, c->engine);
 	dnn_desc_join(&c->all, &a);
 	return true;
 }
@@ -306,7 +307,7 @@ take_fastest(struct dnn *c, const struct dnn_shape *s, const struct engine_tune 
 		struct engine_facts f;
 
 		if (find_engine(&a, c, p->config[i], &f)) {
-			dnn_name_of(p->config[i], f.number, w.name[w.n]);
+			name_dnn_engine(p->config[i], f.number, w.name[w.n]);
 			r.config[w.n++] = p->config[i];
 		}
 		dnn_desc_free(&a);

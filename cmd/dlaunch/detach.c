@@ -161,7 +161,7 @@ dlaunch_open_start(const struct dlaunch *c, struct dlaunch_start *s)
 	bool trains = strcmp(io_base_name(c->argv[0]), "pworker") == 0;
 
 	*s = (struct dlaunch_start){ .fd = -1, .silent = c->dmlc ? 0 : c->workers,
-	    .patience_s = trains ? TRAINS_S : RUNS_S,
+	    .wait_s = trains ? TRAINS_S : RUNS_S,
 	    .printed = calloc((size_t)c->workers + 1, sizeof(*s->printed)) };
 	if (s->printed == NULL)
 		front_die(NULL, err_nomem());
@@ -184,7 +184,7 @@ void
 dlaunch_check_start(struct dlaunch_start *s)
 {
 	if (s->until == 0)
-		s->until = clk_s() + s->patience_s;
+		s->until = clk_s() + s->wait_s;
 	if (s->silent == 0 || clk_s() >= s->until)
 		dlaunch_started(s);
 }

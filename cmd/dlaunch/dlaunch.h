@@ -87,9 +87,9 @@ int	 dlaunch_detach(struct jobdir *d, bool append, int signals);
 struct dlaunch_start {
 	int		 fd;		/* pipe of dlaunch_detach(); -1: nobody waits */
 	bool		*printed;	/* [workers] who wrote to standard output, pworker before its first step */
-	uint32_t	 silent;	/* workers that have not */
-	double		 until;		/* when they count as at work without that; 0: not all were started */
-	double		 patience_s;	/* from all started to then */
+	uint32_t	 silent;	/* workers that have not yet */
+	double		 until;		/* when all workers count as at work; 0: not all were started */
+	double		 wait_s;	/* from the last start to `until` */
 };
 
 /* The caller frees printed. */

@@ -107,7 +107,7 @@ struct train_opt {
 	const char	*net_text;		/* the net and its options, stored with checkpoints, or NULL */
 	const char	*save;			/* PREFIX of checkpoints, which rank 0 writes, or NULL */
 	uint32_t	 keep;			/* newest checkpoints that stay; 0: all */
-	const char	*cuts;			/* prefix of cuts (train/cut.h), which rank 0 makes, or NULL */
+	const char	*cuts;			/* prefix of cuts (train/cut.h) of rank 0 and its copies, or NULL */
 	uint64_t	 cut;			/* steps from one cut to the next; 0: so that they cost little */
 	/*
 	 * Workers after rank 0 that make each cut too, on disks of their own.  Then the one that has the newest starts

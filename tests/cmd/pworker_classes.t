@@ -35,7 +35,7 @@ is "$(score)" "8	1.000000" "images of the other folder count"
 mkdir foreign foreign/emu
 for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cp more/emu/1.pgm foreign/emu/$i.pgm; done
 status 1 "--eval refuses images none of which has a class" pworker --eval "$w" foreign
-is "$(grep -c "its folder emu" err)" 1 "whose folder is named once"
+is "$(grep -c "its folder emu" err)" 1 "the error names the folder once"
 cp some.rec plain.rec
 status 0 "records without names have the numbers of the weights" pworker --eval "$w" --data plain.rec
 is "$(score)" "16	0.000000" "as numbers, these two classes are the first two"

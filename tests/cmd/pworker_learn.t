@@ -101,7 +101,7 @@ is "$(last noval.tsv)" "$(last val.tsv)" "a validation of the average changes no
 status 2 "pworker refuses --ema with --swa" train --ema 0.9 --swa 2
 status 2 "--swa refuses --slack 1" train --swa 2 --slack 1
 status 2 "--clip-norm refuses --slack 2" train --clip-norm 1 --slack 2
-like "$T/err" '^pworker: --clip-norm: .* slack 0' "--clip-norm's error asks for slack 0"
+like "$T/err" '^pworker: --clip-norm: .* a synchronous job$' "--clip-norm's error asks for a synchronous job"
 status 2 "--optimizer lars refuses --async" train --optimizer lars --async
 status 2 "--unit refuses --optimizer adam" train --optimizer adam --unit
 like "$T/err" '^pworker: --unit: needs --optimizer muon' "--unit's error names the optimizer that it needs"

@@ -35,7 +35,7 @@ if [ -e "$BUILD/tests/emu/tally-cuda.so" ]; then
 	line='kernels: loops 1 for 5, cuBLASLt for 6; CUDA graphs: '
 	like cuda.log "^# ${line}[3-9] captured, 0 refused\$" "the log has the chosen kernels and the CUDA graphs"
 	like cuda.err "^pworker: ${line}[3-9] captured, 0 refused\$" "a message has them too"
-	is "$(grep -c 'kernels: ' cuda.log)$(grep -c 'kernels: ' cuda.err)" 11 "they are told once in a run"
+	is "$(grep -c 'kernels: ' cuda.log)$(grep -c 'kernels: ' cuda.err)" 11 "kernels are reported once in a run"
 	status 0 "cuda trains if the device captures no graph" \
 		env TALLY_EMU=nograph pworker --data a.rec --seed 5 --lr 0.05 --net lenet --batch 20 --epochs 3 --engine cuda
 	like "$T/out" "^# ${line}0 captured, [3-9] refused, whose kernels are launched one by one\$" \

@@ -177,7 +177,7 @@ real() {
 ok "two workers and two servers train" real
 kill -9 "$pid"
 ok "kill -9 of dlaunch leaves no pworker and no pserver" really_none_left
-ok "they train again" real
+ok "two workers and two servers train again" real
 kill -INT "$pid"
 ok "SIGINT ends them with status 130" ends 130
 ok "SIGINT lets pworker write a checkpoint" test -n "$(find "$T" -name 'm-*.safetensors')"
@@ -193,7 +193,7 @@ kill -TERM "$pid"
 ok "pworker within timeout(1) ends by SIGTERM" ends 143
 ok "pworker within timeout(1) writes a checkpoint" test -n "$(find "$T" -name 'm-*.safetensors')"
 
-ok "they train again" real --respawn 0
+ok "two workers and two servers train again" real --respawn 0
 kill -9 "$(really_living | while read -r p; do ! grep -qx pworker "/proc/$p/comm" || echo "$p"; done | tail -n 1)"
 wait "$pid"
 is $? 137 "a killed process is the job's status"

@@ -50,7 +50,7 @@ plain(void)
 	is(alias_load(path, false, &a), ERR_FORMAT, "a table with a zero byte is refused: %s", err_line());
 	is(alias_load("none-such", false, &a), ERR_SYS, "a table that does not exist is refused: %s", err_line());
 	is(alias_load("torch-resnet50", false, &a), ERR_SYS, "a name that begins with a table's is refused");
-	is_str(err_line(), "there is no table 'torch-resnet50'; did you mean torch-resnet?", "whose error has the nearest");
+	is_str(err_line(), "there is no table 'torch-resnet50'; did you mean torch-resnet?", "the error names the nearest table");
 }
 
 /* Every array of the net has a name of its own there, PyTorch's and Gluon's of their form, and comes back. */

@@ -148,7 +148,7 @@ fed_back(struct codec c)
 	ok(worst < STEPS * 0x1p-24 * (codec_updates(c) ? STEPS : 1),
 	    "%s: all sent gradients and the residual are the sum of the gradients: %g", names[c.kind], worst);
 	ok(c.kind == CODEC_F32 || c.kind == CODEC_POWERSGD || without > 100 * worst,
-	    "%s: without feedback they are not: %g", names[c.kind], without);
+	    "%s: the sums differ without feedback: %g", names[c.kind], without);
 }
 
 /* Of numbers of one size topk sends the first ones; indices that do not ascend, or are too large, are refused. */

@@ -354,7 +354,7 @@ test_impostors(void)
 	for (int i = 0; i < 16; i++)
 		sock[i] = call_offer(offer, NULL, 0, -1);
 	is(shm_call(offer, RING, &b), ERR_SYS, "nobody waits for a socket that is full of impostors: %s", err_line());
-	is(shm_answer(listener, offer, &a), ERR_AUTH, "none of them is the peer: %s", err_line());
+	is(shm_answer(listener, offer, &a), ERR_AUTH, "no impostor is taken for the peer: %s", err_line());
 	for (int i = 0; i < 16; i++)
 		if (sock[i] >= 0)
 			close(sock[i]);

@@ -98,7 +98,7 @@ main(void)
 {
 	const struct { int at; bool b; const char *what; } dead[] = {
 		{ IDLE, false, "an idle connection to a dead host ends" },
-		{ IDLE, true, "so does its other end" },
+		{ IDLE, true, "the other end of an idle connection ends" },
 		{ BUSY, false, "a connection with a message under way to a dead host ends" },
 		{ FULL_DEAD, false, "a connection to a process that does not read, and whose host dies, ends" },
 	};
@@ -154,6 +154,6 @@ main(void)
 	setenv("TALLY_SILENCE", "long", 1);
 	ok(conn_silence(&silence) == ERR_FORMAT, "%s", err_line());
 	unsetenv("TALLY_SILENCE");
-	ok(conn_silence(&silence) == 0 && silence == CONN_SILENCE_S, "without it there is a default");
+	ok(conn_silence(&silence) == 0 && silence == CONN_SILENCE_S, "the silence has a default without TALLY_SILENCE");
 	return done();
 }

@@ -87,7 +87,7 @@ main(void)
 	is(with(&text, "average lookahead", "average swan"), ERR_NOTSUP, "an average that is not known");
 	is(with(&text, "average-every 6", "average-every 0"), ERR_LIMIT, "an average of every 0 steps is refused");
 	is(with(&text, "turns 7", "turns 101"), ERR_LIMIT, "more turns than there may be");
-	is(with(&text, "unit 1", "unit 2"), ERR_LIMIT, "neither yes nor no");
+	is(with(&text, "unit 1", "unit 2"), ERR_LIMIT, "a unit of 2 is refused");
 	is(with(&text, "slice 65536", "slice 99999999"), ERR_LIMIT, "a slice that fits no message");
 	is(with(&text, "servers 2\n", ""), ERR_FORMAT, "a line that is missing");
 	is_str(err_line(), "job: line 'servers' is missing", "the missing line is named");

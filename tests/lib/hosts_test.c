@@ -81,7 +81,7 @@ test_bounds(void)
 	for (unsigned i = 0; i < HOSTS_MOST; i++)
 		p += sprintf(p, "h%u\n", i);
 	is(parse(&h, text), 0, "HOSTS_MOST hosts are read");
-	is(h.n, HOSTS_MOST, "none of them is lost");
+	is(h.n, HOSTS_MOST, "no host is lost");
 	hosts_free(&h);
 	sprintf(p, "one-more");
 	is(parse(&h, text), ERR_LIMIT, "HOSTS_MOST + 1 hosts are refused");

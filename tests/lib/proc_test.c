@@ -31,8 +31,8 @@ test_start_again(void)
 	p.hour_at = now - 3500;
 	is(proc_start_again(&p, &j, &at), ERR_SYS, "a first further start is allowed");
 	ok(p.hour_at >= now && p.again == 1, "the hour begins with the first further start");
-	is(proc_start_again(&p, &j, &at), ERR_SYS, "a second one is allowed");
-	is(proc_start_again(&p, &j, &at), ERR_LIMIT, "a third one within the hour is not");
+	is(proc_start_again(&p, &j, &at), ERR_SYS, "a second further start is allowed");
+	is(proc_start_again(&p, &j, &at), ERR_LIMIT, "a third one within the hour is refused");
 	is_str(err_line(), "that has happened 2 times in an hour already (see --respawn)", "the line says why");
 	p.hour_at = now - 3700;
 	is(proc_start_again(&p, &j, &at), ERR_SYS, "a process can be started again after an hour");

@@ -1,4 +1,4 @@
-# headers.t - each header compiles by itself.
+# headers.t - each header compiles by itself, and each folder of lib and cmd is introduced in one.
 . "$TOP/tests/tap.sh"
 cd "$TOP" || exit 1
 for lua in lua5.4 lua-5.4 lua54 lua; do pkg-config --exists $lua && break; done

@@ -21,7 +21,6 @@ static const struct {
 	[OPT_ADAM] = { KERNEL_ADAM, 2 }, [OPT_ADAMW] = { KERNEL_ADAM, 2 },
 	[OPT_RMSPROP] = { KERNEL_RMSPROP, 2 }, [OPT_FOLD] = { KERNEL_FOLD, 0 },
 };
-_Static_assert(sizeof(rules) / sizeof(*rules) == OPT_FOLD + 1, "a rule each");
 
 uint32_t
 learn_count_states(const struct opt_hyper *h)

@@ -99,7 +99,7 @@ bool	 server_state_sync(const struct server_state *s);	/* the job is known and i
 bool	 server_state_over(const struct server_state *s);	/* every worker has left */
 uint64_t server_state_steps(const struct server_state *s);	/* updates: the fewest of any slice and worker */
 const struct shard_plan *server_state_plan(const struct server_state *s);	/* NULL before the first hello */
-/* of an own slice; NULL: none */
+/* The average of an own slice; NULL: none. */
 const float *server_state_average(const struct server_state *s, uint32_t slice);
 /* The weights and the optimizer state (NULL: none) of an own slice. */
 void	 server_state_slice(const struct server_state *s, uint32_t slice, const float **w, const float **m);

@@ -252,7 +252,7 @@ struct engine_profiler {
 /* The device optimizer, for a job without servers: weights, statistics and the optimizer's state stay in the plan. */
 struct engine_device_opt {
 	/*
-	 * Starts it, after load() of all arrays and load_aux().  From then on g, stats and the hook of backward() are
+	 * Starts it, after load() of all arrays and load_aux().  From then on g, stats and the hooks of passes are
 	 * NULL: gradients and statistics stay on the device, and are added to those since the last update.  Returns
 	 * 0, ERR_NOTSUP (no such rule on this device; nothing has changed) or ERR_NOMEM.
 	 */

@@ -346,6 +346,29 @@ repeats_exactly(const struct engine *e, struct engine_dev *dev)
 	graph_free(g);
 }
 
+/* After an overflow one device fails before the check, and the other waits for no sum of it. */
+static void
+fails_on_two(const struct engine *e, struct engine_dev *dev)
+{
+	const struct engine_group group = { 0, 6, 1, 1, 0 };
+	float state[6] = { 0 };
+	struct engine_opt how = { .group = &group, .ngroup = 1, .state = state };
+	struct engine_result r;
+	unsigned none;
+	struct job j;
+
+	opt_usual(OPT_SGD, &how.hyper);
+	begin(&j, e, dev, ENGINE_F16, 8, 255);
+	nets_must(e->device_opt->begin(j.p, &how));
+	nets_must(e->forward(j.p, &j.s, NULL, NULL, &r));
+	nets_must(e->backward(j.p, NULL, NULL, NULL));
+	nets_must(e->device_opt->step(j.p, 8, 1e-6f, 1, false));
+	j.y[7] = 99;
+	is(e->forward(j.p, &j.s, NULL, NULL, &r), ERR_FORMAT, "a device that fails after an overflow ends the pass of both");
+	end(&j);
+	count("", "", &none);
+}
+
 /* Two devices repeat a pass together, also if one of them has no samples in the next batch. */
 static void
 stays_on_two(void)
@@ -363,6 +386,7 @@ stays_on_two(void)
 		stays(e, dev, 8, 1, 255, 13);
 		begins_late(e, dev);
 		repeats_exactly(e, dev);
+		fails_on_two(e, dev);
 	}
 	e->close(dev);
 }
@@ -404,6 +428,34 @@ goes_ahead(const struct engine *e, struct engine_dev *dev, enum engine_precision
 	end(&j);
 }
 
+/* One of two micro-batches has gradients that no scale makes finite; the other must not replace it in the sum. */
+static void
+names_infinity(const struct engine *e, struct engine_dev *dev, int bad)
+{
+	const struct engine_group group = { 0, 6, 1, 1, 0 };
+	float state[6] = { 0 }, w[6];
+	struct engine_opt how = { .group = &group, .ngroup = 1, .state = state, .accumulate = true };
+	struct samples_mix mix[8];
+	struct engine_result r;
+	struct job j;
+
+	opt_usual(OPT_SGD, &how.hyper);
+	begin(&j, e, dev, ENGINE_F16, 8, 1);
+	j.s.mix = mix;
+	nets_must(e->device_opt->begin(j.p, &how));
+	for (int k = 0; k < 4; k++) {
+		for (int i = 0; i < 8; i++)
+			mix[i] = (struct samples_mix){ .weight = k == 2 + bad ? 1e30f : 1 };
+		nets_must(e->forward(j.p, &j.s, NULL, NULL, &r));
+		nets_must(e->backward(j.p, NULL, NULL, NULL));
+		if (k % 2 == 1)
+			nets_must(e->device_opt->step(j.p, 16, 0.1f, 1 + (uint64_t)k / 2, false));
+	}
+	is(e->device_opt->fetch(j.p, w, NULL, NULL, NULL, NULL), ERR_FORMAT,
+	    "an infinite gradient of micro-batch %d stops the update", bad);
+	end(&j);
+}
+
 static void
 engine(const struct engine *e, struct engine_dev *dev)
 {
@@ -420,6 +472,8 @@ engine(const struct engine *e, struct engine_dev *dev)
 	stays(e, dev, 4, 4, 1, 3);
 	stays(e, dev, 4, 4, 255, 7);
 	repeats_exactly(e, dev);
+	names_infinity(e, dev, 0);
+	names_infinity(e, dev, 1);
 	stays_on_two();
 	goes_ahead(e, dev, ENGINE_F32);
 	goes_ahead(e, dev, ENGINE_F16);

@@ -115,7 +115,9 @@ learn_repeat(struct engine_plan *p, struct exec_set *set)
 	const struct learn *l = p->learn;
 	int e;
 
-	if (l->accumulate && (e = pass_launch(p, set, l->sum_graph)) < 0)
+	/* Gradients that stayed infinite enter the sum too, so that the update stops and names them. */
+	if (l->accumulate && ((e = device_zero(p->dev->d, p->kept_base + p->kept.bad, sizeof(uint32_t))) < 0 ||
+	    (e = pass_launch(p, set, l->sum_graph)) < 0))
 		return e;
 	if (!l->updated)
 		return 0;

@@ -4,6 +4,8 @@
  * The event batch_uploaded orders the first step of a pass after the upload of its images.  It is outside the CUDA
  * graph.
  */
+#include "engine/cuda/join.h"
+#include "engine/cuda/learn.h"
 #include "engine/cuda/timeline.h"
 
 #include "base/err.h"
@@ -268,6 +270,15 @@ run_forward(struct engine_plan *p, uint32_t n)
 	return complete_pass(p, n, set, NULL);
 }
 
+/* Returns e.  After a failure this device sums nothing more, for which the others would wait. */
+static int
+fail_unchecked(struct engine_plan *p, int e)
+{
+	if (p->unchecked && p->learn->joined)
+		join_fail(p);
+	return e;
+}
+
 int
 pass_forward(struct engine_plan *p, const struct samples *s, const struct engine_draw *draw,
 	const struct engine_hook *hook, struct engine_result *r)
@@ -280,7 +291,7 @@ pass_forward(struct engine_plan *p, const struct samples *s, const struct engine
 	if ((e = exec_set_get(p, s->n, &set)) < 0 || (e = pass_load_batch(p, s, true)) < 0 ||
 	    (e = ask_params(p, hook)) != 0 || (e = run_forward(p, s->n)) < 0 || (e = pass_check_before(p)) < 0 ||
 	    (e > 0 && (e = run_forward(p, s->n)) < 0) || (e = read_result(p, s->n, NULL, r)) < 0)
-		return e;
+		return fail_unchecked(p, e);
 	p->n = s->n;
 	return 0;
 }
@@ -312,6 +323,6 @@ pass_evaluate(struct engine_plan *p, const struct samples *s, struct engine_resu
 	    (e = enqueue_pass(p, set, EXEC_WEIGHTS_FOLDED, p->pixels ? EXEC_GRAPH_EVAL_PIXELS : EXEC_GRAPH_EVAL,
 	    TIMELINE_EVALUATE)) < 0 ||
 	    (e = complete_pass(p, s->n, NULL, prob)) < 0)
-		return e;
+		return fail_unchecked(p, e);
 	return read_result(p, s->n, prob, r);
 }

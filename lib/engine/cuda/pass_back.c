@@ -400,6 +400,8 @@ pass_settle(struct engine_plan *p)
 		return 0;
 	if ((e = device_event_wait(p->dev->d, p->checked)) == 0)
 		e = read_check(p);
+	else if (p->learn->joined)
+		join_fail(p);
 	return e < 0 ? e : 0;
 }
 

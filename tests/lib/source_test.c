@@ -110,16 +110,19 @@ static void
 test_list(void)
 {
 	struct source_opt opt = { .label_width = 3 };
+	char *path, *root;
 
 	sh("printf '5\\t1\\tb/2.png\\nnonsense\\n9\\t0\\t2\\tabsent.jpg\\n3\\t7\\ta/x.jpg\\n' >x.lst && cp x.lst list");
 	is_str(all_of("x.lst", "set", SOURCE_ALL),
 	    "5 1 set/b/2.png\n0 ! x.lst:2\n9 0 2 set/absent.jpg\n3 7 set/a/x.jpg\n",
 	    "a list's files are read later");
 	sh("printf '5 1 2  3 b/2.png\\n6 1 a b/c.png\\n7  1 2 3 \\n' >b.lst");
-	opt.path = strdup(pics_path("b.lst"));
-	opt.root = strdup(pics_path("set"));
+	opt.path = path = strdup(pics_path("b.lst"));
+	opt.root = root = strdup(pics_path("set"));
 	is_str(told(&opt), "5 1 2 3 set/b/2.png\n0 ! b.lst:2\n0 ! b.lst:3\n",
 	    "labels may be separated by blanks");
+	free(path);
+	free(root);
 	is_str(all_of("x.lst", "no", SOURCE_ALL), "-4 x.lst: b/2.png is not in no; after the list, name the folder in which "
 	    "its paths start", "a list none of whose files exists is refused");
 	ok(strncmp(all_of("list", "set", SOURCE_ALL), "5 1 set/b/2.png\n", 16) == 0,

@@ -15,7 +15,7 @@ status 0 "op/seam passes if the emulator copies as early as allowed" \
 	env TALLY_EMU=early TEST_ENGINE=cuda "$BUILD/tests/op/seam_test"
 status 0 "op/scale passes on the emulated device" \
 	env LD_LIBRARY_PATH="$BUILD/tests/stub" TEST_ENGINE=cuda "$BUILD/tests/op/scale_test"
-is "$(grep -c '^ok ' "$T/out") $(grep -c '# SKIP' "$T/out")" "44 0" "op/scale runs all 44 checks"
+is "$(grep -c '^ok ' "$T/out") $(grep -c '# SKIP' "$T/out")" "47 0" "op/scale runs all 47 checks"
 status 0 "op/refuse passes on the emulated device" env TEST_ENGINE=cuda "$BUILD/tests/op/refuse_test"
 is "$(grep -c '^ok ' "$T/out")" 8 "op/refuse runs all 8 checks"
 

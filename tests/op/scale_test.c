@@ -195,23 +195,31 @@ stays(const struct engine *e, struct engine_dev *dev, uint32_t n, uint32_t secon
 	end(&j);
 }
 
+/* Moves the job to the device, where SGD with the usual options updates all weights. */
+static void
+begin_learning(struct job *j, bool accumulate)
+{
+	const struct engine_group group = { 0, 6, 1, 1, 0 };
+	const float state[6] = { 0 };
+	struct engine_opt how = { .group = &group, .ngroup = 1, .state = state, .accumulate = accumulate };
+
+	opt_usual(OPT_SGD, &how.hyper);
+	nets_must(j->e->device_opt->begin(j->p, &how));
+}
+
 /* The weights of two devices after three steps, which `before` backward passes for the host precede. */
 static void
 learn_after(const struct engine *e, struct engine_dev *dev, unsigned before, float w[6])
 {
-	const struct engine_group group = { 0, 6, 1, 1, 0 };
-	float state[6] = { 0 };
-	struct engine_opt how = { .group = &group, .ngroup = 1, .state = state };
 	struct engine_result r;
 	struct job j;
 
-	opt_usual(OPT_SGD, &how.hyper);
 	begin(&j, e, dev, ENGINE_F16, 8, 3);
 	for (unsigned k = 0; k < before; k++) {
 		nets_must(e->forward(j.p, &j.s, NULL, NULL, &r));
 		nets_must(e->backward(j.p, j.d, j.stats, NULL));
 	}
-	nets_must(e->device_opt->begin(j.p, &how));
+	begin_learning(&j, false);
 	for (uint64_t t = 1; t <= 3; t++) {
 		nets_must(e->forward(j.p, &j.s, NULL, NULL, &r));
 		nets_must(e->backward(j.p, NULL, NULL, NULL));
@@ -350,16 +358,12 @@ repeats_exactly(const struct engine *e, struct engine_dev *dev)
 static void
 fails_on_two(const struct engine *e, struct engine_dev *dev)
 {
-	const struct engine_group group = { 0, 6, 1, 1, 0 };
-	float state[6] = { 0 };
-	struct engine_opt how = { .group = &group, .ngroup = 1, .state = state };
 	struct engine_result r;
 	unsigned none;
 	struct job j;
 
-	opt_usual(OPT_SGD, &how.hyper);
 	begin(&j, e, dev, ENGINE_F16, 8, 255);
-	nets_must(e->device_opt->begin(j.p, &how));
+	begin_learning(&j, false);
 	nets_must(e->forward(j.p, &j.s, NULL, NULL, &r));
 	nets_must(e->backward(j.p, NULL, NULL, NULL));
 	nets_must(e->device_opt->step(j.p, 8, 1e-6f, 1, false));
@@ -408,15 +412,11 @@ count_passes_of_forward(const struct job *j)
 static void
 goes_ahead(const struct engine *e, struct engine_dev *dev, enum engine_precision precision)
 {
-	const struct engine_group group = { 0, 6, 1, 1, 0 };
-	float state[6] = { 0 };
-	struct engine_opt how = { .group = &group, .ngroup = 1, .state = state };
 	struct engine_result r;
 	struct job j;
 
-	opt_usual(OPT_SGD, &how.hyper);
 	begin(&j, e, dev, precision, 4, 1);
-	nets_must(e->device_opt->begin(j.p, &how));
+	begin_learning(&j, false);
 	is(count_passes_of_forward(&j), 0, "the first forward() enqueues no backward pass");
 	for (uint64_t t = 1; t <= 2; t++) {
 		nets_must(e->forward(j.p, &j.s, NULL, NULL, &r));
@@ -432,17 +432,14 @@ goes_ahead(const struct engine *e, struct engine_dev *dev, enum engine_precision
 static void
 names_infinity(const struct engine *e, struct engine_dev *dev, int bad)
 {
-	const struct engine_group group = { 0, 6, 1, 1, 0 };
-	float state[6] = { 0 }, w[6];
-	struct engine_opt how = { .group = &group, .ngroup = 1, .state = state, .accumulate = true };
+	float w[6];
 	struct samples_mix mix[8];
 	struct engine_result r;
 	struct job j;
 
-	opt_usual(OPT_SGD, &how.hyper);
 	begin(&j, e, dev, ENGINE_F16, 8, 1);
 	j.s.mix = mix;
-	nets_must(e->device_opt->begin(j.p, &how));
+	begin_learning(&j, true);
 	for (int k = 0; k < 4; k++) {
 		for (int i = 0; i < 8; i++)
 			mix[i] = (struct samples_mix){ .weight = k == 2 + bad ? 1e30f : 1 };

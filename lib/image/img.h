@@ -3,7 +3,8 @@
  *
  * lib/image decodes, encodes, resizes and converts images.  Read it in this order: img; its codecs jpeg/img_jpeg,
  * img_png, img_formats and, in loaded/, img_apart, which img alone calls (img_jpeg also serves transcode_planes); exif
- * and orient; resize; transcode.
+ * and orient; resize; transcode.  Parts of one module have headers of their own: img_png_plain, img_png_chunk and
+ * img_png_exif; resize_axis and resize_pass; transcode_shape.
  *
  * JPEG is decoded by libjpeg-turbo, with most Huffman codes read by huff.h; PNG by libdeflate and libspng; WebP by
  * libwebp; GIF by giflib; TIFF by libtiff; BMP and PNM here.  libheif (HEIC, AVIF) and libjxl (JPEG XL) are loaded when

@@ -6,6 +6,7 @@
  * - idx, sum and beside (the files beside a .rec);
  * - recfile, recs and recs_stream (records by number or in order), recimg (decoding), recid (a hash of a data set);
  * - pack, recset, partial, journal and newtext (writing), recmaker (records of unpacked images), tarfile;
+ * - classes (names of classes);
  * - check and check_beside (verification).
  *
  * 	u32 magic | u32 lrec | data[length] | zeros to a multiple of 4

@@ -11,6 +11,9 @@
  *	agent/agent, proc, shim	the agent: dlaunch on each host; its processes and their supervisors
  *	attach/attach, launcher/job_record, jobdir	detached jobs: how a launcher comes back
  *	rendezvous/rendezvous	how pworker and pserver find each other without dlaunch
+ *	here, child, session, family	a host; a process that is started; processes that are killed
+ *	lines, outq, spool, outfile, consequence	output: read by lines, queued, written, judged
+ *	words, recipe		lists of words; options from a file
  *
  * A tally job has servers, which report the addresses they listen on, and workers, which get those
  * addresses.  A dmlc job runs one command in all roles, which the environment distinguishes

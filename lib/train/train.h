@@ -3,7 +3,7 @@
  *
  * lib/train turns records, a net, an engine and a worker (ps/worker/worker.h) into a training run.  Read it in this
  * order: train (epochs) with train_step, train_open, train_save and train_cut; checkpoint, checkpoint_find and cut;
- * tta, eval and stats.
+ * tta, eval and stats.  preprocess is stored with weights, kept is stored for a successor.
  *
  * A step reads a batch, runs forward (each layer first waits for its weights) and backward (each gradient is sent as
  * soon as it is final).  A validation and a checkpoint follow each epoch.  The library prints nothing: opt.event gets

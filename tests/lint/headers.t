@@ -7,6 +7,14 @@ finds() { echo "#include <$1>" | "${CC:-cc}" -E - >/dev/null 2>&1; }
 is "$(find lib cmd -mindepth 1 -type d | while read -r folder; do
 	grep -qE "(^|[ (])$folder([ .,:;]|$)" "$folder"/*.h || echo "$folder"
 done)" "" "each folder of lib and cmd is introduced in one of its headers"
+# x_in.h is the inside of x.  The headers of kernels are named as a group.
+is "$(find lib cmd -mindepth 1 -type d ! -path lib/engine/cuda/kernel | while read -r folder; do
+	first=$(grep -lE "(^|[ (])$folder([ .,:;]|$)" "$folder"/*.h | head -n 1)
+	for h in "$folder"/*.h; do
+		name=$(basename "$h" .h)
+		[ "$name" != "${name%_in}" ] || sed '/\*\//q' "$first" | grep -qw "$name" || echo "$first: $name"
+	done
+done)" "" "the introduction of a folder names each of its headers"
 for h in $(find lib cmd -name '*.h' | sort) tests/*.h; do
 	case $h in
 	# The bodies of device code are parts of kernel.h.

@@ -1,8 +1,8 @@
 /*
  * agent - the process that dlaunch starts on each host, and that starts the job's processes there.
  *
- * lib/run/agent runs on each host of a job.  Read it in this order: agent; proc (one process of the job); shim (the
- * process above each of them, which outlives the agent).
+ * lib/run/agent runs on each host of a job.  Read it in this order: agent with agent_job; proc (one process of the
+ * job); shim (the process above each of them, which outlives the agent).
  *
  * It exchanges the messages of run/ctl.h over its standard input and output, the remote shell's
  * pipe.  The launcher is lost when the pipe ends, or is silent for the time that the job sets.  The

@@ -2,7 +2,7 @@
  * launch - the launcher: runs a job on many hosts, with one output and one exit status.
  *
  * lib/run/launcher runs on the host of the user.  Read it in this order:
- *	launch			the launcher
+ *	launch, launch_job	the launcher, and the state that its files share
  *	roster			the processes of a job
  *	remote, rsh		a host, and the shell that reaches it
  *	hosts, nodelist		which hosts

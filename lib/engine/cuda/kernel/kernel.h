@@ -1,7 +1,8 @@
 /*
  * kernel - the engine's own kernels: each is a body that runs for every index below a count.
  *
- * lib/engine/cuda/kernel has this header, a kernel_*.h for each subject, and kernel_run.cu.
+ * lib/engine/cuda/kernel has this header, kernel_block.h, a kernel_*.h for each kind of layer or update, and
+ * kernel_run.cu.
  *
  * On a GPU a thread runs the body (kernel_run.cu). In the tests a loop on the CPU does, so that
  * arithmetic and indices are tested without a GPU. A body uses global memory alone and waits for no

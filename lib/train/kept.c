@@ -23,7 +23,7 @@ struct kept_page {
 	struct {
 		_Atomic uint64_t step;
 		double		 v[KEPT_NUMBERS];
-	} sum[KEPT_PHASES];
+	} sum[KEPT_PHASES][2];		/* answers at even and odd steps */
 };
 
 /* Places the parts, or only measures them if base is NULL.  Returns the size. */
@@ -136,23 +136,27 @@ kept_began(const struct kept *k, uint64_t *step)
 void
 kept_put_sum(struct kept *k, uint64_t step, uint32_t phase, const double *v, uint32_t n)
 {
+	const unsigned at = step % 2;
+
 	assert(phase < KEPT_PHASES && n <= KEPT_NUMBERS);
 	if (!has_page(k))
 		return;
-	memory_store_number(k->memory, &k->page->sum[phase].step, 0);
-	memcpy(k->page->sum[phase].v, v, n * sizeof(*v));
-	memory_report_change(k->memory, k->page->sum[phase].v, n * sizeof(*v));
-	memory_store_number(k->memory, &k->page->sum[phase].step, 1 + step);
+	memory_store_number(k->memory, &k->page->sum[phase][at].step, 0);
+	memcpy(k->page->sum[phase][at].v, v, n * sizeof(*v));
+	memory_report_change(k->memory, k->page->sum[phase][at].v, n * sizeof(*v));
+	memory_store_number(k->memory, &k->page->sum[phase][at].step, 1 + step);
 }
 
 bool
 kept_find_sum(const struct kept *k, uint64_t step, uint32_t phase, double *v, uint32_t n)
 {
+	const unsigned at = step % 2;
+
 	assert(phase < KEPT_PHASES && n <= KEPT_NUMBERS);
-	if (!has_page(k) || k->page->sum[phase].step != 1 + step)
+	if (!has_page(k) || k->page->sum[phase][at].step != 1 + step)
 		return false;
 	if (n > 0)
-		memcpy(v, k->page->sum[phase].v, n * sizeof(*v));
+		memcpy(v, k->page->sum[phase][at].v, n * sizeof(*v));
 	return true;
 }
 

@@ -62,7 +62,10 @@ bool	 kept_began(const struct kept *k, uint64_t *step);
 void	 kept_put(struct kept *k, uint64_t step, const struct kept_place *p);
 bool	 kept_find(const struct kept *k, uint64_t step, struct kept_place *p);
 
-/* The same for the answer of the sum of a phase at a step. */
+/*
+ * The same for the answer of the sum of a phase at a step, of which the last two are kept.  Workers may have a step's
+ * sums before all servers have closed the step before, which a successor then repeats with its own sums.
+ */
 void	 kept_put_sum(struct kept *k, uint64_t step, uint32_t phase, const double *v, uint32_t n);
 bool	 kept_find_sum(const struct kept *k, uint64_t step, uint32_t phase, double *v, uint32_t n);
 

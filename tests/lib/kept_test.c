@@ -72,7 +72,9 @@ test_sums(void)
 	ok(!kept_find_sum(&k, 10, 3, u, 2), "another phase has no answer");
 	ok(!kept_find_sum(&k, 11, 2, u, 2), "another step has no answer");
 	kept_put_sum(&k, 11, 2, u, 2);
-	ok(!kept_find_sum(&k, 10, 2, u, 2), "a phase keeps the answer of its last step");
+	ok(kept_find_sum(&k, 10, 2, u, 2) && kept_find_sum(&k, 11, 2, u, 2), "a phase keeps the answers of its last two steps");
+	kept_put_sum(&k, 12, 2, u, 2);
+	ok(!kept_find_sum(&k, 10, 2, u, 2) && kept_find_sum(&k, 11, 2, u, 2), "a phase keeps no earlier answers");
 	memory_close(&m);
 }
 

@@ -120,7 +120,11 @@ FRONT   := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/front*.c))
 TOOLS   := $(patsubst cmd/%/main.c,%,$(wildcard cmd/*/main.c)) \
 	$(patsubst cmd/%.c,%,$(filter-out cmd/front.c $(wildcard cmd/*_*.c),$(wildcard cmd/*.c)))
 TESTS   := $(patsubst %.c,$(BUILD)/%,$(filter-out $(NOT),$(call find,tests/lib tests/op tests/law tests/golden,*_test.c)))
-WORLD   := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %_test.c,$(call find,tests/law,*.c)))
+WORLD   := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %_test.c $(wildcard tests/law/sim/*.c tests/law/job*.c),$(call find,tests/law,*.c)))
+# Whole processes in simulated time: the linker gives their calls of the system to tests/law/sim.
+SIM     := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %_test.c,$(wildcard tests/law/sim/*.c tests/law/job*.c)))
+SOAKED  := job sync slack
+SIM_CALLS := $(shell sed -n 's/^.X.[a-z_ *]*, \([a-z_0-9]*\), .*/\1/p' tests/law/sim/sys.h)
 PEERS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/peers/*.c))
 FUZZ    := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAY  := $(FUZZ:%=$(BUILD)/tests/fuzz/%)
@@ -206,9 +210,11 @@ $(GPU_TESTS:%=%.o): DEFINES += -Itests $(CUDA_I)
 $(TESTS) $(PEERS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LINK) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
 $(filter $(BUILD)/tests/law/%,$(TESTS)): $(WORLD)
+$(BUILD)/tests/law/job_test: $(SIM)
+$(BUILD)/tests/law/job_test: LINK += $(SIM_CALLS:%=-Wl,--wrap=%)
 $(filter %/device_test,$(TESTS)): $(EMU_SIDE)
 $(BUILD)/tests/op/device_test.o: DEFINES += $(EMU_HEADERS)
-$(TESTS:%=%.o) $(WORLD): DEFINES += -Itests
+$(TESTS:%=%.o) $(WORLD) $(SIM): DEFINES += -Itests
 # gcc 12.2's vectorizer for arm64 ends with an internal error at a maximum by fmax().
 $(TESTS:%=%.o): KERNEL := -fno-tree-vectorize
 
@@ -230,8 +236,8 @@ $(BUILD)/tests/fuzz/%.o: DEFINES += -Itests
 tests: all $(TESTS) $(REPLAY) $(EMU) $(GPU_TESTS) $(BUILD)/share/demo/pictures
 
 # The scripts run whole jobs, minutes of them under the thread sanitizer: that one gets the tests in C, but for those of
-# net scripts, since each error that Lua throws leaves frames on the sanitizer's own stack.  An emulator gets those in C, too.
-CHECKED := $(if $(EMULATOR),$(TESTS) $(REPLAY),$(if $(filter thread,$(SAN)),$(filter-out %/script_test %/fuzz_script,$(TESTS) $(REPLAY)),$(TESTS) $(GPU_TESTS) $(REPLAY) $(SCRIPTS)))
+# net scripts, since each error that Lua throws leaves frames on the sanitizer's own stack, and of fibers.  An emulator gets those in C, too.
+CHECKED := $(if $(EMULATOR),$(TESTS) $(REPLAY),$(if $(filter thread,$(SAN)),$(filter-out %/script_test %/fuzz_script %/job_test,$(TESTS) $(REPLAY)),$(TESTS) $(GPU_TESTS) $(REPLAY) $(SCRIPTS)))
 
 check: setup-test	## install what is missing and run every test; SAN=... for a sanitizer
 	@$(MAKE) --no-print-directory checked
@@ -260,6 +266,10 @@ ASKED   := $(filter %.t,$(FOR_T)) $(patsubst %,$(BUILD)/%,$(filter-out %.t,$(FOR
 NEEDED  := $(filter-out %.t,$(ASKED)) $(if $(filter tests/op/%.t,$(ASKED)),tests,$(if $(filter %.t,$(ASKED)),all $(EMU) $(BUILD)/share/demo/pictures))
 test: $(NEEDED)	## build and run one test: T=tests/lib/rec_test, T=plog.t
 	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) SAN=$(SAN) prove --timer --failures --comments --exec tests/run $(ASKED)
+
+SEEDS ?= 1-1000
+soak: $(SOAKED:%=$(BUILD)/tests/law/%_test)	## run the simulations over SEEDS=1-100000 on all processors, and print what failed in them
+	@BUILD=$(abspath $(BUILD)) tests/law/soak $(SEEDS) $(SOAKED)
 
 check-peers: all $(PEERS) $(BUILD)/share/demo/pictures	## compare with other programs; PEER_TORCH=PYTHON names one, and tests/peers says which more
 	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) prove --timer --failures --comments --exec tests/run $(wildcard tests/peers/*.t)
@@ -345,6 +355,6 @@ help:	## list the targets
 setup setup-test:
 	@$(SETUP) $(@:setup%=$(if $(filter %-test,$@),test))
 
-.PHONY: all found tests check check-quick test check-gpu gpu checked check-peers demo demonstrated lint fuzz $(FUZZ) bench bench-profile reproduce results install uninstall dist deb clean help setup setup-test
+.PHONY: all found tests check check-quick test soak check-gpu gpu checked check-peers demo demonstrated lint fuzz $(FUZZ) bench bench-profile reproduce results install uninstall dist deb clean help setup setup-test
 .DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -5,6 +5,7 @@
 #include "net/graph/graph.h"
 #include "net/optim/opt.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,29 @@ world_graph(bool bn)
 	graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "b", .in = &at, .nin = 1, .k = 3, .bias = true }, &at);
 	graph_add(g, &(struct graph_node){ .op = GRAPH_SOFTMAX, .name = "loss", .in = &at, .nin = 1 }, &at);
 	return g;
+}
+
+struct world
+world_draw(uint64_t seed)
+{
+	struct rng c = rng_start(seed, 0, 0);
+	struct world x = { .seed = seed, .hyper = { .wd = 1e-3f } };
+	bool bn;
+
+	opt_usual((enum opt_rule)rng_below(&c, OPT_RULES), &x.hyper);
+	x.hyper.clip_norm = rng_below(&c, 2) ? 0.5f : 0;
+	x.hyper.unit = rng_below(&c, 2);
+	x.hyper.average = (struct average){ (enum average_kind)rng_below(&c, AVERAGE_KINDS), 0.75f, 2 };
+	bn = rng_below(&c, 2);
+	x.graph = world_graph(bn);
+	x.W = 1 + (uint32_t)rng_below(&c, WORLD_WORKERS);
+	x.S = 1 + (uint32_t)rng_below(&c, WORLD_SERVERS);
+	x.slice = 8u << rng_below(&c, 6);
+	x.full = 400 * (uint32_t)(seed % 3);
+	x.lends = seed % 4 < 2;
+	x.freeze = world_freeze(&c, bn);
+	x.codec = world_codec(&c, false);
+	return x;
 }
 
 void
@@ -103,6 +127,8 @@ has_room(void *arg, uint32_t w)
 static void
 restart_worker(struct actor *a)
 {
+	if (a->world->trace)
+		printf("# worker %" PRIu32 " dies\n", a->o.rank);
 	pair_cut(a->world->net, a->o.rank);
 	for (uint32_t s = 0; s < a->world->S; s++)
 		if (server_state_keep(a->world->host[s].server, a->o.rank) < 0)
@@ -181,6 +207,8 @@ restart_server(struct host *h)
 	struct world *x = h->world;
 	unsigned s = x->W + h->index;
 
+	if (x->trace)
+		printf("# server %" PRIu32 " dies\n", h->index);
 	/* What was sent has its bytes, and those of the rest end with the server. */
 	for (uint32_t w = 0; w < x->W; w++) {
 		size_t sent = pair_queued(x->net, s, w);
@@ -222,6 +250,9 @@ world_deliver(struct world *x)
 
 	if (!pair_next(x->net, &from, &to, &m))
 		return;
+	if (x->trace)
+		printf("# %s %u -> %u: %s step %" PRIu64 " slice %" PRIu32 "\n", to < x->W ? "server" : "worker",
+		    to < x->W ? from - x->W : from, to < x->W ? to : to - x->W, msg_name(m.type), m.step, m.slice);
 	if (to < x->W)
 		e = worker_state_take(x->actor[to].worker, from - x->W, &m);
 	else
@@ -300,14 +331,20 @@ world_floats(size_t n)
 }
 
 void
-world_open(struct world *x, uint64_t steps)
+world_rules(struct world *x)
 {
-	const struct graph *g = x->graph;
-
 	if (freeze_rules(x->graph, x->freeze) < 0)
 		abort();
 	snprintf(x->rules, sizeof(x->rules), "%s%s%s", x->freeze != NULL ? x->freeze : "",
 	    x->freeze != NULL && x->codec != NULL ? ";" : "", x->codec != NULL ? x->codec : "");
+}
+
+void
+world_open(struct world *x, uint64_t steps)
+{
+	const struct graph *g = x->graph;
+
+	world_rules(x);
 	x->chance = rng_start(x->seed, 1, 1);
 	x->net = pair_new(x->W + x->S, x->seed);
 	if (x->lends)

@@ -33,6 +33,7 @@ struct host {
 
 struct world {
 	uint64_t	 seed;
+	bool		 trace;		/* print each message and death */
 	struct rng	 chance;
 	struct graph	*graph;
 	struct pair	*net;
@@ -57,6 +58,11 @@ struct world {
 
 /* 2 layers, with batch norm between them if asked: P 53 or 43. */
 struct graph *world_graph(bool bn);
+
+/* A synchronous job, drawn from the seed. */
+struct world world_draw(uint64_t seed);
+/* Applies `freeze` to the graph and sets `rules`. */
+void	 world_rules(struct world *x);
 
 /* Notes what went wrong, if it is the first. */
 void	 world_fault(struct world *x, const char *what);

@@ -1,0 +1,299 @@
+/* job - a synchronous job of whole processes in simulated time. */
+#include "law/job_in.h"
+#include "law/sim/heap.h"
+#include "law/sim/net.h"
+
+#include "ps/server/serve.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TURNS	2000000	/* after which a job hangs */
+
+static void
+log_line(void *arg, const char *line)
+{
+	(void)arg;
+	sim_log("%s", line);
+}
+
+static void
+run_server(void *arg)
+{
+	struct job_process *p = arg;
+	const struct world *x = &p->job->x;
+	const struct serve_opt o = { .listen = p->job->server[p->index], .listen_fd = net_listener(), .nworkers = x->W,
+	    .index = p->index, .nservers = x->S, .tcp = true, .silence_s = JOB_SILENCE_S(p->job),
+	    .incarnation = rng_u64(sim_chance()), .memory = &p->memory, .stop_fd = -1, .say = log_line };
+	struct serve_sums sums;
+	char why[ERR_LINE];
+	int e = serve_run(&o, &sums);
+
+	if (e < 0) {
+		snprintf(why, sizeof(why), "server %" PRIu32 ": %.200s", p->index, err_line());
+		world_fault(&p->job->x, why);
+	}
+}
+
+static void
+check_leaks(const struct job_process *p, unsigned proc)
+{
+	char why[128];
+
+	if (heap_blocks(proc) == 0 && net_count(proc) == 0)
+		return;
+	snprintf(why, sizeof(why), "%s %" PRIu32 " leaves %zu blocks and %u descriptors", p->server ? "server" : "worker",
+	    p->index, heap_blocks(proc), net_count(proc));
+	world_fault(&p->job->x, why);
+}
+
+static void
+run_process(void *arg)
+{
+	struct job_process *p = arg;
+
+	(p->server ? run_server : job_worker_main)(p);
+	check_leaks(p, (unsigned)sim_proc());
+}
+
+static void start_process(void *arg);
+
+static void
+note_end(void *arg, bool killed)
+{
+	struct job_process *p = arg;
+
+	p->proc = -1;
+	sim_log("%s %" PRIu32 " %s", p->server ? "server" : "worker", p->index, killed ? "is dead" : "ends");
+	if (killed) {
+		sim_at(sim_now() + job_fault_outage(p->job), start_process, p);
+		return;
+	}
+	p->over = true;
+	if (p->server)
+		wire_unlisten(p->host);
+}
+
+static void
+start_process(void *arg)
+{
+	struct job_process *p = arg;
+	char name[SIM_NAME];
+
+	snprintf(name, sizeof(name), "%s %" PRIu32, p->server ? "server" : "worker", p->index);
+	p->proc = (int)sim_spawn(name, p->host, run_process, note_end, p);
+}
+
+/* The bytes of the last store may be there or not: their order is nobody's promise. */
+static void
+stored(void *arg, void *to, size_t n)
+{
+	struct job_process *p = arg;
+
+	if (++p->stores != p->dies_at)
+		return;
+	for (size_t at = 0; n > sizeof(uint64_t) && at + sizeof(float) <= n; at += sizeof(float))
+		if (rng_below(sim_chance(), 2))
+			memset((char *)to + at, 0xff, sizeof(float));
+	p->job->figures->fault[p->server ? JOB_SERVER_STORE : JOB_WORKER_STORE]++;
+	sim_log("dies after store %" PRIu64 ", of %zu bytes", p->stores, n);
+	p->dies_at = 0;
+	sim_die();
+}
+
+static void
+open_processes(struct job *j)
+{
+	const struct graph *g = j->x.graph;
+
+	j->n = j->x.S + j->x.W;
+	for (uint32_t i = 0; i < j->n; i++) {
+		struct job_process *p = &j->process[i];
+
+		*p = (struct job_process){ .job = j, .host = i, .server = i < j->x.S, .proc = -1,
+		    .memory = { .fd = -1, .stored = stored, .arg = p } };
+		p->index = p->server ? i : i - j->x.S;
+		if (p->server) {
+			snprintf(j->address[i], sizeof(j->address[i]), "10.0.0.%" PRIu32 ":7000", i);
+			j->server[i] = j->address[i];
+			wire_listen(i);
+		} else {
+			p->w = world_floats(g->P);
+			p->aux = world_floats(g->A);
+			p->exact = world_floats(g->P);
+			p->state = world_floats(g->P * OPT_STATES);
+			p->average = world_floats(g->P + g->A);
+		}
+		/* All within a second, so that some wait for others. */
+		sim_at(sim_now() + rng_below(sim_chance(), SIM_S >> rng_below(sim_chance(), 16)), start_process, p);
+	}
+}
+
+static void
+close_processes(struct job *j)
+{
+	for (uint32_t i = 0; i < j->n; i++) {
+		struct job_process *p = &j->process[i];
+
+		memory_close(&p->memory);
+		free(p->w);
+		free(p->aux);
+		free(p->exact);
+		free(p->state);
+		free(p->average);
+	}
+}
+
+static bool
+is_over(const struct job *j)
+{
+	for (uint32_t i = 0; i < j->n; i++)
+		if (!j->process[i].over)
+			return false;
+	return true;
+}
+
+static bool
+same(const float *a, const float *b, size_t n)
+{
+	return memcmp(a, b, n * sizeof(float)) == 0;
+}
+
+/* Frozen arrays are in no average. */
+static bool
+has_average(const struct job *j, const float *got, const float *want)
+{
+	const struct graph *g = j->x.graph;
+	bool good = true;
+
+	for (uint32_t a = 0; a < g->nw; a++)
+		if (!g->w[a].frozen)
+			good &= same(got + g->w[a].first, want + g->w[a].first, g->w[a].count);
+	for (uint32_t a = 0; a < g->naux; a++)
+		if (!g->aux[a].frozen)
+			good &= same(got + g->P + g->aux[a].first, want + g->P + g->aux[a].first, g->aux[a].count);
+	return good;
+}
+
+/* Compares what a worker has with the sums by hand. */
+static void
+check_worker(struct job *j, const struct job_process *p, const struct hand *h)
+{
+	const struct graph *g = j->x.graph;
+	const char *wrong = NULL;
+	char why[128];
+
+	if (!same(p->w, h->seen, g->P))
+		wrong = "weights";
+	else if (!same(p->aux, h->aux, g->A))
+		wrong = "statistics";
+	else if (!same(p->exact, h->w, g->P))
+		wrong = "exact weights";
+	else if (!same(p->state, h->state, g->P * opt_states(j->x.hyper.rule)))
+		wrong = "optimizer state";
+	else if (p->averaged > 0 && !has_average(j, p->average, h->average))
+		wrong = "average";
+	if (wrong == NULL)
+		return;
+	snprintf(why, sizeof(why), "the %s of worker %" PRIu32 " are not those of sums by hand", wrong, p->index);
+	world_fault(&j->x, why);
+}
+
+/* With gradients of 1 and a rate of 1, each weight counts the pushes of all workers. */
+static void
+check_counts(struct job *j)
+{
+	const struct job_process *p = &j->process[j->x.S];
+	const struct graph *g = j->x.graph;
+	const float want = -(float)(j->x.W * JOB_STEPS);
+
+	for (uint32_t a = 0; a < g->nw; a++)
+		for (size_t i = 0; i < g->w[a].count; i++)
+			if (p->exact[g->w[a].first + i] != (g->w[a].frozen ? 0 : want))
+				world_fault(&j->x, "a push is lost, or counts more than once");
+}
+
+static void
+check_results(struct job *j)
+{
+	struct shard_plan *plan;
+	struct hand h;
+
+	if (j->x.slack != STALE_SYNC) {
+		check_counts(j);
+		return;
+	}
+	if (shard_plan_new(j->x.graph, j->x.S, j->x.slice, j->x.rules, &j->x.hyper, &plan) < 0)
+		abort();
+	for (uint64_t step = 0; step <= JOB_STEPS; step++) {
+		bool made = false;
+
+		for (uint32_t i = j->x.S; i < j->n; i++) {
+			const struct job_process *p = &j->process[i];
+
+			if (!p->complete || p->last != step)
+				continue;
+			if (!made)
+				hand_run(&j->x, plan, step, &h);
+			made = true;
+			check_worker(j, p, &h);
+		}
+		if (made)
+			hand_free(&h);
+	}
+	shard_plan_free(plan);
+}
+
+static void
+draw_job(struct job *j, uint64_t seed)
+{
+	struct rng c = rng_start(seed, 3, 3);
+	bool uneven;
+
+	j->x = world_draw(seed);
+	if (rng_below(&c, 4) == 0) {
+		j->x.slack = rng_below(&c, 2) ? STALE_ASYNC : 1 + (uint32_t)rng_below(&c, 3);
+		j->x.counting = true;
+		j->x.hyper = (struct opt_hyper){ .lr = 0 };
+		j->x.codec = world_codec(&c, true);
+	}
+	world_rules(&j->x);
+	uneven = j->x.slack == STALE_SYNC && rng_below(&c, 4) == 0;
+	j->x.stops = j->x.slack == STALE_SYNC && rng_below(&c, 4) == 0 && !uneven ? 100 : 0;
+	for (uint32_t r = 0; r < j->x.W; r++)
+		j->x.actor[r].steps = uneven ? rng_below(&c, JOB_STEPS + 1) : JOB_STEPS;
+}
+
+bool
+job_run(uint64_t seed, bool trace, struct job_figures *f)
+{
+	struct job *j = calloc(1, sizeof(*j));
+	uint64_t turns = 0, from;
+	bool good;
+
+	draw_job(j, seed);
+	j->figures = f;
+	sim_begin(seed, trace);
+	from = sim_now();
+	open_processes(j);
+	job_fault_draw(j);
+	for (; !is_over(j) && j->x.why[0] == 0; turns++) {
+		job_fault_turn(j);
+		if (!sim_turn() || turns > TURNS)
+			world_fault(&j->x, "the job does not end");
+	}
+	f->turns += turns;
+	f->seconds += (double)(sim_now() - from) * 1e-9;
+	if (j->x.why[0] == 0)
+		check_results(j);
+	if (!(good = j->x.why[0] == 0))
+		printf("# seed %" PRIu64 ", %s, slack %d, %u workers, %u servers, slices of %u bytes: %s\n", seed,
+		    opt_name(j->x.hyper.rule), (int)j->x.slack, j->x.W, j->x.S, j->x.slice, j->x.why);
+	sim_end();
+	close_processes(j);
+	graph_free(j->x.graph);
+	free(j);
+	return good;
+}

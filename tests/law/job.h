@@ -1,0 +1,38 @@
+/*
+ * job - a synchronous job of whole processes in simulated time: serve_run() and worker.h on hosts of their own.
+ *
+ * One integer decides everything: the job (law/world.h), when its messages arrive, which process runs, and what fails.
+ * A process that dies is started again with its memory, as an agent does, and a server with its listener.  Whatever
+ * fails, the job must end with the bits of sums by hand (law/hand.h), and each process with success.
+ */
+#ifndef TESTS_LAW_JOB_H
+#define TESTS_LAW_JOB_H
+
+#include "law/world.h"
+
+enum job_fault {
+	JOB_SERVER_STORE,	/* a server dies after a store to its memory, of which it may have done a part */
+	JOB_WORKER_STORE,
+	JOB_SERVER_KILL,	/* it dies anywhere else */
+	JOB_WORKER_KILL,
+	JOB_BREAK,		/* a connection breaks, and nobody dies */
+	JOB_PARTITION,		/* nothing passes between two hosts for a time */
+	JOB_ONE_WAY,		/* only one way */
+	JOB_UNREACHABLE,	/* as JOB_PARTITION, and attempts to connect fail */
+	JOB_PAUSE,		/* a process does nothing for a time */
+	JOB_DATE,		/* the date is moved */
+	JOB_FAULTS
+};
+
+extern const char *const job_fault_names[JOB_FAULTS];
+
+struct job_figures {
+	uint64_t fault[JOB_FAULTS];
+	uint64_t turns;
+	double	 seconds;	/* simulated */
+};
+
+/* Runs the job of a seed.  Returns whether it holds, or prints what is wrong.  Adds to *f. */
+bool	 job_run(uint64_t seed, bool trace, struct job_figures *f);
+
+#endif

@@ -1,0 +1,120 @@
+/* job_fault - what fails in a job of whole processes: serves job. */
+#include "law/job_in.h"
+#include "law/sim/wire.h"
+
+#include <stdio.h>
+
+#define FAULTS		8u	/* most of a job, besides deaths at stores that were not reached */
+#define EVERY		150u	/* turns between two, on average */
+#define OUTAGE_NS	(12 * SIM_S)	/* all outages of a job together; workers try to connect for 30 s */
+#define STORES		60u
+
+const char *const job_fault_names[JOB_FAULTS] = {
+	[JOB_SERVER_STORE] = "deaths of servers at a store", [JOB_WORKER_STORE] = "deaths of workers at a store",
+	[JOB_SERVER_KILL] = "deaths of servers elsewhere", [JOB_WORKER_KILL] = "deaths of workers elsewhere",
+	[JOB_BREAK] = "broken connections", [JOB_PARTITION] = "partitions", [JOB_ONE_WAY] = "partitions one way",
+	[JOB_UNREACHABLE] = "partitions that refuse", [JOB_PAUSE] = "pauses", [JOB_DATE] = "moves of the date",
+};
+
+void
+job_fault_draw(struct job *j)
+{
+	struct rng *c = sim_chance();
+
+	if (rng_below(c, 8) == 0)
+		return;		/* nothing fails */
+	j->kinds = (unsigned)rng_below(c, 1u << JOB_FAULTS);
+	/* Then a worker whose connection ends is lost, and if it returns, it goes on where the others are. */
+	if (j->x.slack != STALE_SYNC)
+		j->kinds &= ~(1u << JOB_WORKER_STORE | 1u << JOB_WORKER_KILL | 1u << JOB_BREAK);
+	j->left = 1 + (unsigned)rng_below(c, FAULTS);
+	j->outage = OUTAGE_NS;
+}
+
+uint64_t
+job_fault_outage(struct job *j)
+{
+	uint64_t ns = SIM_MS + rng_below(sim_chance(), SIM_MS << rng_below(sim_chance(), 13));
+
+	ns = ns < j->outage ? ns : j->outage;
+	j->outage -= ns;
+	return ns;
+}
+
+/* A server or worker that has not ended. */
+static struct job_process *
+draw_process(struct job *j, bool server)
+{
+	const uint32_t n = server ? j->x.S : j->x.W, i = (uint32_t)rng_below(sim_chance(), n);
+	struct job_process *p = &j->process[server ? i : j->x.S + i];
+
+	return p->proc >= 0 ? p : NULL;
+}
+
+/* Nothing passes between a worker and a server for a time, or only one way. */
+static bool
+cut_hosts(struct job *j, enum job_fault kind)
+{
+	const uint32_t s = (uint32_t)rng_below(sim_chance(), j->x.S);
+	const uint32_t w = j->x.S + (uint32_t)rng_below(sim_chance(), j->x.W);
+	const uint64_t until = sim_now() + job_fault_outage(j);
+	const bool to_worker = kind != JOB_ONE_WAY || rng_below(sim_chance(), 2);
+
+	sim_log("%s of hosts %u and %u until %.6f", job_fault_names[kind], s, w, (double)until * 1e-9);
+	if (to_worker)
+		wire_cut(s, w, until, kind == JOB_UNREACHABLE);
+	if (kind != JOB_ONE_WAY || !to_worker)
+		wire_cut(w, s, until, kind == JOB_UNREACHABLE);
+	return true;
+}
+
+/* Returns false if it cannot happen now. */
+static bool
+let_fail(struct job *j, enum job_fault kind)
+{
+	const bool server = kind == JOB_SERVER_STORE || kind == JOB_SERVER_KILL ||
+	    (kind == JOB_PAUSE && rng_below(sim_chance(), 2));
+	struct job_process *p = draw_process(j, server);
+
+	switch (kind) {
+	case JOB_SERVER_STORE:
+	case JOB_WORKER_STORE:
+		if (p != NULL && p->dies_at == 0) {
+			p->dies_at = p->stores + 1 + rng_below(sim_chance(), STORES);
+			j->left--;
+		}
+		return false;	/* counted when it happens */
+	case JOB_SERVER_KILL:
+	case JOB_WORKER_KILL:
+		if (p != NULL)
+			sim_kill((unsigned)p->proc);
+		return p != NULL;
+	case JOB_PAUSE:
+		if (p != NULL) {
+			sim_log("%s %u pauses", server ? "server" : "worker", p->index);
+			sim_pause((unsigned)p->proc, sim_now() + job_fault_outage(j));
+		}
+		return p != NULL;
+	case JOB_BREAK:
+		return wire_break();
+	case JOB_DATE:
+		sim_shift_date((int64_t)rng_below(sim_chance(), 2 * SIM_S * 86400) - (int64_t)SIM_S * 86400);
+		return true;
+	default:
+		return cut_hosts(j, kind);
+	}
+}
+
+void
+job_fault_turn(struct job *j)
+{
+	enum job_fault kind;
+
+	if (j->left == 0 || rng_below(sim_chance(), EVERY) != 0)
+		return;
+	kind = (enum job_fault)rng_below(sim_chance(), JOB_FAULTS);
+	if ((j->kinds & 1u << kind) == 0 || !let_fail(j, kind))
+		return;
+	j->left--;
+	j->figures->fault[kind]++;
+}

@@ -1,0 +1,265 @@
+/* job_worker - a worker in simulated time, which trains through worker.h as lib/train does: serves job. */
+#include "law/job_in.h"
+
+#include "ps/worker/worker.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One life of a worker. */
+struct life {
+	struct job_process *p;
+	struct world	*x;
+	struct kept	 kept;
+	struct worker	*wk;
+	float		*g, *stats, *state;
+	uint64_t	 step, first;
+	bool		 returned;
+	double		 running;	/* its figures of the epoch so far */
+};
+
+/* The worker computes for a time. */
+static void
+compute(void)
+{
+	sim_poll(NULL, 0, sim_now() + rng_below(sim_chance(), SIM_MS >> rng_below(sim_chance(), 10)));
+}
+
+static void
+log_waiting(void *arg, const char *whom)
+{
+	(void)arg;
+	sim_log("waiting for %s", whom);
+}
+
+/* What rank r adds to its figures in a step. */
+static double
+find_figure(const struct world *x, uint32_t r, uint64_t step)
+{
+	return world_number(x, r, 1000 + step);
+}
+
+/* What rank r gives to a sum at a step. */
+static double
+find_given(const struct world *x, uint32_t r, uint64_t step, enum actor_sum what)
+{
+	double running = 0;
+
+	if (what != ACTOR_EPOCH)
+		return world_number(x, r, step) + what;
+	for (uint64_t t = step - ACTOR_EVERY; t < step; t++)
+		running += find_figure(x, r, t);
+	return running;
+}
+
+static int
+add_up(struct life *l, enum actor_sum what)
+{
+	const uint32_t rank = l->p->index;
+	double v[2] = { what == ACTOR_EPOCH ? l->running : find_given(l->x, rank, l->step, what), 1 }, want[2] = { 0, 0 };
+
+	if (!kept_find_sum(&l->kept, l->step, what, v, 2)) {
+		sim_log("sum %d of step %" PRIu64, what, l->step);
+		ERR_TRY(worker_sum(l->wk, what, v, 2));
+		kept_put_sum(&l->kept, l->step, what, v, 2);
+	}
+	for (uint32_t r = 0; r < l->x->W; r++)
+		if (l->x->actor[r].steps >= l->step) {
+			want[0] += find_given(l->x, r, l->step, what);
+			want[1] += 1;
+		}
+	if (memcmp(v, want, sizeof(want)) != 0)
+		return err_fail(ERR_FORMAT, "sum %d of step %" PRIu64 " is wrong", what, l->step);
+	if (what == ACTOR_EPOCH)
+		l->running = 0;
+	return 0;
+}
+
+/* The sums before a step: those of an epoch's end, and one for the step. */
+static int
+add_up_all(struct life *l)
+{
+	if (l->x->slack != STALE_SYNC)
+		return 0;
+	if (l->step > 0 && l->step % ACTOR_EVERY == 0) {
+		ERR_TRY(add_up(l, ACTOR_EPOCH));
+		ERR_TRY(add_up(l, ACTOR_VALIDATION));
+	}
+	return add_up(l, ACTOR_READY);
+}
+
+/* No worker may be further ahead of another than the slack. */
+static int
+check_slack(const struct life *l)
+{
+	const struct job *j = l->p->job;
+
+	for (uint32_t i = j->x.S; i < j->n && l->x->slack != STALE_ASYNC; i++)
+		if (!j->process[i].complete && l->step > j->process[i].pushed + l->x->slack)
+			return err_fail(ERR_FORMAT, "is at step %" PRIu64 ", and worker %" PRIu32 " has pushed %" PRIu64,
+			    l->step, j->process[i].index, j->process[i].pushed);
+	return 0;
+}
+
+static int
+train_step(struct life *l, float *w)
+{
+	const struct graph *g = l->x->graph;
+	const uint32_t rank = l->p->index, n = world_samples(l->x, rank, l->step);
+	uint32_t order[16], arrays = 0;
+
+	sim_log("step %" PRIu64 ", %" PRIu32 " samples", l->step, n);
+	world_gradient(l->x, rank, l->step, w, l->g, g->P, 1);
+	world_gradient(l->x, rank, l->step, w, l->stats, g->A, 2);
+	l->running += find_figure(l->x, rank, l->step);
+	ERR_TRY(worker_step(l->wk, n, world_rate(l->x, l->step)));
+	ERR_TRY(check_slack(l));
+	kept_put(&l->kept, l->step + 1, &(struct kept_place){ .loss = l->running });
+	if (world_marked(l->step))
+		worker_mark(l->wk);
+	for (uint32_t a = 0; a < g->nw && n > 0; a++)
+		if (!g->w[a].frozen)
+			order[arrays++] = a;
+	rng_shuffle_u32(sim_chance(), order, arrays);
+	for (uint32_t i = 0; i < arrays; i++) {
+		compute();
+		ERR_TRY(worker_push(l->wk, order[i], l->g));
+	}
+	if (rng_below(sim_chance(), 1000) < l->x->stops)
+		ERR_TRY(worker_stop(l->wk));
+	ERR_TRY(worker_finish(l->wk, l->stats));
+	l->step++;
+	if (l->step > l->p->pushed)
+		l->p->pushed = l->step;
+	return 0;
+}
+
+static int
+need_arrays(struct life *l)
+{
+	for (uint32_t a = 0; a < l->x->graph->nw; a++)
+		ERR_TRY(worker_need(l->wk, a));
+	return 0;
+}
+
+static int
+join_job(struct life *l)
+{
+	const uint32_t starter = (uint32_t)(l->x->seed % l->x->W);
+	struct worker_first first = { .starter = starter, .state = l->state };
+	struct kept_place place = { .loss = 0 };
+	struct job_process *p = l->p;
+
+	memset(p->w, 0xff, l->x->graph->P * sizeof(float));
+	memset(p->aux, 0xff, l->x->graph->A * sizeof(float));
+	if (p->index == starter && !l->returned)
+		world_first(l->x, p->w, p->aux, l->state);
+	ERR_TRY(worker_begin(l->wk, &first, &l->step));
+	if (l->x->slack != STALE_SYNC)
+		return 0;
+	if (!l->returned)
+		kept_begin(&l->kept, l->step, &place);
+	else if (!kept_find(&l->kept, l->step, &place))
+		return err_fail(ERR_ARG, "its memory lacks step %" PRIu64 ", at which it returns", l->step);
+	l->running = place.loss;
+	sim_log("joins at step %" PRIu64, l->step);
+	return 0;
+}
+
+/* In a job that is not synchronous, worker 0 gets the weights after the last push of all by a step without samples. */
+static int
+await_others(struct life *l)
+{
+	const struct job *j = l->p->job;
+
+	for (uint32_t i = j->x.S + 1; i < j->n;) {
+		i += j->process[i].complete;
+		sim_poll(NULL, 0, sim_now() + SIM_MS);
+	}
+	ERR_TRY(worker_step(l->wk, 0, 1));
+	ERR_TRY(worker_finish(l->wk, l->stats));
+	return worker_ready(l->wk);
+}
+
+/* Reads all that the job has after the last step. */
+static int
+read_results(struct life *l)
+{
+	struct job_process *p = l->p;
+
+	ERR_TRY(worker_ready(l->wk));
+	if (l->x->slack != STALE_SYNC && p->index == 0)
+		ERR_TRY(await_others(l));
+	ERR_TRY(worker_exact(l->wk, p->exact));
+	memset(p->state, 0, l->x->graph->P * OPT_STATES * sizeof(float));
+	ERR_TRY(worker_pull_state(l->wk, p->state));
+	p->averaged = 0;
+	if (l->x->hyper.average.kind != AVERAGE_NONE)
+		ERR_TRY(worker_average(l->wk, p->average, &p->averaged));
+	p->last = l->step;
+	p->complete = true;
+	return 0;
+}
+
+static int
+train(struct life *l)
+{
+	const struct job_process *p = l->p;
+
+	ERR_TRY(join_job(l));
+	/* A step is done, and the job may be told to end, once its weights are there. */
+	for (;;) {
+		ERR_TRY(need_arrays(l));
+		if (worker_last(l->wk))
+			break;
+		ERR_TRY(add_up_all(l));
+		if (l->step >= l->x->actor[p->index].steps)
+			break;
+		ERR_TRY(train_step(l, p->w));
+	}
+	ERR_TRY(read_results(l));
+	kept_part(&l->kept);
+	return worker_bye(l->wk);
+}
+
+static int
+run_life(struct life *l)
+{
+	struct job_process *p = l->p;
+	const bool sync = l->x->slack == STALE_SYNC;
+	struct worker_opt o = { .graph = l->x->graph, .rank = p->index, .nworkers = l->x->W, .slack = l->x->slack, .hyper = l->x->hyper,
+	    .mults = l->x->rules, .incarnation = rng_u64(sim_chance()), .server = p->job->server, .nservers = l->x->S,
+	    .tcp = true, .silence_s = JOB_SILENCE_S(p->job), .slice = l->x->slice, .w = p->w, .aux = p->aux,
+	    .kept = sync, .waiting = log_waiting };
+
+	if (sync)
+		ERR_TRY(kept_open(&l->kept, &p->memory, 1 + p->index,
+		    worker_residuals_size(o.mults, l->x->graph->P)));
+	o.residuals = l->kept.rest;
+	o.memory = l->kept.memory;
+	o.parting = kept_parting(&l->kept);
+	o.returns = l->returned = kept_began(&l->kept, &l->first) || o.parting;
+	ERR_TRY(worker_open(&o, &l->wk));
+	return o.parting ? worker_bye(l->wk) : train(l);
+}
+
+void
+job_worker_main(void *arg)
+{
+	struct job_process *p = arg;
+	struct world *x = &p->job->x;
+	struct life l = { .p = p, .x = x, .g = world_floats(x->graph->P),
+	    .stats = world_floats(x->graph->A), .state = world_floats(x->graph->P * OPT_STATES) };
+	char why[ERR_LINE];
+
+	if (run_life(&l) < 0) {
+		snprintf(why, sizeof(why), "worker %" PRIu32 ": %.200s", p->index, err_line());
+		world_fault(x, why);
+	}
+	worker_close(l.wk);
+	free(l.g);
+	free(l.stats);
+	free(l.state);
+}

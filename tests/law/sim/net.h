@@ -1,0 +1,37 @@
+/*
+ * net - the descriptors of simulated processes: sockets, listeners and events: serves sim.
+ *
+ * Calls return a result, or a negative errno.
+ */
+#ifndef TESTS_LAW_SIM_NET_H
+#define TESTS_LAW_SIM_NET_H
+
+#include "law/sim/wire.h"
+
+#define NET_FD	1000	/* the first descriptor */
+
+void	 net_begin(void);
+/* For a process: a descriptor of the listener of its host. */
+int	 net_listener(void);
+unsigned net_count(unsigned proc);	/* descriptors that a process has */
+void	 net_close_all(unsigned proc);
+/* The events of POLLIN, POLLOUT and so on that a descriptor has, as poll(2) reports them; none below 0. */
+short	 net_ready(int fd, short events);
+
+/* For sys.c. */
+bool	 net_has(int fd);
+int	 net_socket(void);
+int	 net_connect(int fd, const struct sockaddr_in *to);
+int	 net_accept(int fd);
+int	 net_peer(int fd, struct sockaddr_in *peer);
+int	 net_tcp_info(int fd, struct tcp_info *t);
+int	 net_set_option(int fd, int level, int option, int v);
+int	 net_receive(int fd, void *p, size_t n);
+int	 net_send(int fd, const struct iovec *v, size_t n);
+int	 net_shutdown(int fd);
+int	 net_close(int fd);
+int	 net_event(void);
+int	 net_take_event(int fd, uint64_t *count);
+int	 net_put_event(int fd, const uint64_t *count);
+
+#endif

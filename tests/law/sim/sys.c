@@ -1,0 +1,262 @@
+/* sys - the system calls of simulated processes. */
+#include "law/sim/sys.h"
+#include "law/sim/sim.h"
+#include "law/sim/heap.h"
+#include "law/sim/net.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Returns a call's result, or -1 with errno if it is negative. */
+static int
+set_errno(int r)
+{
+	if (r >= 0)
+		return r;
+	errno = -r;
+	return -1;
+}
+
+void *
+__wrap_malloc(size_t n)
+{
+	return heap_malloc(n);
+}
+
+void *
+__wrap_calloc(size_t n, size_t size)
+{
+	return heap_calloc(n, size);
+}
+
+void *
+__wrap_realloc(void *p, size_t n)
+{
+	return heap_realloc(p, n);
+}
+
+void
+__wrap_free(void *p)
+{
+	heap_free(p);
+}
+
+char *
+__wrap_strndup(const char *s, size_t n)
+{
+	size_t len = strnlen(s, n);
+	char *p = heap_malloc(len + 1);
+
+	if (p == NULL)
+		return NULL;
+	memcpy(p, s, len);
+	p[len] = 0;
+	return p;
+}
+
+char *
+__wrap_strdup(const char *s)
+{
+	return __wrap_strndup(s, strlen(s));
+}
+
+int
+__wrap_clock_gettime(clockid_t clock, struct timespec *t)
+{
+	uint64_t now = sim_now();
+
+	if (!sim_inside())
+		return __real_clock_gettime(clock, t);
+	if (clock == CLOCK_REALTIME)
+		now += (uint64_t)sim_date_shift();
+	*t = (struct timespec){ (time_t)(now / SIM_S), (long)(now % SIM_S) };
+	return 0;
+}
+
+int
+__wrap_poll(struct pollfd *p, nfds_t n, int timeout_ms)
+{
+	if (!sim_inside())
+		return __real_poll(p, n, timeout_ms);
+	return sim_poll(p, (unsigned)n, timeout_ms < 0 ? SIM_NEVER : sim_now() + (uint64_t)timeout_ms * SIM_MS);
+}
+
+int
+__wrap_socket(int family, int type, int protocol)
+{
+	return sim_inside() ? set_errno(net_socket()) : __real_socket(family, type, protocol);
+}
+
+int
+__wrap_connect(int fd, const struct sockaddr *to, socklen_t n)
+{
+	return net_has(fd) ? set_errno(net_connect(fd, (const struct sockaddr_in *)to)) : __real_connect(fd, to, n);
+}
+
+int
+__wrap_accept4(int fd, struct sockaddr *from, socklen_t *n, int flags)
+{
+	return net_has(fd) ? set_errno(net_accept(fd)) : __real_accept4(fd, from, n, flags);
+}
+
+int
+__wrap_getpeername(int fd, struct sockaddr *to, socklen_t *n)
+{
+	if (!net_has(fd))
+		return __real_getpeername(fd, to, n);
+	*n = sizeof(struct sockaddr_in);
+	return set_errno(net_peer(fd, (struct sockaddr_in *)to));
+}
+
+int
+__wrap_getsockopt(int fd, int level, int option, void *v, socklen_t *n)
+{
+	if (!net_has(fd) || level != IPPROTO_TCP || option != TCP_INFO)
+		return __real_getsockopt(fd, level, option, v, n);
+	memset(v, 0, *n);
+	net_tcp_info(fd, v);
+	return 0;
+}
+
+int
+__wrap_setsockopt(int fd, int level, int option, const void *v, socklen_t n)
+{
+	return net_has(fd) ? set_errno(net_set_option(fd, level, option, *(const int *)v)) :
+	    __real_setsockopt(fd, level, option, v, n);
+}
+
+ssize_t
+__wrap_recv(int fd, void *p, size_t n, int flags)
+{
+	return net_has(fd) ? set_errno(net_receive(fd, p, n)) : __real_recv(fd, p, n, flags);
+}
+
+ssize_t
+__wrap_sendmsg(int fd, const struct msghdr *m, int flags)
+{
+	return net_has(fd) ? set_errno(net_send(fd, m->msg_iov, m->msg_iovlen)) : __real_sendmsg(fd, m, flags);
+}
+
+int
+__wrap_shutdown(int fd, int how)
+{
+	return net_has(fd) ? set_errno(net_shutdown(fd)) : __real_shutdown(fd, how);
+}
+
+int
+__wrap_eventfd(unsigned count, int flags)
+{
+	return sim_inside() ? set_errno(net_event()) : __real_eventfd(count, flags);
+}
+
+ssize_t
+__wrap_read(int fd, void *p, size_t n)
+{
+	return net_has(fd) ? set_errno(net_take_event(fd, p)) : __real_read(fd, p, n);
+}
+
+ssize_t
+__wrap_write(int fd, const void *p, size_t n)
+{
+	return net_has(fd) ? set_errno(net_put_event(fd, p)) : __real_write(fd, p, n);
+}
+
+int
+__wrap_close(int fd)
+{
+	return net_has(fd) ? set_errno(net_close(fd)) : __real_close(fd);
+}
+
+int
+__wrap_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*main)(void *), void *arg)
+{
+	if (!sim_inside())
+		return __real_pthread_create(t, a, main, arg);
+	*t = (pthread_t)sim_thread(main, arg);
+	return 0;
+}
+
+int
+__wrap_pthread_join(pthread_t t, void **result)
+{
+	if (!sim_inside())
+		return __real_pthread_join(t, result);
+	sim_join((unsigned)t);
+	return 0;
+}
+
+int
+__wrap_pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *a)
+{
+	if (!sim_inside())
+		return __real_pthread_mutex_init(m, a);
+	*(int *)m = 0;
+	return 0;
+}
+
+int
+__wrap_pthread_mutex_destroy(pthread_mutex_t *m)
+{
+	return sim_inside() ? 0 : __real_pthread_mutex_destroy(m);
+}
+
+int
+__wrap_pthread_mutex_lock(pthread_mutex_t *m)
+{
+	if (!sim_inside())
+		return __real_pthread_mutex_lock(m);
+	sim_lock((int *)m);
+	return 0;
+}
+
+int
+__wrap_pthread_mutex_unlock(pthread_mutex_t *m)
+{
+	if (!sim_inside())
+		return __real_pthread_mutex_unlock(m);
+	if (*(int *)m != 1)
+		abort();
+	*(int *)m = 0;
+	return 0;
+}
+
+int
+__wrap_pthread_cond_init(pthread_cond_t *c, const pthread_condattr_t *a)
+{
+	return sim_inside() ? 0 : __real_pthread_cond_init(c, a);
+}
+
+int
+__wrap_pthread_cond_destroy(pthread_cond_t *c)
+{
+	return sim_inside() ? 0 : __real_pthread_cond_destroy(c);
+}
+
+int
+__wrap_pthread_cond_broadcast(pthread_cond_t *c)
+{
+	if (!sim_inside())
+		return __real_pthread_cond_broadcast(c);
+	sim_wake(c);
+	return 0;
+}
+
+int
+__wrap_pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *t)
+{
+	if (!sim_inside())
+		return __real_pthread_cond_timedwait(c, m, t);
+	return sim_sleep(c, (int *)m, (uint64_t)t->tv_sec * SIM_S + (uint64_t)t->tv_nsec) ? 0 : ETIMEDOUT;
+}
+
+int
+__wrap_conn_next(struct conn *c, struct msg *m)
+{
+	int r = __real_conn_next(c, m);
+
+	if (r > 0 && sim_traced())
+		sim_log("takes %s of step %llu, slice %u, worker %u, flags %x, from %s", msg_name(m->type),
+		    (unsigned long long)m->step, m->slice, m->worker, m->flags, conn_peer(c));
+	return r;
+}

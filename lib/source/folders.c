@@ -19,6 +19,7 @@ struct folders {
 	struct buf		 around;	/* the path before the class component */
 	const char		*part;		/* the first folder of a split found, if no split was asked for */
 	bool			 found;		/* an image of the split */
+	struct buf		 known;		/* the given classes as text, once a folder was none of them */
 	struct buf		 last;		/* the path looked up last */
 	size_t			 last_class;	/* class of `last` */
 };
@@ -53,6 +54,7 @@ folders_free(struct folders *f)
 		return;
 	names_free(&f->seen);
 	buf_free(&f->around);
+	buf_free(&f->known);
 	buf_free(&f->last);
 	free(f->place);
 	free(f);
@@ -275,15 +277,13 @@ find_split(const char *path, size_t n)
 
 /* Refuses an image whose folder is no class.  The line is the same for all images of a folder. */
 static int
-refuse_folder(const struct folders *f, const char *path, size_t n)
+refuse_folder(struct folders *f, const char *path, size_t n)
 {
-	struct buf list = { 0 };
-	int e = names_put(f->classes, &list);
-
-	if (e == 0 && (e = buf_terminate(&list)) == 0)
-		e = err_fail(ERR_CLASS, "its folder %.*s is none of the classes %s", (int)n, path, (char *)list.p);
-	buf_free(&list);
-	return e;
+	if (f->known.n == 0) {
+		ERR_TRY(names_put(f->classes, &f->known));
+		ERR_TRY(buf_terminate(&f->known));
+	}
+	return err_fail(ERR_CLASS, "its folder %.*s is none of the classes %s", (int)n, path, (char *)f->known.p);
 }
 
 static int

@@ -2,6 +2,7 @@
 #include "front.h"
 #include "front_progress.h"
 #include "front_recipe.h"
+#include "front_wait.h"
 
 #include "base/err.h"
 #include "base/io.h"
@@ -9,6 +10,7 @@
 #include "base/num.h"
 #include "run/consequence.h"
 #include "wire/addr.h"
+#include "wire/conn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -205,6 +207,14 @@ front_wrong(const char *fmt, ...)
 	va_end(ap);
 	write_message(front_option_from(), text);
 	exit(FRONT_USAGE);
+}
+
+void
+front_read_key(const char *path, uint8_t *key)
+{
+	front_wait_read(path);
+	front_must(path, conn_key_read(path, key));
+	front_wait_end();
 }
 
 int

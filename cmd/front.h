@@ -53,6 +53,9 @@ front_must(const char *thing, int e)
 /* Prints an error of the command line and exits with 2.  For a recipe, the line names its file and line number. */
 void	 front_wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 
+/* Reads the key of a file ("-": standard input), and exits if that fails. */
+void	 front_read_key(const char *path, uint8_t *key);
+
 /*
  * For a process that serves until it is stopped.  front_stop_fd() blocks SIGINT and SIGTERM, and returns a signalfd(2)
  * for them.  front_stopped() returns the exit status after a signal.  front_ready() writes where the process listens,

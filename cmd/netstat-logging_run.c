@@ -2,6 +2,7 @@
 #include "netstat-logging_run.h"
 
 #include "front.h"
+#include "front_wait.h"
 
 #include "base/clk.h"
 #include "base/err.h"
@@ -374,9 +375,12 @@ open_output(struct watch *w)
 	const char *path = w->o->output;
 
 	w->to = STDOUT_FILENO;
-	if (path != NULL && strcmp(path, "-") != 0 &&
-	    (w->to = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) < 0)
+	if (path == NULL || strcmp(path, "-") == 0)
+		return;
+	front_wait_write(path);
+	if ((w->to = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) < 0)
 		front_die(path, io_create_failed(path));
+	front_wait_end();
 }
 
 static void

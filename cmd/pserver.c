@@ -25,14 +25,16 @@ static const char pserver_usage[] =
     "               [--ready-fd N] [--state FILE] --key-file FILE | --plain\n"
     "       pserver --key-file FILE | --plain";
 static const char pserver_help[] =
+    "Address:\n"
     "  --listen HOST:PORT    listen at this address; port 0 lets the system choose\n"
     "  --listen-fd N         use socket N, which listens there already\n"
+    "  --ready-fd N          write \"host:port\" to descriptor N when listening\n"
+    "Job:\n"
     "  --workers W           number of workers of the job\n"
     "  --server I/S (0/1)    be server I, from 0, of S\n"
     "  --key-file FILE       the job's key: 64 hex digits (-: standard input)\n"
     "  --plain               use no key and no encryption; anybody may take part\n"
     "  --state FILE          keep the weights here for a server that is started again\n"
-    "  --ready-fd N          write \"host:port\" to descriptor N when listening\n"
     "  -h, --help  --version\n"
     "Without --listen it is the server or scheduler that dmlc's DMLC_ROLE says.\n"
     "Exit status: 0 if all workers finished, 75 if one was lost, 128+n of signal n.\n";
@@ -186,8 +188,8 @@ main(int argc, char *argv[])
 
 	front_init(argv[0], pserver_usage, pserver_help);
 	parse_options(argc, argv, &p);
-	if (!p.plain && (e = conn_key_read(p.key, key)) < 0)
-		front_die(p.key, e);
+	if (!p.plain)
+		front_read_key(p.key, key);
 	p.serve.key = p.plain ? NULL : key;
 	if ((e = conn_transport(&p.serve.tcp)) < 0 || (e = conn_silence(&p.serve.silence_s)) < 0)
 		front_die(NULL, e);

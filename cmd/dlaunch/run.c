@@ -1,6 +1,7 @@
 /* run - runs a job from its start to its end: hosts, directories, attempts. */
 #include "dlaunch/dlaunch.h"
 #include "front.h"
+#include "front_wait.h"
 
 #include "base/clk.h"
 #include "base/err.h"
@@ -105,6 +106,8 @@ read_hosts(const struct dlaunch *c, struct start *s)
 	char file[32];
 	int e;
 
+	if (c->hosts_file != NULL)
+		front_wait_read(c->hosts_file);
 	s->remote = c->hosts_file != NULL || c->rsh != NULL;
 	if (c->record != NULL) {
 		name_hosts_file(c->record->attempt, file);
@@ -120,6 +123,7 @@ read_hosts(const struct dlaunch *c, struct start *s)
 	} else {
 		e = buf_put(text, here, strlen(here));
 	}
+	front_wait_end();
 	if (e >= 0 && c->hosts_file == NULL && c->rsh != NULL && text->n == 0)
 		front_wrong("--rsh %s: no hosts; name them with -H", c->rsh);
 	if (e < 0 || (e = hosts_parse(name, text->p, text->n, &s->hosts)) < 0)

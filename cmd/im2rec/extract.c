@@ -161,6 +161,7 @@ im2rec_extract(const struct im2rec *o)
 
 	if (o->out == NULL || o->paths != 1)
 		front_wrong("--extract: needs -o DIRECTORY and one file of records");
+	im2rec_watch_input(o);
 	im2rec_watch_start(&watch, o->quiet);
 	if ((e = begin_extraction(&x, o->path[0])) == 0)
 		e = im2rec_each(o->path[0], &watch, extract_one, &x);

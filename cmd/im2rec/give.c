@@ -133,6 +133,7 @@ im2rec_cat(const struct im2rec *o)
 
 	if (o->paths != 1)
 		front_wrong("--cat: needs one file");
+	im2rec_watch_input(o);
 	front_must(NULL, recwalk_open(o->path[0], PEEK, &w));
 	while (number <= last && ((e = recwalk_next(w, &r)) > 0 || e == ERR_ITEM)) {
 		if (e > 0)
@@ -250,6 +251,7 @@ im2rec_to_tar(const struct im2rec *o)
 
 	if (!to_file && isatty(STDOUT_FILENO))
 		front_wrong("refusing to write an archive to a terminal; use -o FILE.tar or > FILE.tar");
+	im2rec_watch_input(o);
 	im2rec_watch_start(&watch, o->quiet);
 	if (to_file && (e = io_create(&f, o->out)) < 0)
 		front_die(o->out, e);

@@ -59,6 +59,8 @@ struct im2rec_watch {
 	uint64_t	 before;	/* items done at the start */
 };
 
+/* If the first operand is standard input, waits until it has bytes.  A signal then ends the process as usual. */
+void	 im2rec_watch_input(const struct im2rec *o);
 void	 im2rec_watch_start(struct im2rec_watch *w, bool quiet);
 /* Shows the items done and their share of all, 0..1 (negative: unknown).  Returns 0, or ERR_STOP after a signal. */
 int	 im2rec_watch_step(struct im2rec_watch *w, uint64_t done, uint64_t bytes, double share);

@@ -86,6 +86,7 @@ im2rec_list(const struct im2rec *o)
 	struct img_codec *codec = NULL;
 	int e;
 
+	im2rec_watch_input(o);
 	if (o->verbose && (e = img_codec_new(UINT32_MAX, &codec)) < 0)
 		front_die(NULL, e);
 	for (size_t i = 0; i < o->paths; i++) {
@@ -129,6 +130,7 @@ im2rec_verify(const struct im2rec *o)
 	struct im2rec_watch watch;
 	const struct check_sink sink = { report_bad_record, show_step, &watch };
 
+	im2rec_watch_input(o);
 	im2rec_watch_start(&watch, o->quiet);
 	for (size_t i = 0; i < o->paths; i++) {
 		struct check_found f;

@@ -7,6 +7,7 @@
 #include "source/suffix.h"
 #include "front.h"
 #include "front_progress.h"
+#include "front_wait.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -195,8 +196,10 @@ im2rec_pack(const struct im2rec *o)
 		front_wrong("-o: %s would hold records and no archive; name it FILE.rec", to.path);
 	if (strcmp(to.path, "-") == 0 && o->resume)
 		front_wrong("--resume needs -o FILE.rec");
+	front_wait_read(o->in.path);
 	if ((e = source_open(&o->in, &r.in)) < 0 || (e = hash_command(o, &to.command)) < 0)
 		front_die(NULL, e);
+	front_wait_end();
 	im2rec_watch_start(&r.watch, o->quiet);
 	front_must(NULL, recset_create(&to, &r.out));
 	if ((e = skip_kept_items(&r)) == 0)

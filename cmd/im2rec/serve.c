@@ -44,7 +44,7 @@ im2rec_serve(const struct im2rec *o)
 
 	if (o->key == NULL)
 		front_wrong("--serve: needs a --key-file");
-	front_must(o->key, conn_key_read(o->key, key));
+	front_read_key(o->key, key);
 	front_must(NULL, recs_open_several((char *const *)o->path, o->paths, &recs));
 	p.serve.recs = recs;
 	p.serve.key = key;

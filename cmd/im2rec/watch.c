@@ -1,6 +1,7 @@
 /* watch - shows progress, and handles signals between two records. */
 #include "im2rec/im2rec.h"
 #include "front_progress.h"
+#include "front_wait.h"
 
 #include "base/clk.h"
 #include "base/err.h"
@@ -14,6 +15,13 @@ static void
 on_stop_signal(int sig)
 {
 	stopped = sig;
+}
+
+void
+im2rec_watch_input(const struct im2rec *o)
+{
+	if (strcmp(o->path[0], "-") == 0)
+		front_wait_read("-");
 }
 
 void

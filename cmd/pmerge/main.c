@@ -2,6 +2,7 @@
 #include "front.h"
 #include "front_option.h"
 #include "front_progress.h"
+#include "front_wait.h"
 #include "pmerge/pmerge.h"
 
 #include "base/clk.h"
@@ -275,6 +276,7 @@ watch_merge(void *arg, uint64_t done, uint64_t all)
 	struct progress_line line = { 0 };
 	double ran = clk_s() - a->began_s;
 
+	front_wait_end();
 	if (a->stop_fd < 0 && is_file(a->out))
 		a->stop_fd = front_stop_fd();
 	if (a->stop_fd >= 0 && (a->stopped = front_stopped(a->stop_fd)) > 0)
@@ -346,6 +348,9 @@ main(int argc, char *argv[])
 	front_init(argv[0], pmerge_usage, pmerge_help);
 	parse_arguments(&a, argc, argv);
 	check_options(&a);
+	for (uint32_t i = 0; i < a.merge.n; i++)
+		if (a.merge.n == 1 || strcmp(a.merge.path[i], "-") == 0)
+			front_wait_read(a.merge.path[i]);
 	a.began_s = clk_s();
 	progress_start(PROGRESS_SILENT);
 	switch (a.verb) {

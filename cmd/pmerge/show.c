@@ -2,6 +2,7 @@
 #include "pmerge/pmerge.h"
 #include "front.h"
 #include "front_progress.h"
+#include "front_wait.h"
 
 #include "base/err.h"
 #include "net/measure.h"
@@ -47,6 +48,7 @@ static void
 open_or_die(struct tensors *t, const char *path)
 {
 	front_must(NULL, tensors_open(t, path));
+	front_wait_end();
 }
 
 int
@@ -84,6 +86,7 @@ show_faults(char *const *path, uint32_t n)
 		struct tensors t;
 		int e = tensors_open(&t, path[i]);
 
+		front_wait_end();
 		if (e < 0) {
 			front_warn(NULL, e);
 			continue;

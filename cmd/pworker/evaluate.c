@@ -3,6 +3,7 @@
 #include "pworker/confusion.h"
 #include "pworker/outputs.h"
 #include "front.h"
+#include "front_wait.h"
 
 #include "base/err.h"
 #include "base/num.h"
@@ -361,8 +362,10 @@ load_weights(struct pworker *p, struct weights *f)
 {
 	struct weights_taken taken;
 
+	front_wait_read(p->weights);
 	if (p->net == NULL) {
 		front_must(NULL, weights_load(p->weights, NULL, f));
+		front_wait_end();
 		return;
 	}
 	*f = (struct weights){ .graph = pworker_net(p) };
@@ -371,6 +374,7 @@ load_weights(struct pworker *p, struct weights *f)
 	if (f->w == NULL || f->aux == NULL)
 		front_die(p->weights, err_nomem());
 	front_must(NULL, weights_start(p->weights, p->start_rename, f->graph, f->w, f->aux, &taken));
+	front_wait_end();
 	if (taken.left > 0)
 		front_die(p->weights, err_fail(ERR_FORMAT, "lacks %u of the net's arrays: %.500s%s", taken.left,
 		    (const char *)taken.names.p, taken.names.n > 500 ? " ..." : ""));
@@ -393,6 +397,7 @@ open_images(struct pworker *p, const struct graph *g)
 		if (strcmp(path[i], "-") != 0 && recmaker_kind(path[i]) == RECMAKER_RECORDS)
 			front_wrong("%s: holds records; use --data %s", path[i], path[i]);
 	if (p->nimage == 0 || (p->nimage == 1 && strcmp(path[0], "-") == 0)) {
+		front_wait_read("-");
 		if ((kind = recmaker_kind("-")) == RECMAKER_RECORDS || p->mode == PWORKER_STATISTICS) {
 			p->train.data.path = "-";
 			return NULL;
@@ -410,14 +415,13 @@ open_data(struct pworker *p, const struct graph *g, struct batch_opt *d, struct 
 {
 	const char *file = p->data_key != NULL ? p->data_key : p->key;
 	uint8_t key[CONN_KEY];
-	int e;
 
 	if ((*pics = open_images(p, g)) != NULL) {
 		front_must(NULL, recs_stream_open_maker(*pics, &d->stream));
 		return;
 	}
-	if (file != NULL && (e = conn_key_read(file, key)) < 0)
-		front_die(file, e);
+	if (file != NULL)
+		front_read_key(file, key);
 	d->recs = pworker_open_records(d->path, file != NULL ? key : NULL);
 	pworker_open_classes(p, p->weights, g);
 }

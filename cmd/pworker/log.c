@@ -2,6 +2,7 @@
 #include "pworker/log.h"
 #include "front.h"
 #include "front_progress.h"
+#include "front_wait.h"
 
 #include "base/clk.h"
 #include "base/err.h"
@@ -268,8 +269,10 @@ pworker_log_open(struct pworker_log *l, const char *path, bool append)
 		snprintf(rank, sizeof(rank), ".%" PRIu32, l->rank);
 	if (snprintf(name, sizeof(name), "%s%s", path, rank) >= (int)sizeof(name))
 		front_wrong("--log: the path is longer than %zu bytes", sizeof(name) - 1);
+	front_wait_write(name);
 	if ((l->rows = fopen(name, append ? "ae" : "we")) == NULL)
 		front_die(name, io_create_failed(name));
+	front_wait_end();
 }
 
 /* A batch whose loss is NaN is left out, which is no reason for a warning here. */

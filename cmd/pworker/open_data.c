@@ -16,8 +16,8 @@
 
 #define SPAN	16	/* largest usual distance between black and white; with --std-rgb 58 it is 4.4 */
 
-static void
-report_wait(void *arg, const char *whom)
+void
+pworker_report_wait(void *arg, const char *whom)
 {
 	(void)arg;
 	front_say("waiting for %s", whom);
@@ -45,7 +45,7 @@ pworker_open_records(const char *path, const uint8_t *key)
 		front_wrong("%s: needs --data-key-file, or the job's --key-file", path);
 	else
 		e = dataset_client_open(&(struct dataset_client_opt){ .addr = path, .key = key,
-		    .waiting = report_wait }, &r);
+		    .waiting = pworker_report_wait }, &r);
 	front_must(NULL, e);
 	return r;
 }
@@ -56,6 +56,7 @@ open_mean(const char *path, const struct train_opt *t, const struct graph *g)
 	const struct graph_node *x = &g->node[0];
 	float *mean = calloc((size_t)x->c * x->h * x->w, sizeof(*mean));
 	struct aug aug = t->data.aug;
+	struct stat st;
 	const char *slash;
 	char *folder = NULL;
 	int e;
@@ -68,6 +69,8 @@ open_mean(const char *path, const struct train_opt *t, const struct graph *g)
 	if (folder != NULL && access(folder, F_OK) < 0)
 		front_wrong("--mean: %s: there is no folder %s", path, folder);
 	free(folder);
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		front_wrong("--mean: %s: is a folder; name a mean image, or a file to have one made", path);
 	if (path[strspn(path, "0123456789.,")] == 0 && access(path, F_OK) < 0)
 		front_wrong("--mean: %s: is no file; --mean-rgb takes numbers", path);
 	if (t->data.recs == NULL && access(path, R_OK) < 0)

@@ -312,7 +312,7 @@ pworker_options(struct pworker *p, int argc, char *argv[])
 	*p = (struct pworker){ .frequent = 50,
 	    .learn = { .rule = OPT_SGD, .momentum = NAN, .beta2 = NAN, .eps = NAN, .trust = NAN, .wd = 1e-5 },
 	    .train = { .epochs = 10, .accumulate = 1, .init = "uniform:0.07", .sched.base = 0.1,
-	    .data = { .batch = 128, .shuffle = true, .aug.fill = 255 },
+	    .data = { .batch = 128, .shuffle = true, .aug.fill = 255, .waiting = pworker_report_wait },
 	    .ps = { .nworkers = 1 } } };
 	put_command(&p->command, argv);
 	list_long_options(longs);

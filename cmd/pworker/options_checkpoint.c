@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char checkpoint_help[] =
@@ -78,14 +79,17 @@ settle_cuts(struct pworker *p)
 	t->cuts = p->cuts;
 }
 
-/* Proposes a file for a name without its end, such as the PREFIX of --save: its newest checkpoint. */
+/* Refuses a folder.  Proposes a file for a name without its end, as the PREFIX of --save: its newest checkpoint. */
 static void
 check_weights_name(const char *option, const char *path)
 {
 	struct checkpoint_name *names = NULL;
 	char whole[PATH_MAX], *file = NULL;
+	struct stat st;
 	size_t n = 0;
 
+	if (path != NULL && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		front_wrong("--%s: %s: is a folder; name a file of weights", option, path);
 	if (path == NULL || access(path, F_OK) == 0)
 		return;
 	if (snprintf(whole, sizeof(whole), "%s.safetensors", path) < (int)sizeof(whole) && access(whole, F_OK) == 0)

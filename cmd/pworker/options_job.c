@@ -171,8 +171,8 @@ pworker_join_rendezvous(struct pworker *p, uint8_t *key)
 
 	memset(key, 0, CONN_KEY);
 	ps->key = p->plain ? NULL : key;
-	if (p->key != NULL && !p->plain && (e = conn_key_read(p->key, key)) < 0)
-		front_die(p->key, e);
+	if (p->key != NULL && !p->plain)
+		front_read_key(p->key, key);
 	front_must(NULL, conn_transport(&ps->tcp));
 	front_must(NULL, conn_silence(&ps->silence_s));
 	if (tracker) {

@@ -194,6 +194,8 @@ void	 pworker_find_last(struct pworker *p);
  * NULL.  Returns NULL for a pipe, whose records have no numbers.
  */
 struct recs *pworker_open_records(const char *path, const uint8_t *key);
+/* Prints for whom the reader of records waits. */
+void	 pworker_report_wait(void *arg, const char *whom);
 /*
  * check_data.c: compares records with the net before the first step.  A look reads a few headers; a pipe is not looked
  * at.

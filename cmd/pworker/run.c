@@ -1,6 +1,7 @@
 /* run - training: opens the data, runs the steps, logs the events, and ends in order after a signal. */
 #include "pworker/pworker.h"
 #include "front.h"
+#include "front_wait.h"
 
 #include "base/clk.h"
 #include "base/err.h"
@@ -117,6 +118,7 @@ on_event(void *arg, const struct train_event *ev)
 		catch_signals();
 		caught = true;
 	}
+	front_wait_end();
 	pworker_log_event(arg, ev);
 	if ((l->lost || l->found) && stop == 0)
 		stop = NO_SIGNAL;
@@ -128,10 +130,9 @@ open_records(struct pworker *p, const uint8_t *key)
 {
 	struct train_opt *t = &p->train;
 	uint8_t own[CONN_KEY];
-	int e;
 
-	if (p->data_key != NULL && (e = conn_key_read(p->data_key, own)) < 0)
-		front_die(p->data_key, e);
+	if (p->data_key != NULL)
+		front_read_key(p->data_key, own);
 	key = p->data_key != NULL ? own : p->key != NULL ? key : NULL;
 	t->data.recs = pworker_open_records(t->data.path, key);
 	if (t->val != NULL)
@@ -184,7 +185,10 @@ run_training(struct pworker *p, double began_s)
 		open_trace(p, t);
 	if (p->plain && t->ps.nservers > 0)
 		front_say("--plain: nothing is encrypted, and anybody may take part");
+	if (t->resume != NULL || t->start != NULL)
+		front_wait_read(t->resume != NULL ? t->resume : t->start);
 	e = train_run(t);
+	front_wait_end();
 	if (p->lr_find && stop <= 0 && (e == 0 || e == ERR_STOP))
 		pworker_log_rates(&l);
 	else if (e == ERR_STOP)

@@ -1,8 +1,10 @@
 /* threads - a thread pool that works on a ring of slots and hands them back in the order of submission. */
 #include "base/threads.h"
+#include "base/clk.h"
 #include "base/err.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -133,6 +135,7 @@ int
 threads_new(unsigned threads, uint32_t slots, threads_fn *fn, void *ctx, struct threads **out)
 {
 	struct threads *c;
+	pthread_condattr_t a;
 	int e;
 
 	assert(threads > 0 && slots > 0);
@@ -145,7 +148,10 @@ threads_new(unsigned threads, uint32_t slots, threads_fn *fn, void *ctx, struct 
 	}
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->work, NULL);
-	pthread_cond_init(&c->ready, NULL);
+	pthread_condattr_init(&a);
+	pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
+	pthread_cond_init(&c->ready, &a);
+	pthread_condattr_destroy(&a);
 	c->fn = fn;
 	c->ctx = ctx;
 	c->slots = slots;
@@ -212,6 +218,24 @@ threads_wait(struct threads *c, uint32_t *slot)
 	pthread_mutex_unlock(&c->lock);
 	*slot = (uint32_t)(c->collected++ % c->slots);
 	return true;
+}
+
+bool
+threads_wait_within(struct threads *c, double seconds)
+{
+	const uint64_t until = clk_ns() + (uint64_t)(seconds * 1e9);
+	const struct timespec t = { .tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000) };
+	const struct slot *s;
+	bool done;
+
+	if (c->collected == c->submitted)
+		return true;
+	pthread_mutex_lock(&c->lock);
+	s = get_slot(c, c->collected);
+	while (!(done = s->done == s->parts) && pthread_cond_timedwait(&c->ready, &c->lock, &t) != ETIMEDOUT)
+		continue;
+	pthread_mutex_unlock(&c->lock);
+	return done;
 }
 
 bool

@@ -39,6 +39,8 @@ bool	 threads_next_slot(const struct threads *c, uint32_t *slot);
 void	 threads_submit(struct threads *c, uint32_t parts);
 /* Waits for the oldest slot submitted.  Returns false if there is none. */
 bool	 threads_wait(struct threads *c, uint32_t *slot);
+/* Waits so many seconds for it, which stays the oldest.  Returns false if it is not done then. */
+bool	 threads_wait_within(struct threads *c, double seconds);
 /* As threads_wait(), but returns false if that slot is not done, and the slot stays the oldest. */
 bool	 threads_peek(struct threads *c, uint32_t *slot);
 

@@ -10,6 +10,8 @@
 
 #define PREFETCH (128u << 20)	/* default bytes of samples in the ring */
 #define WINDOW	1024u		/* default window of a stream, in records */
+#define WAIT_S	3.0		/* time before a wait for a pipe is reported */
+#define TICK_S	0.1		/* time between looks at the stop flag meanwhile */
 #define ALIGN	64u		/* alignment of a batch's samples, for vector loads */
 #define ASIDE	16u		/* offset of pixels: libjpeg-turbo bypasses the caches for rows aligned to 32 bytes */
 
@@ -180,6 +182,26 @@ batch_peek(struct batch_reader *r, const struct batch **b)
 	return 1;
 }
 
+/* Waits for the next micro-batch of a pipe, which may have nobody who writes. */
+static int
+wait_for_pipe(struct batch_reader *r)
+{
+	const char *path = r->opt.path;
+	bool told = r->opt.waiting == NULL;
+
+	while (r->stream != NULL && !r->over && !threads_wait_within(r->pool, TICK_S)) {
+		double waited = recs_stream_waited(r->stream);
+
+		if (waited > 0 && r->opt.stop != NULL && *r->opt.stop != 0)
+			return err_fail(ERR_STOP, "stopped");
+		if (waited < WAIT_S || told)
+			continue;
+		r->opt.waiting(r->opt.arg, strcmp(path, "-") == 0 ? "standard input" : path);
+		told = true;
+	}
+	return 0;
+}
+
 int
 batch_next(struct batch_reader *r, const struct batch **b)
 {
@@ -187,6 +209,7 @@ batch_next(struct batch_reader *r, const struct batch **b)
 	uint32_t slot;
 
 	read_ahead(r);
+	ERR_TRY(wait_for_pipe(r));
 	if (r->over || !threads_wait(r->pool, &slot))
 		return 0;
 	p = &r->ring[slot];

@@ -30,6 +30,7 @@
 
 #include "batch/aug.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -64,6 +65,10 @@ struct batch_opt {
 	/* [classes] weight of a sample in the loss, or of targets of 1 [targets] (samples.h), lent; NULL: 1 */
 	const float	*class_weight;
 	uint64_t	 limit;		/* number of records to use, from the first; 0: all */
+	/* batch_next() calls this once if it has waited 3 seconds for bytes of a pipe, which whom names; or NULL */
+	void		(*waiting)(void *arg, const char *whom);
+	void		*arg;
+	const volatile sig_atomic_t *stop;	/* other than 0: batch_next() waits for no pipe; or NULL */
 };
 
 struct batch {
@@ -102,7 +107,10 @@ int	 batch_device_cache(struct batch_reader *r, uint8_t **pixels, size_t *bytes)
  * stream.  Returns 0.
  */
 int	 batch_start(struct batch_reader *r, uint64_t epoch, uint64_t step);
-/* The next micro-batch: returns 1, 0 at and after the end of the epoch, or an error of the records. */
+/*
+ * The next micro-batch: returns 1, 0 at and after the end of the epoch, an error of the records, or ERR_STOP if *stop
+ * is set while a pipe has no records.
+ */
 int	 batch_next(struct batch_reader *r, const struct batch **b);
 /* The micro-batch that batch_next() will return: 1 if it is ready, else 0.  The last batch stays valid. */
 int	 batch_peek(struct batch_reader *r, const struct batch **b);

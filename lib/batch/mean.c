@@ -18,7 +18,8 @@ refuse_other_shape(const struct tensor *x, uint32_t c, uint32_t h, uint32_t w)
 		snprintf(is, sizeof(is), "(%" PRIu64 ",%" PRIu64 ",%" PRIu64 ")", x->dim[0], x->dim[1], x->dim[2]);
 	else
 		snprintf(is, sizeof(is), "of %u dimensions", x->ndim);
-	return err_fail(ERR_FORMAT, "its shape is %s, that of a sample (%u,%u,%u)", is, c, h, w);
+	return err_fail(ERR_FORMAT, "its shape is %s, that of a sample (%u,%u,%u); name another file to have one "
+	    "made", is, c, h, w);
 }
 
 static int
@@ -27,7 +28,7 @@ read_mean_tensor(const struct tensors *t, float *mean, uint32_t c, uint32_t h, u
 	const struct tensor *x = t->t;
 
 	if (t->n != 1)
-		return err_fail(ERR_FORMAT, "does not hold exactly one array");
+		return err_fail(ERR_FORMAT, "holds %zu arrays, and a mean image is one", t->n);
 	if (strcmp(x->name, NAME) != 0 && strcmp(x->name, NAMELESS) != 0)
 		return err_fail(ERR_FORMAT, "its array is not named " NAME);
 	if (x->ndim != 3 || x->dim[0] != c || x->dim[1] != h || x->dim[2] != w)
@@ -43,7 +44,9 @@ mean_load(const char *path, uint32_t c, uint32_t h, uint32_t w, float *mean)
 	struct tensors t;
 	int e;
 
-	ERR_TRY(tensors_open(&t, path));
+	if ((e = tensors_open(&t, path)) == ERR_FORMAT || e == ERR_SHORT || e == ERR_LIMIT)
+		return err_fail(e, "%s: is no mean image; one is made in a file that does not exist", path);
+	ERR_TRY(e);
 	e = err_wrap(read_mean_tensor(&t, mean, c, h, w), "%s", path);
 	tensors_close(&t);
 	return e;

@@ -110,7 +110,8 @@ static int
 read_record_head(struct window *w, uint64_t at, uint64_t jump, const uint8_t **p)
 {
 	if (w->size - at < REC_HEAD)
-		return err_fail(ERR_SHORT, "record at %" PRIu64 ": the file ends inside its head", at);
+		return err_fail(ERR_SHORT, "record at %" PRIu64 ": the file ends inside its head%s", at,
+		    at == 0 ? "; im2rec packs images into a .rec file" : "");
 	if (at < w->at || at - w->at + REC_HEAD > w->n) {
 		w->at = at;
 		w->n = jump > JUMP ? FAR : NEAR;

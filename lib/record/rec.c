@@ -1,9 +1,11 @@
 /* rec - the record stream of a .rec file, one record at a time. */
 #include "record/rec.h"
+#include "base/clk.h"
 #include "base/err.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -13,6 +15,7 @@
 
 struct rec_reader {
 	int		fd, wake;	/* wake: -1 if there is none */
+	_Atomic uint64_t since_ns;	/* time since which a thread has waited for bytes; 0: none waits */
 	size_t		max;
 	uint64_t	at;		/* offset of the current record */
 	uint64_t	pos;		/* bytes consumed */
@@ -27,6 +30,16 @@ ends_inside(uint64_t at)
 	return err_fail(ERR_SHORT, "record at %llu: the stream ends inside it", (unsigned long long)at);
 }
 
+static bool
+is_text(const uint8_t *p, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && (p[i] >= ' ' || (p[i] >= '\t' && p[i] <= '\r')) && p[i] != 0x7f)
+		i++;
+	return i == n;
+}
+
 /* What a file without records may hold instead, by its first 8 bytes, and what to do with it. */
 static const char *
 guess_content(const uint8_t *p)
@@ -39,7 +52,12 @@ guess_content(const uint8_t *p)
 		const char	*head, *text;
 	} known[] = {
 		{ 3, "\xff\xd8\xff", image }, { 4, "\x89PNG", image }, { 4, "GIF8", image }, { 4, "RIFF", image },
-		{ 4, "PK\x03\x04", archive }, { 2, "\x1f\x8b", archive }, { 6, "\xfd" "7zXZ", archive },
+		{ 4, "II*\0", image }, { 4, "MM\0*", image },
+		{ 4, "PK\x03\x04", " but a zip archive, of images for im2rec to pack or of weights" },
+		{ 2, "\x1f\x8b", archive }, { 6, "\xfd" "7zXZ", archive },
+		{ 4, "\x28\xb5\x2f\xfd", archive }, { 3, "BZh", archive },
+		{ 3, "\0\0\x08", " but an MNIST file; im2rec packs the folder with its four files" },
+		{ 4, "\x89HDF", weights },
 		{ 8, "\x12\x01\0\0\0\0\0", weights },	/* MXNet's .params */
 	};
 	size_t digits = 0;
@@ -51,8 +69,13 @@ guess_content(const uint8_t *p)
 		digits++;
 	if (digits > 0 && p[digits] == '\t')
 		return " but an index or a list; name the .rec file";
+	if ((p[0] == 'P' && p[1] >= '1' && p[1] <= '6' && is_text(p + 2, 1) && p[2] <= ' ') ||
+	    (p[0] == 'B' && p[1] == 'M' && p[6] == 0 && p[7] == 0))
+		return image;	/* PNM, BMP */
+	if (is_text(p, REC_HEAD))
+		return " but text; name the .rec file";
 	/* safetensors begin with the length of their table. */
-	return le_get32(p) > 0 && le_get32(p + 4) == 0 ? weights : "";
+	return le_get32(p) > 0 && le_get32(p + 4) == 0 ? weights : "; im2rec packs images into a .rec file";
 }
 
 int
@@ -118,6 +141,7 @@ rec_open(int fd, int wake, size_t max, struct rec_reader **r)
 	(*r)->wake = wake;
 	(*r)->max = max;
 	(*r)->at = (*r)->pos = 0;
+	atomic_init(&(*r)->since_ns, 0);
 	(*r)->data = (struct buf){ 0 };
 	(*r)->next = (*r)->end = 0;
 	return 0;
@@ -138,6 +162,14 @@ rec_at(const struct rec_reader *r)
 	return r->at;
 }
 
+double
+rec_waited(const struct rec_reader *r)
+{
+	uint64_t since = r->since_ns, now = clk_ns();
+
+	return since == 0 || now <= since ? 0 : (double)(now - since) * 1e-9;
+}
+
 /* Waits for bytes and reads them into the window, which stays empty at the end of the stream. */
 static int
 fill_window(struct rec_reader *r)
@@ -147,10 +179,16 @@ fill_window(struct rec_reader *r)
 
 	r->next = r->end = 0;
 	for (;;) {
-		if (r->wake >= 0 && poll(p, 2, -1) < 0) {
-			if (errno != EINTR)
+		if (r->wake >= 0) {
+			int ready;
+
+			r->since_ns = clk_ns();
+			ready = poll(p, 2, -1);
+			r->since_ns = 0;
+			if (ready < 0 && errno != EINTR)
 				return err_sys("poll");
-			continue;
+			if (ready < 0)
+				continue;
 		}
 		if (p[1].revents != 0)
 			return err_fail(ERR_STOP, "stopped");

@@ -32,7 +32,7 @@ enum rec_part { REC_WHOLE, REC_FIRST, REC_MIDDLE, REC_LAST };
 
 /*
  * Sequential reading.  Ownership: bytes of rec_next() belong to the reader and are valid until its next call.  Threads:
- * one at a time uses a reader.
+ * one at a time uses a reader, and any may call rec_waited().
  */
 struct rec_reader;
 
@@ -50,6 +50,8 @@ void	 rec_close(struct rec_reader *r);	/* NULL is fine */
 int	 rec_next(struct rec_reader *r, const uint8_t **data, size_t *n);
 /* The offset of that record. */
 uint64_t rec_at(const struct rec_reader *r);
+/* Seconds that a thread in rec_next() has waited for bytes so far; 0 if none waits, and always without wake. */
+double	 rec_waited(const struct rec_reader *r);
 
 /* Writing: appends one record to a buffer.  Returns 0, ERR_LIMIT or ERR_NOMEM. */
 int	 rec_frame(struct buf *out, const void *data, size_t n);

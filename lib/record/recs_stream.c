@@ -72,9 +72,10 @@ recs_stream_open(const char *path, uint64_t window, uint64_t seed, struct recs_s
 		return finish_open(out, e);
 	if ((s->path = strdup(path)) == NULL)
 		e = err_nomem();
+	/* A named pipe is opened before its writer opens it, and then waited for as for bytes. */
 	else if ((s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0 ||
 	    (s->fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) :
-	    open(path, O_RDONLY | O_CLOEXEC)) < 0)
+	    open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)) < 0)
 		e = err_sys("%s: open", path);
 	else
 		e = rec_open(s->fd, s->wake, RECFILE_LONGEST, &s->in);
@@ -177,6 +178,12 @@ recs_stream_take(struct recs_stream *s, struct recs_stream_record *r)
 	s->slot[s->filled] = *r;	/* the next record reuses the memory of r */
 	*r = got;
 	return 1;
+}
+
+double
+recs_stream_waited(const struct recs_stream *s)
+{
+	return s->in != NULL ? rec_waited(s->in) : 0;
 }
 
 void

@@ -3,7 +3,8 @@
  *
  * The records come from a pipe, or are made of images on arrival.  The window is filled first.  Then each record taken
  * is a random one of the window, and the next to arrive replaces it.  The order is a function of the seed and the
- * stream.  Memory holds the window's records.  Threads: one at a time calls recs_stream_take(), any recs_stream_stop().
+ * stream.  Memory holds the window's records.  Threads: one at a time calls recs_stream_take(), any recs_stream_stop()
+ * and recs_stream_waited().
  */
 #ifndef RECORD_RECS_STREAM_H
 #define RECORD_RECS_STREAM_H
@@ -37,6 +38,8 @@ void	 recs_stream_blame(const struct recs_stream *s, const struct recs_stream_re
  * the offset.
  */
 int	 recs_stream_take(struct recs_stream *s, struct recs_stream_record *r);
+/* Seconds that a thread has waited for bytes of the pipe so far; 0 if none waits, and always with a maker. */
+double	 recs_stream_waited(const struct recs_stream *s);
 /* Ends the stream and wakes a thread that waits for bytes. */
 void	 recs_stream_stop(struct recs_stream *s);
 

@@ -219,7 +219,8 @@ open_tensor_file(struct tensors *t, const char *path)
 			return err_sys("stat");
 	}
 	if (!S_ISREG(st.st_mode))
-		return err_fail(ERR_FORMAT, "neither a file nor a pipe");
+		return err_fail(ERR_FORMAT, "is %s; name a file of weights", S_ISDIR(st.st_mode) ? "a folder" :
+		    "neither a file nor a pipe");
 	t->size = (uint64_t)st.st_size;
 	return 0;
 }
@@ -230,8 +231,8 @@ read_tensor_table(struct tensors *t)
 	uint8_t word[TENSORS_WORD];
 
 	if (t->size < sizeof(word))
-		return err_fail(ERR_SHORT, "holds %llu bytes, too few for weights",
-		    (unsigned long long)t->size);
+		return err_fail(ERR_SHORT, "holds %llu bytes, too few for weights; "
+		    "name a file of weights", (unsigned long long)t->size);
 	ERR_TRY(io_pread(t->fd, word, sizeof(word), 0));
 	t->kind = tensors_params_knows(word) ? TENSORS_PARAMS : TENSORS_SAFE;
 	return t->kind == TENSORS_PARAMS ? tensors_params_read(t) : tensors_safe_read(t);

@@ -98,7 +98,7 @@ fail_long_header(const uint8_t word[WORD], uint64_t n)
 		return err_fail(ERR_FORMAT, "a pickle or zip archive, as of torch.save(); convert it in Python with "
 		    "safetensors.torch.save_file(torch.load(FILE, map_location=\"cpu\"), FILE2)");
 	if (memcmp(word, "\x0a\x23\xd7\xce", 4) == 0)
-		return err_fail(ERR_FORMAT, "holds records, not weights");
+		return err_fail(ERR_FORMAT, "holds records; name a file of weights");
 	if (n >> 40 != 0)
 		return err_fail(ERR_FORMAT, "is neither safetensors nor an NDArray list; name a file of weights");
 	return err_fail(ERR_LIMIT, "has a header of %" PRIu64 " bytes, too many for safetensors; "
@@ -112,7 +112,7 @@ tensors_safe_knows(const uint8_t word[WORD])
 
 	if (n > TENSORS_HEAD)
 		return fail_long_header(word, n);
-	return n > 0 ? 0 : err_fail(ERR_FORMAT, "the header is not a JSON object");
+	return n > 0 ? 0 : err_fail(ERR_FORMAT, "the header is not a JSON object; name a file of weights");
 }
 
 /* *data is the offset of the data. */

@@ -34,6 +34,8 @@ open_train_data(struct train *t, const char *path, struct recs *recs, bool train
 		d.first_micro = t->o->accumulate * t->o->ps.rank;
 		d.my_micros = t->o->accumulate;
 		d.sizes = t->sizes;
+		/* The servers of a job would miss the step. */
+		d.stop = t->o->ps.nservers == 0 ? t->o->stop : NULL;
 	} else {
 		/* Synchronous workers share the validation; the others are in different epochs. */
 		d.shuffle = false;

@@ -65,7 +65,7 @@ is "$(cat err)" "pworker: recipe mnist-lenett: no such recipe; did you mean @mni
 status 2 "--mean in a folder that does not exist is refused" $train --mean nowhere/m.bin
 is "$(cat err)" "pworker: --mean: nowhere/m.bin: there is no folder nowhere" "the error names the folder"
 status 1 "a file that holds no tensors is refused" pworker --eval train.rec --data train.rec
-is "$(cat err)" "pworker: train.rec: holds records, not weights" "the error says what it holds"
+is "$(cat err)" "pworker: train.rec: holds records; name a file of weights" "the error says what it holds"
 head -c 99 /dev/zero | tr '\0' x >text
 status 1 "a text in place of weights is refused" pworker --eval text --data train.rec
 is "$(cat err)" "pworker: text: is neither safetensors nor an NDArray list; name a file of weights" "the error says what to name"

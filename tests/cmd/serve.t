@@ -117,7 +117,7 @@ status 0 "the next worker takes the lock over" pworker $train --data 3.rec --ste
 like err '^pworker: late\.bin: made from ' "the next worker makes the mean"
 is "$(ls late.bin*)" late.bin "the next worker leaves no lock"
 status 1 "a mean of another shape is refused" pworker --net lenet --data 1.rec --steps 2 --mean late.bin
-like err 'late\.bin: its shape is \(3,28,28\), that of a sample \(1,28,28\)$' "the error gives both shapes"
+like err 'late\.bin: its shape is \(3,28,28\), that of a sample \(1,28,28\); name another file' "the error gives both shapes"
 hold mean 127.0.0.1:0 3.rec
 status 0 "pworker makes a mean from a server's records" \
 	pworker $train --data "$at" --key-file key --steps 2 --mean afar.bin

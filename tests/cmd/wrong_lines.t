@@ -27,6 +27,15 @@ for i in 1 2 3; do printf '%d\t0\tdogs/%d.jpg\n' $i $i; done >odd.lst
 for i in 1 2 3 4 5 6 7 8; do printf '%d\t1\t0\timages/cat/%d.pgm\n' $i $i; done >two.lst
 im2rec -q -o two.rec two.lst && tar czf images.tgz images || exit 1
 printf '\211PNG\r\n\032\n0000' >picture.png
+# Other kinds of files, by their first bytes.
+printf 'a\nb\n' >short.labels
+printf '\0\0\010\003\0\0\352\140\0\0\0\034\0\0\0\034' >digits-idx3-ubyte
+perl -e 'srand 1; print chr 3; print chr(int rand 256) for 1..3072' >cifar.bin
+printf 'PK\003\004\024\0\0\0\0\0archive/data.pkl' >w.pt
+printf 'BM\066\0\0\0\0\0\0\0\066\0\0\0' >picture.bmp
+printf 'II*\0\010\0\0\0' >picture.tif
+pmerge -o model.onnx w-0001.safetensors || exit 1
+$train --mean mean.bin >mean.tsv 2>err || exit 1
 : >empty.hosts
 echo localhost >hosts
 (umask 077; printf '%064d\n' 1 >key)

@@ -48,6 +48,32 @@ read_stream(struct batch_opt *o, int times, int seen[BATCHES_N], int *pieces, in
 	return sum;
 }
 
+static volatile sig_atomic_t stop;
+static char awaited[256];
+
+static void
+note_wait(void *arg, const char *whom)
+{
+	(void)arg;
+	snprintf(awaited, sizeof(awaited), "%s", whom);
+	stop = 1;
+}
+
+/* A reader reports that a pipe has no bytes, and is stopped by that report. */
+static void
+test_wait(const char *pipe)
+{
+	struct batch_opt o = { .path = pipe, .batch = 8, .aug = { .c = 3, .h = 8, .w = 8 }, .threads = 2,
+		.waiting = note_wait, .stop = &stop };
+	struct batch_reader *r = batches_open(&o);
+	const struct batch *b;
+
+	batch_start(r, 0, 0);
+	is(batch_next(r, &b), ERR_STOP, "a stream: a wait ends when a stop is requested");
+	is_str(awaited, pipe, "a stream: the wait is reported with the pipe's name");
+	batch_close(r);
+}
+
 static void
 test_stream(void)
 {
@@ -92,6 +118,7 @@ test_stream(void)
 	batch_start(r, 0, 0);
 	batch_close(r);
 	ok(1, "a stream: batch_close() works while threads wait for bytes");
+	test_wait(pipe);
 	is(io_write(fd, "no record at all", 16), 0, "bytes that are no record are written");
 	r = batches_open(&o);
 	batch_start(r, 0, 0);

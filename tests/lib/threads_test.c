@@ -85,6 +85,33 @@ test_cancel(void)
 	ok(threads_count() >= 1, "threads_count is at least 1");
 }
 
+static atomic_bool go;
+
+static void
+hold(void *ctx, unsigned worker, uint32_t slot, uint32_t part)
+{
+	(void)ctx, (void)worker, (void)slot, (void)part;
+	while (!go)
+		sched_yield();
+}
+
+static void
+test_wait_within(void)
+{
+	uint32_t slot;
+	struct threads *c;
+
+	threads_new(1, 2, hold, NULL, &c);
+	ok(threads_wait_within(c, 0), "threads_wait_within returns true when no slot is submitted");
+	threads_next_slot(c, &slot);
+	threads_submit(c, 1);
+	ok(!threads_wait_within(c, 0.01), "threads_wait_within returns false for a slot that is not done in time");
+	go = true;
+	ok(threads_wait_within(c, 600), "threads_wait_within returns true for a slot that is done");
+	ok(threads_wait(c, &slot) && slot == 0, "that slot stays the oldest");
+	threads_free(c);
+}
+
 static unsigned to_come;		/* slots still to come */
 static unsigned drained, stop_at;
 
@@ -138,6 +165,7 @@ main(void)
 	test_order(2);
 	test_order(8);
 	test_cancel();
+	test_wait_within();
 	test_run();
 	return done();
 }

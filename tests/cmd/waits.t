@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# waits.t - a tool that waits for a pipe says for which, once, and a signal ends it at once.
+. "$TOP/tests/tap.sh"
+cd "$T" || exit 1
+export OMP_NUM_THREADS=1 XDG_STATE_HOME=$T/state
+
+mkdir -p images/a images/b
+for i in 1 2 3 4; do
+	for class in a b; do
+		perl -e 'srand $ARGV[0]; print "P5 28 28 255\n"; print chr(int rand 256) for 1..784' $i >images/$class/$i.pgm
+	done
+done
+im2rec -q -o train.rec images || exit 1
+net="pworker --net mlp --widths 4 --shape 3x28x28 --classes 2 --batch 4 --epochs 1"
+$net --data train.rec --save w >log.tsv 2>err || exit 1
+
+# Pipes that are open for writing, and get nothing; and named pipes that nobody else opens.
+mkfifo held half quiet none.in none.log none.tsv none.w
+exec 7<>held 8<>half
+names=() lines=() pids=()
+begin() { # NAME LINE COMMAND: the command reads the held pipe
+	perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' sh -c "exec $3" <"${4:-held}" >"$1.out" 2>"$1.err" &
+	pids+=($!) names+=("$1") lines+=("$2")
+}
+begin "pworker --data -" "pworker: waiting for standard input" "$net --data -"
+begin "pworker --data of a named pipe" "pworker: waiting for none.in" "$net --data none.in"
+begin "pworker --eval --data -" "pworker: waiting for standard input" "pworker --eval w-0001.safetensors --data -"
+begin "pworker --predict" "pworker: waiting for standard input" "pworker --predict w-0001.safetensors -"
+begin "pworker --eval -" "pworker: waiting for standard input" "pworker --eval - --data train.rec"
+begin "pworker --log" "pworker: waiting for a reader of none.log" "$net --data train.rec --log none.log"
+begin "pworker --start" "pworker: waiting for none.w" "$net --data train.rec --start none.w"
+begin "im2rec -" "im2rec: waiting for standard input" "im2rec -o x.rec - images"
+begin "im2rec --list -" "im2rec: waiting for standard input" "im2rec --list -"
+begin "pmerge -" "pmerge: waiting for standard input" "pmerge -o x.safetensors -"
+begin "pmerge of a named pipe" "pmerge: waiting for none.w" "pmerge --list none.w"
+begin "pserver --key-file -" "pserver: waiting for standard input" "pserver --listen 127.0.0.1:0 --workers 1 --key-file -"
+begin "dlaunch -H -" "dlaunch: waiting for standard input" "dlaunch -H - -n 1 true"
+begin "netstat-logging -o" "netstat-logging: waiting for a reader of none.tsv" "netstat-logging -i lo -d 0.1 -o none.tsv"
+# The rest of a stream that has begun: two steps are done, and the weights are saved.
+cat train.rec >&8
+begin "pworker --data - within a stream" "pworker: waiting for standard input" \
+	"$net --data - --frequent 100 --shuffle-buffer 1 --save half" half
+# Follows pipes by design.
+plog -f - <held >plog.out 2>plog.err &
+plog=$!
+
+for i in "${!names[@]}"; do
+	until grep -q "waiting for" "${names[i]}.err"; do kill -0 "${pids[i]}" || break; read -rt 0.05 <>quiet; done
+done
+for i in "${!names[@]}"; do
+	kill -INT "${pids[i]}"
+done
+for i in "${!names[@]}"; do
+	wait "${pids[i]}"
+	is "$?" 130 "SIGINT ends ${names[i]}"
+	is "$(grep 'waiting for' "${names[i]}.err")" "${lines[i]}" "${names[i]} says once for what it waits"
+done
+is "$(ls half-*.safetensors)" "half-0000-000002.safetensors" "a stream that is interrupted leaves a checkpoint"
+kill $plog
+wait $plog
+is "$(cat plog.err)" "" "plog -f says nothing"
+
+# On a terminal.
+: >shown
+perl "$TOP/tests/cmd/pty.pl" 80 24 sh -c "echo \$\$ >pid; exec $net --data - <held" >shown &
+until grep -q "waiting for" shown; do kill -0 $! || break; read -rt 0.05 <>quiet; done
+kill "$(cat pid)"
+wait $!
+like shown '^pworker: waiting for standard input' "pworker says it on a terminal"
+done_testing

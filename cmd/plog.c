@@ -84,13 +84,13 @@ static const struct front_option option_table[] = {
 	{ 0 }
 };
 
-/* Who chooses figures and draws them wants no table, unless its options are given too. */
+/* Who draws on the terminal, or chooses figures, wants no table, unless its options are given too. */
 static bool
 wants_table(const struct options *o)
 {
-	bool draws = o->plot || o->png != NULL || o->svg != NULL || o->html != NULL;
+	bool chosen = o->figures_given && (o->png != NULL || o->svg != NULL || o->html != NULL);
 
-	return !o->figures_given || !draws || o->form_given || o->all || o->compare || o->by_rank || o->machines;
+	return (!o->plot && !chosen) || o->form_given || o->all || o->compare || o->by_rank || o->machines;
 }
 
 /* Warns of the first malformed row of a file with its line, and of the others with their number. */
@@ -130,11 +130,12 @@ read_log(struct logs *l, const struct options *o, struct table *profile, const c
 	}
 }
 
-static void
+/* Returns the lines of the terminal that the table and its remark take. */
+static unsigned
 print_table(struct table *t, const struct options *o)
 {
 	struct buf text = { 0 };
-	unsigned wide, high, omitted;
+	unsigned wide, high, omitted, lines = 0;
 	int e;
 
 	plog_screen(&wide, &high);
@@ -145,29 +146,35 @@ print_table(struct table *t, const struct options *o)
 	if (text.n > 0)
 		fwrite(text.p, 1, text.n, stdout);
 	front_flush();
+	for (size_t i = 0; i < text.n; i++)
+		lines += text.p[i] == '\n';
 	buf_free(&text);
-	if (omitted > 0 && o->form == TABLE_TEXT)
-		front_say("%u more column%s: use --all", omitted, omitted > 1 ? "s" : "");
+	if (omitted == 0 || o->form != TABLE_TEXT)
+		return lines;
+	front_say("%u more column%s: use --all", omitted, omitted > 1 ? "s" : "");
+	return lines + 1;
 }
 
-static void
-print_tables(const struct options *o, struct logs *l, const struct curve_rows *means)
+static unsigned
+print_tables(const struct options *o, struct logs *l, const struct curve_rows *means, const char *title)
 {
 	struct table t = { 0 };
 	struct curve_rows rows = { 0 };
+	unsigned lines;
 	int e;
 
 	if (o->machines)
 		machine_table(&l->machines, &t);
 	else if (o->compare && !o->by_rank)
-		curve_compare(means, &t);
+		curve_compare(means, title, &t);
 	else if ((e = curve_rows(&l->curve, o->by_rank, &rows)) < 0)
 		front_die(NULL, e);
 	else
 		curve_table(&rows, o->by_rank, &t);
-	print_table(&t, o);
+	lines = print_table(&t, o);
 	table_free(&t);
 	curve_rows_free(&rows);
+	return lines;
 }
 
 /* Refuses to replace a log, which is what remains of a run. */
@@ -200,9 +207,13 @@ write_report(const struct options *o, const struct logs *l, const struct curve_r
 	buf_free(&page);
 }
 
-/* Draws at most a screen, and leaves a line for the prompt. */
+/*
+ * Draws at most a screen, from which the table's lines are taken if enough are left, and a line for the prompt.
+ * Figures that are omitted take another line.
+ */
 static void
-draw_text(const struct options *o, const struct logs *l, const struct curve_rows *means, const char *title)
+draw_text(const struct options *o, const struct logs *l, const struct curve_rows *means, const char *title,
+    unsigned table)
 {
 	struct plot_opt opt = { .kind = PLOT_TEXT, .figures = o->figures, .title = title };
 	struct buf text = { 0 };
@@ -210,9 +221,14 @@ draw_text(const struct options *o, const struct logs *l, const struct curve_rows
 	int e;
 
 	plog_screen(&opt.wide, &opt.high);
-	opt.high--;
-	if ((e = plot_draw(means, &l->rates, &opt, &text, &omitted)) < 0)
-		front_die("--plot", e);
+	opt.high -= opt.high > table + PLOG_LOW ? table + 1 : 1;
+	e = plot_draw(means, &l->rates, &opt, &text, &omitted);
+	if (e == 0 && omitted > 0) {
+		opt.high--;
+		text.n = 0;
+		e = plot_draw(means, &l->rates, &opt, &text, &omitted);
+	}
+	front_must("--plot", e);
 	fwrite(text.p, 1, text.n, stdout);
 	front_flush();
 	buf_free(&text);
@@ -250,6 +266,7 @@ static void
 write_output(const struct options *o, struct logs *l, const char *title)
 {
 	struct curve_rows means;
+	unsigned table = 0;
 	bool any;
 	int e;
 
@@ -260,9 +277,9 @@ write_output(const struct options *o, struct logs *l, const char *title)
 		front_die(NULL, e);
 	any = means.n + l->rates.n > 0;
 	if (!o->follow && wants_table(o))
-		print_tables(o, l, &means);
+		table = print_tables(o, l, &means, title);
 	if (o->plot && !o->follow && any)
-		draw_text(o, l, &means, title);
+		draw_text(o, l, &means, title, table);
 	if (o->png != NULL && any)
 		draw_file(o, PLOT_PNG, l, &means, title, o->png);
 	if (o->svg != NULL && any)
@@ -285,8 +302,7 @@ make_title(char *const *log, char *title, size_t size)
 	while (log[n] != NULL)
 		n++;
 	for (size_t i = 0; i < n && n <= 3; i++)
-		snprintf(title + strlen(title), size - strlen(title), "%s%s", i > 0 ? ", " : "",
-		    strcmp(log[i], "-") == 0 ? "standard input" : plog_name(log[i]));
+		snprintf(title + strlen(title), size - strlen(title), "%s%s", i > 0 ? ", " : "", plog_name(log[i]));
 	if (n > 3)
 		snprintf(title, size, "%zu logs", n);
 }

@@ -19,8 +19,7 @@
 #define LINE	65536u	/* bytes of the longest line */
 #define LOGS	1024	/* most logs at once */
 #define WAIT_MS	1000	/* time between looks at files that inotify does not report, as on network file systems */
-#define NARROW	40	/* fewest columns and lines of a drawing */
-#define LOW	12
+#define NARROW	40	/* fewest columns of a drawing */
 
 struct followed_log {
 	const char *path;
@@ -60,6 +59,8 @@ plog_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
+	if (strcmp(path, "-") == 0)
+		return "standard input";
 	return slash != NULL && slash[1] != 0 ? slash + 1 : path;
 }
 
@@ -70,7 +71,7 @@ plog_screen(unsigned *wide, unsigned *high)
 	bool terminal = ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0;
 
 	*wide = terminal && w.ws_col >= NARROW ? w.ws_col : 80;
-	*high = terminal && w.ws_row >= LOW ? w.ws_row : 24;
+	*high = terminal && w.ws_row >= PLOG_LOW ? w.ws_row : 24;
 }
 
 /* Adds the complete lines among the bytes read. */

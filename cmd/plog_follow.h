@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+#define PLOG_LOW	12	/* fewest lines of a screen that figures share with a table */
+
 /* What the logs hold. */
 struct logs {
 	struct curve curve;
@@ -31,7 +33,7 @@ void	plog_follow(const struct follow_opt *o, struct logs *l);
 /* Adds a line of a log.  Returns as curve_add_line() does, but exits if memory or the most measurements are reached. */
 int	plog_line(struct logs *l, const char *path, const char *line);
 
-/* The name of a log's runs: its file's name without folders. */
+/* The name of a log's runs: its file's name without folders, or "standard input" for "-". */
 const char *plog_name(const char *path);
 /* The columns and lines of standard output, 80x24 if it is no terminal. */
 void	plog_screen(unsigned *wide, unsigned *high);

@@ -95,7 +95,10 @@ void	 curve_name(const struct curve_rows *rows, uint32_t run, char name[LOGLINE_
 
 /* Makes a table of the rows, with the columns that have data. */
 void	 curve_table(const struct curve_rows *rows, bool by_rank, struct table *t);
-/* Makes a table with a line for each run: epochs, best and last accuracy, and means of the rest.  Rows are means. */
-void	 curve_compare(const struct curve_rows *rows, struct table *t);
+/*
+ * Makes a table with a line for each run: epochs, best and last accuracy, and means of the rest.  Rows are means.  A
+ * single run that has no name gets `name`.
+ */
+void	 curve_compare(const struct curve_rows *rows, const char *name, struct table *t);
 
 #endif

@@ -206,8 +206,9 @@ add_compared_columns(const struct compared *c, struct table *t)
 }
 
 void
-curve_compare(const struct curve_rows *rows, struct table *t)
+curve_compare(const struct curve_rows *rows, const char *name, struct table *t)
 {
+	const bool unnamed = rows->runs == 1 && rows->label[0][0] == 0;
 	struct compared c = { 0 };
 
 	for (size_t i = 0; i < rows->n; i++) {
@@ -223,7 +224,10 @@ curve_compare(const struct curve_rows *rows, struct table *t)
 		for (k = i; k < rows->n && rows->row[k].run == rows->row[i].run; k++)
 			continue;
 		s = summarize_run(&rows->row[i], k - i);
-		put_run_name(rows, rows->row[i].run, t);
+		if (unnamed)
+			table_text(t, name);
+		else
+			put_run_name(rows, rows->row[i].run, t);
 		put_summary(&s, &c, t);
 	}
 }

@@ -115,7 +115,7 @@ report_html(const struct curve_rows *rows, const struct machine_list *machines, 
 	struct table runs = { 0 }, hosts = { 0 }, epochs = { 0 };
 	int e = buf_put(out, head, sizeof(head) - 1);
 
-	curve_compare(rows, &runs);
+	curve_compare(rows, opt->title, &runs);
 	machine_table(machines, &hosts);
 	curve_table(rows, false, &epochs);
 	e = e < 0 ? e : table_escape(out, opt->title);

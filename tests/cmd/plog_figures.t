@@ -2,6 +2,7 @@
 . "$TOP/tests/tap.sh"
 . "$TOP/tests/plog.sh"
 cd "$T" || exit 1
+mkdir first && cp a.tsv first
 echo '# tally 0.1 tool=pworker host=here rank=0 engine=cpu device=A_CPU' >c.tsv
 if command -v gnuplot >/dev/null; then
 	status 0 "plog --png" plog --png a.png a.tsv
@@ -75,18 +76,24 @@ if command -v gnuplot >/dev/null; then
 
 	# Text fits a screen.
 	widest() { awk '{ if (length($0) > n) n = length($0) } END { print n + 0 }' "$1"; }
-	plog a.tsv >table
 	status 0 "plog --plot of four figures" plog --plot a.tsv
-	ok "the figures have at most 24 lines" test $(($(wc -l <out) - $(wc -l <table))) -le 24
+	is "$(wc -l <out) $(grep -c . err)" "23 0" "the figures fill a screen of 24 lines but for the prompt's"
 	ok "the figures have at most 80 columns" test "$(widest out)" -le 80
-	is "$(grep -oE 'accuracy|loss|seconds an epoch|samples/s' <(tail -n 24 out) | sort | tr '\n' ' ')" \
+	is "$(sed 1q out | tr -d ' ')" a.tsv "the first line is the title"
+	is "$(grep -oE 'accuracy|loss|seconds an epoch|samples/s' out | sort | tr '\n' ' ')" \
 		"accuracy loss samples/s seconds an epoch " "all four figures are drawn"
 	printf 'Epoch[0] Train-accuracy=0.1\nEpoch[1] Train-accuracy=0.3\n' >two.log
 	plog --plot --figures accuracy two.log >out
 	ok "the figure of two epochs has whole ones on its axis" grep -qE '^ +0 +1 *$' out
-	perl "$TOP/tests/cmd/pty.pl" 60 12 sh -c 'plog --plot a.tsv 2>few' >small
-	ok "a small terminal has at most its lines" test $(($(wc -l <small) - $(wc -l <table))) -le 12
-	like few 'plog: 3 more figures: choose with --figures' "standard error says how many figures are omitted"
+	for size in "60 12" "80 24" "100 30" "200 50"; do
+		perl "$TOP/tests/cmd/pty.pl" $size plog --plot a.tsv >small
+		is "$(wc -l <small)" $((${size#* } - 1)) "figures and messages leave a line of $size for the prompt"
+		is "$(sed 1q small | tr -d ' \r')" a.tsv "the title is on the screen of $size"
+	done
+	perl "$TOP/tests/cmd/pty.pl" 60 12 plog --plot a.tsv >small
+	like small '^plog: 3 more figures: choose with --figures' "a message says how many figures are omitted"
+	perl "$TOP/tests/cmd/pty.pl" 80 24 plog -c --plot a.tsv b.log >small
+	is "$(wc -l <small) $(grep -cE '^(a.tsv|b.log) ' small)" "23 2" "a table and the figures below it fit a screen"
 
 	# A test of learning rates ends where the loss diverges, which the figure leaves out.
 	{ echo "$head"; for i in 1 2 3 4; do row $i sweep 0 16 2.$i 0.1 50; done; row 5 sweep 0 16 900 0.1 50; } |
@@ -115,6 +122,12 @@ if command -v gnuplot >/dev/null; then
 	is "$(grep -o '<title>' a.html | wc -l)" 1 "the page has a title, and no line of a figure has another"
 	is "$(grep -cE 'overflow-x|overflow: |display: block' a.html)" 0 "no table of the report has scroll bars"
 	like a.html "<td>it's .id. &lt;b&gt;.tsv</td>" "names of runs are escaped"
+	status 0 "plog --html of one log" plog --html single.html first/a.tsv
+	like single.html '<tr><td>a\.tsv</td>' "a single run has the name of its file"
+	status 0 "plog --html of standard input" sh -c 'plog --html single.html - <a.tsv'
+	like single.html '<tr><td>standard input</td>' "a run of standard input has that name"
+	status 0 "plog -c of standard input" sh -c 'plog -c - a.tsv <a.tsv'
+	like out '^standard input ' "standard input has a line of a comparison"
 	status 0 "plog --html without measurements" plog --html b.html c.tsv
 	is "$(grep -o '<th[^>]*>[a-z ]*epochs\|<th[^>]*>best validation' a.html | sort -u | tr '\n' ' ')" \
 		'<th class="n w">epochs <th class="n">best validation ' "a narrow screen shows the most useful columns"

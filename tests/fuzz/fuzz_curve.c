@@ -38,7 +38,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				abort();
 			table_free(&t);
 		}
-		curve_compare(&rows, &t);
+		curve_compare(&rows, "a log", &t);
 		if (table_html(&t, &b) < 0)
 			abort();
 		table_free(&t);

@@ -144,7 +144,7 @@ names(void)
 		curve_name(&r, i, name);
 		is_str(name, want[i], "run %u has its name", i + 1);
 	}
-	curve_compare(&r, &t);
+	curve_compare(&r, "a file", &t);
 	ok(table_put(&t, TABLE_TSV, &text) == 0 && buf_terminate(&text) == 0, "the comparison is written");
 	is_str((char *)text.p, "run\tepochs\tbest_validation_accuracy\tbest_at\tlast_validation_accuracy\tlast_train_accuracy\n"
 	    "a 1\t1\t0.5\t12\t0.5\t\na 2\t1\t0.6\t12\t0.6\t\n"

@@ -181,7 +181,9 @@ progress_spare(struct progress_line *l, unsigned turn)
 void
 progress_left(struct progress_line *l, double s)
 {
-	if (s >= 3600)
+	if (s >= 10 * 3600)
+		progress_add(l, ", %ld h left", (long)(s / 3600 + 0.5));
+	else if (s >= 3600)
 		progress_add(l, ", %ld h %02ld min left", (long)(s / 3600), (long)(s / 60) % 60);
 	else if (s >= 60)
 		progress_add(l, ", %ld min left", (long)(s / 60 + 0.5));

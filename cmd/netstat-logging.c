@@ -12,16 +12,19 @@ static const char netstat_usage[] =
     "       [option ...] [command [argument ...]]";
 static const char netstat_help[] =
     "Logs the traffic of network interfaces or of a command, a line a period.\n"
-    "  -d, --duration SECONDS   stop after this time (at SIGINT or SIGTERM)\n"
+    "What is watched:\n"
     "  -i, --interface NAME     watch this one, too (that of the default route)\n"
-    "  -o, --output FILE        write the lines to this file; - is standard output\n"
-    "  -p, --period SECONDS     time between lines, at least 0.1 (1)\n"
-    "  -q, --quiet              print no summary\n"
     "      --count packets|calls  how to count a command's traffic (root: packets)\n"
-    "      --filter             copy a training log and add the traffic of each epoch\n"
+    "  -d, --duration SECONDS   stop after this time (at SIGINT or SIGTERM)\n"
+    "  -p, --period SECONDS     time between lines, at least 0.1 (1)\n"
+    "What is written:\n"
+    "  -o, --output FILE        write the lines to this file; - is standard output\n"
     "      --json               lines of JSON\n"
-    "      --mark REGEX         with --filter: add the traffic after these lines, too\n"
+    "  -q, --quiet              print no summary\n"
     "  -h, --help, --version\n"
+    "Training logs:\n"
+    "      --filter             copy a training log and add the traffic of each epoch\n"
+    "      --mark REGEX         with --filter: add the traffic after these lines, too\n"
     "With a command, only its traffic counts, and its exit status is passed on.\n";
 
 static void

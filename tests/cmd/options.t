@@ -4,12 +4,13 @@ cd "$T" || exit 1
 
 for t in $(tools); do
 	is "$($t -h)" "$($t --help)" "$t -h prints what --help prints"
+	ok "$t --help is grouped by task" test "$($t --help | grep -c '^[A-Z][a-z ]*:$')" -ge 2
 	[ "$t" = pworker ] || status 2 "$t refuses a mistyped option" "$t" --versoin
 	[ "$t" = pworker ] || is "$(cat "$T/err")" "$t: --versoin: no such option; did you mean --version?" "$t proposes the nearest option"
 done
 is "$(pworker --help | grep -o '^[A-Z][a-z ]*:' | paste -sd' ')" \
-	"Training: Checkpoints: Evaluation: Machine and job:" "pworker --help is grouped by task"
-is "$(dlaunch --help | grep -c '^[A-Z][a-z ]*:$')" 4 "dlaunch --help is grouped by task"
+	"Training: Checkpoints: Evaluation: Machine and job:" "the tasks of pworker are grouped"
+is "$(dlaunch --help | grep -c '^[A-Z][a-z ]*:$')" 4 "the tasks of dlaunch are grouped"
 answer() { # LINE COMMAND...
 	local line=$1
 	shift

@@ -131,18 +131,21 @@ addr_dial(const char *text, int *fd)
 	char host[ADDR_TEXT], port[8];
 	struct addrinfo *all;
 	const struct addrinfo *a;
-	int e = 0, s;
+	int e = 0, s, keep = 0;
 
 	ERR_TRY(addr_split(text, host, port));
 	ERR_TRY(resolve_address(host, port, 0, &all, &a));
 	s = open_stream_socket(a, IPPROTO_TCP, TCP_NODELAY);
 	if (s < 0 || (connect(s, a->ai_addr, a->ai_addrlen) < 0 && errno != EINPROGRESS)) {
+		keep = errno;
 		e = err_sys("connect to %s", text);
 		if (s >= 0)
 			close(s);
-	} else
+	} else {
 		*fd = s;
+	}
 	freeaddrinfo(all);
+	errno = keep;
 	return e;
 }
 

@@ -4,6 +4,7 @@
 #include "base/err.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -92,6 +93,14 @@ bool
 conn_open(const struct conn *c)
 {
 	return c->open && c->broken == 0;
+}
+
+bool
+conn_ended(const struct conn *c)
+{
+	int down = conn_socket_down(c);
+
+	return down < 0 || down == ECONNREFUSED || down == ECONNRESET || down == EPIPE;
 }
 
 const char *

@@ -38,8 +38,8 @@ int	 conn_key_read(const char *path, uint8_t key[CONN_KEY]);
 void	 conn_key_text(const uint8_t key[CONN_KEY], char text[CONN_KEY_TEXT]);
 
 /*
- * Starts to connect to "host:port" or "[v6]:port".  key [CONN_KEY]; NULL: plain.  Returns 0, ERR_FORMAT, ERR_SYS or
- * ERR_NOMEM.
+ * Starts to connect to "host:port" or "[v6]:port".  key [CONN_KEY]; NULL: plain.  Returns 0, ERR_FORMAT, ERR_SYS (with
+ * the errno of connect(2)) or ERR_NOMEM.
  */
 int	 conn_dial(const char *addr, const uint8_t *key, struct conn **c);
 /* Makes a connection of an accepted socket and owns it, even on failure.  Returns 0 or ERR_NOMEM. */
@@ -53,6 +53,8 @@ void	 conn_close(struct conn *c);
 int	 conn_fd(const struct conn *c);
 short	 conn_events(const struct conn *c);	/* POLLIN and POLLOUT that conn_run() waits for */
 bool	 conn_open(const struct conn *c);	/* the handshake is complete, and the connection not broken */
+/* The peer or its host ended the connection, or refused it.  false: the network failed, or nothing did. */
+bool	 conn_ended(const struct conn *c);
 const char *conn_peer(const struct conn *c);	/* "host:port" for messages */
 double	 conn_age_s(const struct conn *c);	/* seconds since conn_dial() or conn_take() */
 

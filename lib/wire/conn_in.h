@@ -67,6 +67,7 @@ int	 conn_socket_read(struct conn *c, void *p, size_t n, size_t *got);
 int	 conn_socket_write(struct conn *c, struct queue *q);
 void	 conn_socket_byte_counts(const struct conn *c, uint64_t *received, uint64_t *sent);
 size_t	 conn_socket_held(const struct conn *c);
+int	 conn_socket_down(const struct conn *c);	/* as tls_down() */
 bool	 conn_socket_wants_out(const struct conn *c);
 
 /* conn_silence.c: looks whether the peer's host answers, about once a second.  Returns 0 or ERR_PEER. */

@@ -40,7 +40,7 @@ conn_socket_write(struct conn *c, struct queue *q)
 	if (c->tls != NULL)
 		tls_flush(c->tls);
 	/* Its owner may take no message before there is room to send, and see the end only then. */
-	if (c->tls != NULL ? tls_down(c->tls) : plain_down(c->plain))
+	if (conn_socket_down(c) != 0)
 		queue_drop(q, q->n);
 	return e;
 }
@@ -58,6 +58,12 @@ size_t
 conn_socket_held(const struct conn *c)
 {
 	return c->tls != NULL ? tls_held(c->tls) : 0;
+}
+
+int
+conn_socket_down(const struct conn *c)
+{
+	return c->tls != NULL ? tls_down(c->tls) : plain_down(c->plain);
 }
 
 bool

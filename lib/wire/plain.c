@@ -144,10 +144,10 @@ plain_byte_counts(const struct plain *t, uint64_t *received, uint64_t *sent)
 	*sent = t->sent;
 }
 
-bool
+int
 plain_down(const struct plain *t)
 {
-	return t->down != 0;
+	return t->down;
 }
 
 bool

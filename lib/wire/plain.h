@@ -28,7 +28,7 @@ int	 plain_read(struct plain *t, void *p, size_t n, size_t *got);
 /* Sends up to `most` of the first bytes of q and drops them; *put is 0 if the socket is full. */
 int	 plain_send(struct plain *t, struct queue *q, size_t most, size_t *put);
 void	 plain_byte_counts(const struct plain *t, uint64_t *received, uint64_t *sent);
-bool	 plain_down(const struct plain *t);
+int	 plain_down(const struct plain *t);
 bool	 plain_wants_out(const struct plain *t);
 
 #endif

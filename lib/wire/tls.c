@@ -267,10 +267,10 @@ tls_write(struct tls *t, const void *p, size_t n, size_t *put)
 	return e < 0 ? e : 0;
 }
 
-bool
+int
 tls_down(const struct tls *t)
 {
-	return t->down != 0;
+	return t->down;
 }
 
 size_t

@@ -51,7 +51,8 @@ int	 tls_write(struct tls *t, const void *p, size_t n, size_t *put);
 /* Sends what tls_write() collected.  tls_read() reports errors. */
 void	 tls_flush(struct tls *t);
 void	 tls_byte_counts(const struct tls *t, uint64_t *received, uint64_t *sent);	/* bytes on the socket so far */
-bool	 tls_down(const struct tls *t);		/* nothing more can be sent; tls_read() reports why */
+/* 0, or nothing more can be sent, and tls_read() reports why: an errno, or a negative number if the peer has ended. */
+int	 tls_down(const struct tls *t);
 size_t	 tls_held(const struct tls *t);		/* bytes that tls_flush() has still to send */
 bool	 tls_wants_out(const struct tls *t);	/* it waits until the socket can be written */
 

@@ -3,6 +3,7 @@
 #include "base/clk.h"
 #include "base/err.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -161,15 +162,21 @@ lose_link(struct worker_net *n, uint32_t s)
 
 /*
  * A server that dies after it has stored the last goodbye, and before it has answered, is over when it is started
- * again.  So if a worker has said goodbye, and nobody listens any more, the server has ended.
+ * again.  So if a worker has said goodbye, and nobody listens any more, the server has ended.  It may be there while
+ * the network fails.  Call this after an attempt to connect that failed, or at the end of a connection.
  */
 static bool
 has_server_ended(struct worker_net *n, uint32_t s)
 {
 	struct link *l = &n->link[s];
+	const bool answered = l->conn != NULL ? conn_ended(l->conn) : errno == ECONNREFUSED;
 
 	if (!worker_state_parting(n->state))
 		return false;
+	if (!answered) {
+		l->failing_since = 0;
+		return false;
+	}
 	if (l->failing_since == 0)
 		l->failing_since = clk_s();
 	return clk_s() - l->failing_since >= PART_S;
@@ -275,12 +282,12 @@ greet_server(struct worker_net *n, uint32_t s, double until)
 	if (e == 0)
 		return 0;
 	err_within("server %" PRIu32, s);
+	if (has_server_ended(n, s))
+		worker_state_part(n->state, s);
 	conn_close(l->conn);
 	l->conn = NULL;
-	if (has_server_ended(n, s)) {
-		worker_state_part(n->state, s);
+	if (worker_state_parted(n->state, s))
 		return 0;
-	}
 	/* It may not accept connections yet, or is started again.  Only a refusal is final. */
 	if ((e != ERR_PEER && e != ERR_SYS) || clk_s() >= until)
 		return e;

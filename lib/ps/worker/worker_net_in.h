@@ -21,7 +21,7 @@ struct link {
 	 */
 	bool		 lost;
 	double		 retry_at, until;	/* the next attempt to connect; the last one */
-	double		 failing_since;	/* no attempt to connect has succeeded since; 0: none has failed */
+	double		 failing_since;	/* its host has refused all attempts to connect since; 0: not the last */
 	uint64_t	 earlier[PEER_TRAFFIC_WAYS];	/* bytes on earlier connections */
 	bool		 pinged;	/* the server's question `ping` is to be answered */
 	uint64_t	 ping;

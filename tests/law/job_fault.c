@@ -6,6 +6,7 @@
 
 #define FAULTS		8u	/* most of a job, besides deaths at stores that were not reached */
 #define EVERY		150u	/* turns between two, on average */
+#define MOMENTS		2u	/* most that begin at a moment of interest */
 #define OUTAGE_NS	(12 * SIM_S)	/* all outages of a job together; workers try to connect for 30 s */
 #define STORES		60u
 
@@ -34,7 +35,7 @@ job_fault_draw(struct job *j)
 uint64_t
 job_fault_outage(struct job *j)
 {
-	uint64_t ns = SIM_MS + rng_below(sim_chance(), SIM_MS << rng_below(sim_chance(), 13));
+	uint64_t ns = SIM_MS + rng_below(sim_chance(), SIM_MS << rng_below(sim_chance(), 14));
 
 	ns = ns < j->outage ? ns : j->outage;
 	j->outage -= ns;
@@ -105,16 +106,29 @@ let_fail(struct job *j, enum job_fault kind)
 	}
 }
 
-void
-job_fault_turn(struct job *j)
+static void
+draw_fault(void *arg)
 {
-	enum job_fault kind;
+	struct job *j = arg;
+	const enum job_fault kind = (enum job_fault)rng_below(sim_chance(), JOB_FAULTS);
 
-	if (j->left == 0 || rng_below(sim_chance(), EVERY) != 0)
-		return;
-	kind = (enum job_fault)rng_below(sim_chance(), JOB_FAULTS);
-	if ((j->kinds & 1u << kind) == 0 || !let_fail(j, kind))
+	if (j->left == 0 || (j->kinds & 1u << kind) == 0 || !let_fail(j, kind))
 		return;
 	j->left--;
 	j->figures->fault[kind]++;
+}
+
+void
+job_fault_turn(struct job *j)
+{
+	if (j->left > 0 && rng_below(sim_chance(), EVERY) == 0)
+		draw_fault(j);
+}
+
+void
+job_fault_soon(struct job *j)
+{
+	for (unsigned i = 0; i < MOMENTS; i++)
+		if (rng_below(sim_chance(), 2))
+			sim_at(sim_now() + rng_below(sim_chance(), UINT64_C(1000) << rng_below(sim_chance(), 20)), draw_fault, j);
 }

@@ -28,7 +28,7 @@ struct job_process {
 	uint32_t	 averaged;
 	uint64_t	 last;
 	bool		 complete;
-	uint64_t	 pushed;	/* steps whose gradients it has pushed, in any life */
+	uint64_t	 pushed;	/* steps whose gradients it has begun to push, in any life */
 };
 
 struct job {
@@ -48,6 +48,8 @@ void	 job_worker_main(void *arg);
 /* job_fault.c: now and then, something fails. */
 void	 job_fault_draw(struct job *j);
 void	 job_fault_turn(struct job *j);
+/* For processes: a moment at which something may well fail. */
+void	 job_fault_soon(struct job *j);
 /* Takes a part of the outages that may still happen: 1 ms or more, seldom seconds. */
 uint64_t job_fault_outage(struct job *j);
 

@@ -14,7 +14,7 @@ main(int argc, char **argv)
 
 	if (!seeds_parse(argc, argv, &asked))
 		return 2;
-	s = seeds_or(&asked, 1000);
+	s = seeds_or(&asked, 2000);
 	for (uint64_t seed = s.from; seed <= s.to && good + WORLD_BAD > seed - s.from; seed++)
 		good += job_run(seed, s.trace, &f);
 	is(good, seeds_count(&s), "no fault that a job survives changes a bit");

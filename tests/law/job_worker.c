@@ -123,6 +123,8 @@ train_step(struct life *l, float *w)
 		if (!g->w[a].frozen)
 			order[arrays++] = a;
 	rng_shuffle_u32(sim_chance(), order, arrays);
+	if (l->step >= l->p->pushed)
+		l->p->pushed = l->step + 1;
 	for (uint32_t i = 0; i < arrays; i++) {
 		compute();
 		ERR_TRY(worker_push(l->wk, order[i], l->g));
@@ -131,8 +133,6 @@ train_step(struct life *l, float *w)
 		ERR_TRY(worker_stop(l->wk));
 	ERR_TRY(worker_finish(l->wk, l->stats));
 	l->step++;
-	if (l->step > l->p->pushed)
-		l->p->pushed = l->step;
 	return 0;
 }
 
@@ -156,6 +156,8 @@ join_job(struct life *l)
 	memset(p->aux, 0xff, l->x->graph->A * sizeof(float));
 	if (p->index == starter && !l->returned)
 		world_first(l->x, p->w, p->aux, l->state);
+	if (rng_below(sim_chance(), 4) == 0)
+		job_fault_soon(p->job);
 	ERR_TRY(worker_begin(l->wk, &first, &l->step));
 	if (l->x->slack != STALE_SYNC)
 		return 0;
@@ -220,6 +222,7 @@ train(struct life *l)
 		ERR_TRY(train_step(l, p->w));
 	}
 	ERR_TRY(read_results(l));
+	job_fault_soon(p->job);
 	kept_part(&l->kept);
 	return worker_bye(l->wk);
 }

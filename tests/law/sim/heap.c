@@ -3,7 +3,6 @@
 #include "law/sim/sim.h"
 #include "law/sim/sys.h"
 
-#include <sanitizer/asan_interface.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -46,10 +45,11 @@ heap_calloc(size_t n, size_t size)
 void
 heap_free(void *p)
 {
-	struct block *b = p;
+	struct block *b;
 
-	if (b-- == NULL)
+	if (p == NULL)
 		return;
+	b = (struct block *)p - 1;
 	if (b->next != NULL)
 		b->next->prev = b->prev;
 	*(b->prev != NULL ? &b->prev->next : &first[1 + b->proc]) = b->next;
@@ -59,12 +59,13 @@ heap_free(void *p)
 void *
 heap_realloc(void *p, size_t n)
 {
-	const struct block *b = p;
 	void *to = heap_malloc(n);
+	size_t had;
 
-	if (to == NULL || b-- == NULL)
+	if (to == NULL || p == NULL)
 		return to;
-	memcpy(to, p, b->n < n ? b->n : n);
+	had = ((const struct block *)p - 1)->n;
+	memcpy(to, p, had < n ? had : n);
 	heap_free(p);
 	return to;
 }
@@ -84,12 +85,4 @@ heap_blocks(unsigned proc)
 	for (const struct block *b = first[1 + proc]; b != NULL; b = b->next)
 		n++;
 	return n;
-}
-
-void
-heap_forget_stack(void *stack, size_t n)
-{
-	ASAN_UNPOISON_MEMORY_REGION(stack, n);
-	(void)stack;
-	(void)n;
 }

@@ -12,8 +12,6 @@
 void	 heap_free_all(unsigned proc);
 /* Blocks that a process has. */
 size_t	 heap_blocks(unsigned proc);
-/* A stack will be used by another fiber, whose frames a sanitizer is not to confuse with those before. */
-void	 heap_forget_stack(void *stack, size_t n);
 
 /* As those of the system, for the process that runs, or outside of any. */
 void	*heap_malloc(size_t n);

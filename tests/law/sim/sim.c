@@ -2,6 +2,7 @@
 #include "law/sim/sim.h"
 #include "law/sim/heap.h"
 #include "law/sim/net.h"
+#include "law/sim/stack.h"
 
 #include "base/err.h"
 
@@ -10,11 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <ucontext.h>
 
 #define FIBERS	64
-#define STACK	(256u << 10)
 #define TIMERS	64
 #define TICK_NS	4000u	/* most time that a fiber takes before it waits again */
 #define YIELDS	6u	/* of so many locks, one gives up the processor */
@@ -30,12 +28,7 @@ struct proc {
 };
 
 struct fiber {
-	ucontext_t	 context;
-	void		*stack;		/* kept for the next one */
 	bool		 used, over;
-	unsigned	 proc;
-	void		*(*main)(void *);	/* of a thread; NULL: the process's */
-	void		*arg;
 	enum sim_wait	 wait;
 	uint64_t	 until;		/* of SIM_POLL, SIM_COND */
 	struct pollfd	*poll;
@@ -43,6 +36,10 @@ struct fiber {
 	const void	*on;		/* a lock, a condition */
 	unsigned	 joins;
 	bool		 woken;
+	struct stack	 stack;		/* its memory is kept for the next one */
+	unsigned	 proc;
+	void		*(*main)(void *);	/* of a thread; NULL: the process's */
+	void		*arg;
 	char		 line[ERR_LINE];	/* its thread's err_line() */
 };
 
@@ -60,8 +57,8 @@ static struct {
 	struct proc	 proc[SIM_PROCS];
 	unsigned	 nproc;
 	struct fiber	 fiber[FIBERS];
+	unsigned	 nfiber;	/* the others were never used in this world */
 	struct fiber	*running;
-	ucontext_t	 turns;		/* the loop of turns */
 	bool		 dies;		/* the process of the fiber that ran */
 	struct timer	 timer[TIMERS];
 	unsigned	 ntimer;
@@ -74,7 +71,7 @@ sim_begin(uint64_t seed, bool trace)
 	sim.now = SIM_S;
 	sim.date_shift = 0;
 	sim.trace = trace;
-	sim.nproc = sim.ntimer = 0;
+	sim.nproc = sim.ntimer = sim.nfiber = 0;
 	net_begin();
 	wire_begin();
 }
@@ -162,7 +159,7 @@ sim_alive(unsigned proc)
 static void
 leave_fiber(void)
 {
-	swapcontext(&sim.running->context, &sim.turns);
+	stack_leave(&sim.running->stack);
 }
 
 static void
@@ -170,6 +167,7 @@ run_fiber(void)
 {
 	struct fiber *f = sim.running;
 
+	stack_arrive();
 	if (f->main != NULL)
 		f->main(f->arg);
 	else
@@ -184,17 +182,12 @@ start_fiber(unsigned proc, void *(*main)(void *), void *arg)
 {
 	unsigned i = 0;
 	struct fiber *f;
-	void *stack;
 
 	while (i < FIBERS && sim.fiber[i].used)
 		i++;
 	assert(i < FIBERS);
 	f = &sim.fiber[i];
-	if ((stack = f->stack) == NULL &&
-	    (stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) == MAP_FAILED)
-		abort();
-	f->stack = stack;
-	heap_forget_stack(stack, STACK);
+	sim.nfiber = i < sim.nfiber ? sim.nfiber : i + 1;
 	f->used = true;
 	f->over = f->woken = false;
 	f->proc = proc;
@@ -202,10 +195,7 @@ start_fiber(unsigned proc, void *(*main)(void *), void *arg)
 	f->arg = arg;
 	f->wait = SIM_READY;
 	f->line[0] = 0;
-	getcontext(&f->context);
-	f->context.uc_stack = (stack_t){ .ss_sp = stack, .ss_size = STACK };
-	f->context.uc_link = NULL;
-	makecontext(&f->context, run_fiber, 0);
+	stack_make(&f->stack, run_fiber);
 	return i;
 }
 
@@ -229,7 +219,7 @@ end_process(unsigned p, bool killed)
 {
 	struct proc *proc = &sim.proc[p];
 
-	for (unsigned i = 0; i < FIBERS; i++)
+	for (unsigned i = 0; i < sim.nfiber; i++)
 		if (sim.fiber[i].used && sim.fiber[i].proc == p)
 			sim.fiber[i].used = false;
 	proc->alive = false;
@@ -314,7 +304,7 @@ find_next_time(void)
 
 	for (unsigned i = 0; i < sim.ntimer; i++)
 		next = sim.timer[i].at < next ? sim.timer[i].at : next;
-	for (unsigned i = 0; i < FIBERS; i++) {
+	for (unsigned i = 0; i < sim.nfiber; i++) {
 		const struct fiber *f = &sim.fiber[i];
 		uint64_t paused, at;
 
@@ -337,8 +327,8 @@ resume_fiber(struct fiber *f)
 	sim.running = f;
 	if (strcmp(err_line(), f->line) != 0)
 		err_note(0, "%s", f->line);
-	swapcontext(&sim.turns, &f->context);
-	snprintf(f->line, sizeof(f->line), "%s", err_line());
+	stack_enter(&f->stack);
+	strcpy(f->line, err_line());
 	sim.running = NULL;
 	if (sim.dies) {
 		sim.dies = false;
@@ -356,7 +346,7 @@ sim_turn(void)
 
 	wire_deliver();
 	fire_timers();
-	for (unsigned i = 0; i < FIBERS; i++)
+	for (unsigned i = 0; i < sim.nfiber; i++)
 		if (can_run(&sim.fiber[i]))
 			ready[n++] = &sim.fiber[i];
 	if (n == 0) {
@@ -436,7 +426,7 @@ sim_sleep(const void *cond, int *locked, uint64_t until)
 void
 sim_wake(const void *cond)
 {
-	for (unsigned i = 0; i < FIBERS; i++)
+	for (unsigned i = 0; i < sim.nfiber; i++)
 		if (sim.fiber[i].used && sim.fiber[i].wait == SIM_COND && sim.fiber[i].on == cond)
 			sim.fiber[i].woken = true;
 }

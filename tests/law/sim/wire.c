@@ -30,6 +30,7 @@ void
 wire_begin(void)
 {
 	memset(wires.listens, 0, sizeof(wires.listens));
+	memset(wires.waiting, 0, sizeof(wires.waiting));
 	memset(wires.down, 0, sizeof(wires.down));
 	for (unsigned i = 0; i < WIRES; i++)
 		wires.all[i].used = false;
@@ -109,6 +110,7 @@ wire_lose(struct stream *s)
 
 	while (s->nseg > keep)
 		s->n -= s->seg[--s->nseg].n;
+	s->lost = true;
 }
 
 void
@@ -126,6 +128,7 @@ wire_unlisten(uint32_t host)
 
 		if (w->used && w->open && w->end[1].host == host && !w->accepted && !w->end[1].closed) {
 			w->end[1].closed = true;
+			wires.waiting[host]--;
 			if (w->end[0].closed)
 				w->used = false;
 			else
@@ -150,6 +153,7 @@ try_to_open(struct wire *w)
 		w->open_at = SIM_NEVER;
 	} else {
 		w->open = true;
+		wires.waiting[to]++;
 		sim_log("host %u is connected to host %u", from, to);
 	}
 }
@@ -271,7 +275,7 @@ wire_ready(const struct wire *w, unsigned side, short events)
 struct wire *
 wire_waiting(uint32_t host)
 {
-	for (unsigned i = 0; i < WIRES; i++) {
+	for (unsigned i = 0; i < WIRES && wires.waiting[host] > 0; i++) {
 		struct wire *w = &wires.all[i];
 
 		if (w->used && w->open && w->end[1].host == host && !w->accepted && !w->end[1].closed)
@@ -313,6 +317,7 @@ void
 wire_accept(struct wire *w)
 {
 	w->accepted = true;
+	wires.waiting[w->end[1].host]--;
 }
 
 int
@@ -379,6 +384,8 @@ wire_send(struct wire *w, unsigned side, const struct iovec *v, size_t n)
 	}
 	if (all == 0)
 		return 0;
+	if (w->end[!side].in.lost)
+		return (int)all;
 	put = count_room(w, side) < all ? count_room(w, side) : all;
 	if (put == 0)
 		return -EAGAIN;

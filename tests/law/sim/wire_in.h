@@ -17,6 +17,7 @@ struct stream {
 	struct { size_t n; uint64_t at; } seg[SEGMENTS];	/* those that have not */
 	unsigned	 nseg;
 	bool		 fin, over;	/* the sender has ended it, and this has arrived */
+	bool		 lost;		/* bytes were lost, and so are all that follow */
 	uint64_t	 fin_at;
 };
 
@@ -42,6 +43,7 @@ struct wire {
 struct wires {
 	struct wire	 all[WIRES];
 	bool		 listens[WIRE_HOSTS];
+	unsigned	 waiting[WIRE_HOSTS];	/* connections that are not accepted yet */
 	uint64_t	 down[WIRE_HOSTS][WIRE_HOSTS];	/* [from][to] until when nothing arrives */
 	bool		 refuses[WIRE_HOSTS][WIRE_HOSTS];
 	uint64_t	 due;		/* nothing arrives before */
@@ -55,7 +57,7 @@ uint64_t wire_draw(uint64_t n);		/* below n */
 uint64_t wire_arrival(void);		/* when what is sent now arrives */
 /* The end will find its connection broken. */
 void	 wire_fail(struct wire *w, unsigned side, int err, uint64_t at);
-/* Loses some of the last bytes that have not arrived. */
+/* Loses some of the last bytes that have not arrived, and what follows. */
 void	 wire_lose(struct stream *s);
 
 #endif

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LINE	8192	/* bytes of a message */
@@ -167,6 +168,21 @@ front_address(const char *option, const char *text)
 
 	if (addr_split(text, host, port) < 0)
 		front_wrong("%s: %s", option, err_line());
+}
+
+void
+front_output(const char *option, const char *out, const char *const *input, size_t n)
+{
+	struct stat to, from;
+
+	if (out == NULL || (strcmp(out, "-") == 0 ? fstat(STDOUT_FILENO, &to) : stat(out, &to)) < 0 ||
+	    !S_ISREG(to.st_mode))
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (input[i] != NULL && stat(input[i], &from) == 0 && from.st_dev == to.st_dev &&
+		    from.st_ino == to.st_ino)
+			front_wrong("%s: %s is also an input, which would be lost; name another file", option,
+			    input[i]);
 }
 
 void

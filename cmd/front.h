@@ -10,6 +10,7 @@
 
 #include <getopt.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define FRONT_PARTIAL	1	/* the work was not done, or not all of it */
@@ -37,6 +38,11 @@ void	 front_part(const char *option, const char *text, uint32_t *i, uint32_t *n)
 void	 front_shape(const char *option, const char *text, uint32_t *c, uint32_t *h, uint32_t *w);
 /* Checks the form "host:port", not whether the host exists. */
 void	 front_address(const char *option, const char *text);
+/*
+ * Refuses an output ("-": standard output; NULL: none) that is one of the n inputs (NULL: none) and would replace it.
+ * A device or a pipe is never refused.
+ */
+void	 front_output(const char *option, const char *out, const char *const *input, size_t n);
 
 /* Prints `tool: thing: the last noted line`; thing may be NULL.  After front_warn, front_status returns 1. */
 void	 front_warn(const char *thing, int e);

@@ -138,14 +138,21 @@ static int
 begin_extraction(struct extracting *x, const char *rec)
 {
 	size_t n = strlen(x->dir);
+	bool listed;
 	char *list;
-	int e;
+	int e = 0;
 
 	while (n > 1 && x->dir[n - 1] == '/')
 		n--;
 	if (asprintf(&list, "%.*s.lst", (int)n, x->dir) < 0)
 		return err_nomem();
-	if ((e = open_empty_dir(x)) < 0 || (e = strcmp(rec, "-") != 0 ? classes_read(&x->classes, rec) : 0) < 0) {
+	/* A list that exists is the user's, such as that from which the records were packed. */
+	listed = access(list, F_OK) == 0;
+	if (!listed || access(x->dir, F_OK) == 0)
+		e = open_empty_dir(x);
+	if (e == 0 && listed)
+		e = err_fail(ERR_SYS, "%s: exists, and would be replaced; extract to another directory", list);
+	if (e < 0 || (e = strcmp(rec, "-") != 0 ? classes_read(&x->classes, rec) : 0) < 0) {
 		free(list);
 		return e;
 	}

@@ -1,9 +1,9 @@
 /*
  * im2rec - the parsed command line, the verbs, and what they share.
  *
- * cmd/im2rec packs, checks and serves records.  main reads the options (options.c) and calls a verb: pack, lists
- * (--make-list), look (--list, --verify, --index), extract, give (--cat, --to-tar) or serve.  watch shows progress, and
- * limit names the options of limits in messages.
+ * cmd/im2rec packs, checks and serves records.  main reads the options (options.c, check.c) and calls a verb: pack,
+ * lists (--make-list), look (--list, --verify, --index), extract, give (--cat, --to-tar) or serve.  watch shows
+ * progress, and limit names the options of limits in messages.
  */
 #ifndef CMD_IM2REC_IM2REC_H
 #define CMD_IM2REC_IM2REC_H
@@ -11,6 +11,8 @@
 #include "source/lister.h"
 #include "record/imrec.h"
 #include "record/pack.h"
+
+#define IM2REC_SEED	100	/* default of --seed, im2rec.py's */
 
 struct im2rec;
 typedef int im2rec_verb(const struct im2rec *o);
@@ -38,6 +40,8 @@ struct im2rec {
 
 /* options.c: parses the command line into o, or ends the process. */
 void	 im2rec_options(struct im2rec *o, int argc, char *argv[]);
+/* check.c: refuses options without effect, and outputs that would replace an input or have a misleading name. */
+void	 im2rec_check(const struct im2rec *o);
 
 /* Each performs its verb, writes messages, and returns the exit status. */
 im2rec_verb im2rec_pack;				/* pack.c */

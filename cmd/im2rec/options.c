@@ -205,7 +205,7 @@ is_list(const char *path)
 void
 im2rec_options(struct im2rec *o, int argc, char *argv[])
 {
-	*o = (struct im2rec){ .ready = -1, .list = { .shuffle = true, .seed = 100 },
+	*o = (struct im2rec){ .ready = -1, .list = { .shuffle = true, .seed = IM2REC_SEED },
 	    .in.bytes = IMG_BYTES, .pack.conv = { .inter = RESIZE_CUBIC, .pixels = IMG_PIXELS } };
 	front_init(argv[0], im2rec_usage, im2rec_help);
 	front_options(&argc, &argv, FRONT_ANYWHERE, pack_options, o);
@@ -226,4 +226,5 @@ im2rec_options(struct im2rec *o, int argc, char *argv[])
 		o->in.paths = o->path;
 		o->in.n_paths = o->paths;
 	}
+	im2rec_check(o);
 }

@@ -192,8 +192,6 @@ im2rec_pack(const struct im2rec *o)
 
 	if (strcmp(to.path, "-") == 0 && isatty(STDOUT_FILENO))
 		front_wrong("refusing to write records to a terminal; use -o FILE.rec or > FILE.rec");
-	if (suffix_archive(to.path) > 0)
-		front_wrong("-o: %s would hold records and no archive; name it FILE.rec", to.path);
 	if (strcmp(to.path, "-") == 0 && o->resume)
 		front_wrong("--resume needs -o FILE.rec");
 	front_wait_read(o->in.path);

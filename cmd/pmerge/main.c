@@ -293,6 +293,13 @@ watch_merge(void *arg, uint64_t done, uint64_t all)
 	return 0;
 }
 
+static void
+say_idle_pattern(void *arg, const char *pattern)
+{
+	(void)arg;
+	front_say("--drop: no tensor is called %s", pattern);
+}
+
 /* Returns the exit status; dies of an error. */
 static int
 finish_output(const struct args *a, int e)
@@ -314,6 +321,7 @@ run_merge(struct args *a)
 	if (a->verb == EMA)
 		weigh_series(a);
 	o->step = watch_merge;
+	o->idle = say_idle_pattern;
 	o->arg = a;
 	o->share = a->verb == JOIN ? NULL : a->share;
 	o->rename = a->rename;
@@ -325,6 +333,7 @@ run_merge(struct args *a)
 	o->position = (o->n == 1 || o->share == NULL) && o->average == MERGE_BOTH;
 	/* Programs whose names the arrays get do not know the state. */
 	o->state = a->state >= 0 ? a->state : o->position && o->kind == TENSORS_SAFE && !a->exports;
+	front_output(strcmp(a->out, "-") != 0 ? "-o" : "standard output", a->out, (const char *const *)o->path, o->n);
 	if (strcmp(a->out, "-") == 0 && isatty(STDOUT_FILENO))
 		front_wrong("weights cannot be written to a terminal; use -o FILE");
 	return finish_output(a, o->kind == TENSORS_ONNX ? onnx_make(o, &a->net, a->logits, a->out) :

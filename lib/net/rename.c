@@ -16,6 +16,8 @@ struct rule {
 	struct alias *alias;	/* a table; NULL: the rule is from and to */
 	regex_t	 from;
 	char	*to;
+	char	*text;		/* as it was given */
+	bool	 used;		/* has changed a name */
 };
 
 struct rename_rules {
@@ -40,6 +42,7 @@ rename_free(struct rename_rules *r)
 			regfree(&r->rule[i].from);
 		alias_free(r->rule[i].alias);
 		free(r->rule[i].to);
+		free(r->rule[i].text);
 	}
 	free(r);
 }
@@ -66,15 +69,13 @@ compile_rename_rule(struct rule *rule, const char *from, const char *to)
 	return 0;
 }
 
-int
-rename_add(struct rename_rules *r, const char *text)
+static int
+add_rename_rule(struct rename_rules *r, const char *text)
 {
 	const char *to = strrchr(text, '=');
 	char *from;
 	int e;
 
-	if (r->n == RENAME_RULES)
-		return err_fail(ERR_LIMIT, "more than %d rules", RENAME_RULES);
 	if (to == NULL && (strncmp(text, FROM, strlen(FROM)) == 0 || strncmp(text, TO, strlen(TO)) == 0)) {
 		bool back = text[0] == TO[0];
 
@@ -89,6 +90,23 @@ rename_add(struct rename_rules *r, const char *text)
 	if ((e = compile_rename_rule(&r->rule[r->n], from, to + 1)) == 0)
 		r->n++;
 	free(from);
+	return e;
+}
+
+int
+rename_add(struct rename_rules *r, const char *text)
+{
+	char *copy;
+	int e;
+
+	if (r->n == RENAME_RULES)
+		return err_fail(ERR_LIMIT, "more than %d rules", RENAME_RULES);
+	if ((copy = strdup(text)) == NULL)
+		return err_nomem();
+	if ((e = add_rename_rule(r, text)) < 0)
+		free(copy);
+	else
+		r->rule[r->n - 1].text = copy;
 	return e;
 }
 
@@ -130,7 +148,7 @@ apply_rename_rule(const struct rule *rule, const char *name, struct buf *out)
 }
 
 int
-rename_apply(const struct rename_rules *r, const char *name, struct buf *out)
+rename_apply(struct rename_rules *r, const char *name, struct buf *out)
 {
 	struct buf was = { 0 };
 	int e = 0;
@@ -148,7 +166,17 @@ rename_apply(const struct rename_rules *r, const char *name, struct buf *out)
 			e = apply_rename_rule(&r->rule[i], (const char *)was.p, out);
 		else if ((e = alias_apply(r->rule[i].alias, (const char *)was.p, out)) == 0)
 			e = buf_terminate(out);
+		r->rule[i].used |= e == 0 && (out->n != was.n || memcmp(out->p, was.p, was.n) != 0);
 	}
 	buf_free(&was);
 	return e;
+}
+
+const char *
+rename_idle_rule(const struct rename_rules *r)
+{
+	for (unsigned i = 0; i < r->n; i++)
+		if (!r->rule[i].used)
+			return r->rule[i].text;
+	return NULL;
 }

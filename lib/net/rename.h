@@ -24,6 +24,8 @@ void	 rename_free(struct rename_rules *r);	/* NULL is fine */
  */
 int	 rename_add(struct rename_rules *r, const char *rule);
 /* Sets out to the new name, with a zero at the end.  Returns 0, ERR_LIMIT (longer than 64 KiB) or ERR_NOMEM. */
-int	 rename_apply(const struct rename_rules *r, const char *name, struct buf *out);
+int	 rename_apply(struct rename_rules *r, const char *name, struct buf *out);
+/* The first rule that has changed no name so far, or NULL. */
+const char *rename_idle_rule(const struct rename_rules *r);
 
 #endif

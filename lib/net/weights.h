@@ -88,7 +88,7 @@ struct weights_taken {
  * unchanged, for example a classifier with other classes.  Returns as weights_load(), and ERR_FORMAT if nothing
  * matches.
  */
-int	 weights_start(const char *path, const struct rename_rules *rules, const struct graph *g, float *w, float *aux,
+int	 weights_start(const char *path, struct rename_rules *rules, const struct graph *g, float *w, float *aux,
 	     struct weights_taken *r);
 const char *weights_get(const struct weights *f, const char *key);	/* NULL if there is none */
 void	 weights_free(struct weights *f);	/* leaves *f empty */

@@ -8,7 +8,7 @@
 
 /* Lists the file's tensors under their new names. */
 static int
-rename_tensors(const struct tensors *t, const struct rename_rules *rules, struct tensors *named)
+rename_tensors(const struct tensors *t, struct rename_rules *rules, struct tensors *named)
 {
 	struct buf b = { 0 };
 	int e = 0;
@@ -106,7 +106,7 @@ report_no_match(const struct tensors *named, const struct graph *g, const char *
 }
 
 int
-weights_start(const char *path, const struct rename_rules *rules, const struct graph *g, float *w, float *aux,
+weights_start(const char *path, struct rename_rules *rules, const struct graph *g, float *w, float *aux,
     struct weights_taken *r)
 {
 	struct tensors t, named = { 0 };

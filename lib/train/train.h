@@ -122,7 +122,7 @@ struct train_opt {
 	/* epochs without a better validation after which the run ends; 0: no limit */
 	uint32_t	 patience;
 	const char	*start;			/* file of tensors to start from by name, or NULL; read by rank 0 */
-	const struct rename_rules *start_rename;	/* rules that rename its arrays, or NULL */
+	struct rename_rules *start_rename;	/* rules that rename its arrays, or NULL */
 	const char	*resume;		/* checkpoint, or NULL; read by the worker that starts the job */
 	bool		 from_cut;		/* resume is a cut */
 	/* resume is the newest one that this worker has, at this position, or NULL as it has none */

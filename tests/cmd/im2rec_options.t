@@ -115,4 +115,15 @@ status 2 "records under the name of an archive are refused" im2rec -o x.zip imag
 is "$(cat err) $(ls x.zip* 2>/dev/null)" "im2rec: -o: x.zip would hold records and no archive; name it FILE.rec " \
 	"before anything is written"
 status 2 "--make-list needs -o" im2rec --make-list images
+status 0 "--quality without a change of images is no error" im2rec -o q.rec --quality 50 images
+like err '^im2rec: --quality: JPEG and PNG images are copied as they are without --resize' \
+	"im2rec says that images are copied in spite of --quality"
+cp all.lst given && cp all.names names
+status 2 "im2rec refuses to write records over its list" im2rec -o all.lst all.lst images
+status 2 "im2rec refuses to write rejects over its list" im2rec -o x.rec --rejects all.lst all.lst images
+status 2 "im2rec refuses to write records over the file of --labels" im2rec -o names --labels names images
+ok "the list is as it was" cmp all.lst given
+ok "the names are as they were" cmp all.names names
+cp all.names l2.labels
+status 0 "im2rec takes the names from the file in which it writes them" im2rec -o l2.rec --labels l2.labels images
 done_testing

@@ -52,8 +52,12 @@ im2rec -o again.rec x.lst x
 ok "--extract writes a list that gives the same records" cmp t.rec again.rec
 awk -v f="$(cd images && find . -name '*.png' | head -n 1)" \
 	'BEGIN { printf "7"; for (i = 0; i < 5000; i++) printf "\t%d.5", i; printf "\t%s\n", f }' >wide.lst
-im2rec -o wide.rec wide.lst images && im2rec --extract -o wide wide.rec
-status 0 "im2rec packs the list of --extract of a record with 5000 labels" im2rec -o wide2.rec wide.lst wide
+im2rec -o wide.rec wide.lst images && cp wide.lst given
+status 1 "--extract exits with status 1 if its list exists" im2rec --extract -o wide wide.rec
+like err '^im2rec: wide\.lst: exists, and would be replaced; extract to another directory$' "--extract names the list"
+ok "--extract leaves the list as it is" cmp wide.lst given
+im2rec --extract -o wide1 wide.rec
+status 0 "im2rec packs the list of --extract of a record with 5000 labels" im2rec -o wide2.rec wide1.lst wide1
 ok "the list of --extract gives the same record" cmp wide.rec wide2.rec
 status 1 "--extract exits with status 1 if its folder has files" im2rec --extract -o x t.rec
 like err '^im2rec: x: exists and is not empty' "--extract names a folder that is not empty"
@@ -76,6 +80,16 @@ is "$(tar tf t.tar | sed -n '1,4p' | tr '\n' ' ')" "00000000.png 00000000.cls 00
 is "$(im2rec --to-tar t.rec | cksum)" "$(cksum <t.tar)" "--to-tar writes to standard output without -o"
 im2rec -o w.rec t.tar
 ok "an archive from --to-tar gives the same records" cmp t.rec w.rec
+cp t.rec records.rec && cp records.rec records.x
+status 2 "--to-tar refuses to replace its records" im2rec --to-tar -o records.x records.x
+like err '^im2rec: -o: records\.x is also an input, which would be lost; name another file$' \
+	"--to-tar names the file that it would replace"
+ln records.x linked
+status 2 "--to-tar knows its records by another name" im2rec --to-tar -o linked records.x
+sh -c 'im2rec --to-tar records.x >>records.x' 2>err
+is $? 2 "--to-tar does not append to its records"
+ok "the records are as they were" cmp records.x records.rec
+status 0 "--to-tar reads and writes devices" im2rec --to-tar -o /dev/null t.rec
 status 1 "--to-tar exits with status 1 if the disk is full" sh -c 'im2rec --to-tar t.rec >/dev/full'
 like err 'No space left' "--to-tar reports a full disk"
 status 1 "--list exits with status 1 if the disk is full" sh -c 'im2rec --list t.rec >/dev/full'
@@ -85,7 +99,7 @@ printf '5\t0.5\t1\t-2\t%s\n5\t1e-3\t2\t3\t%s\n' $(cd images && find . -name '*.p
 im2rec -o m.rec m.lst images
 is "$(im2rec --list m.rec | cut -f 2,3 | tr '\n\t' '; ')" "5 0.5,1,-2;5 0.00100000005,2,3;" \
 	"--list prints all labels of a record"
-im2rec --extract -o m m.rec && im2rec -o m2.rec m.lst m
+im2rec --extract -o m1 m.rec && im2rec -o m2.rec m1.lst m1
 ok "--extract keeps all labels of a record" cmp m.rec m2.rec
 is "$(im2rec --to-tar m.rec | tar xOf - 00000005.json)" '{"labels": [0.5, 1, -2]}' \
 	"--to-tar writes several labels as JSON"

@@ -99,6 +99,21 @@ status 0 "pmerge --state --rename writes the optimizer's state" \
 is "$(grep -aoE '(arg:|aux:)?(features.0.weight|conv2_weight):momentum' blocks.params | sort | tr '\n' ' ')" \
 	"arg:conv2_weight:momentum features.0.weight:momentum " "an array's momentum has the prefix of its array"
 status 2 "--pick refuses a pattern that matches no tensor" pmerge --pick none -o none.safetensors "$2"
+status 2 "--pick refuses one of several patterns that matches no tensor" \
+	pmerge --pick 'conv*' --pick 'cov2*' -o none.safetensors "$2"
+like "$T/err" "^pmerge: --pick: no tensor is called cov2\*; --list prints the names$" "--pick names the pattern"
+for rule in from:torch-resnet nosuch=x '^conv2=conv2'; do
+	status 2 "--rename refuses the rule $rule, which changes no name" pmerge --rename "$rule" -o none.safetensors "$2"
+	like "$T/err" "^pmerge: --rename: .* changes no name; --list prints the names$" "--rename names the rule $rule"
+done
+ok "pmerge writes no file for a rule or a pattern without a tensor" [ ! -e none.safetensors ]
+status 0 "--drop accepts a pattern that matches no tensor" pmerge --drop 'nosuch*' -o all.safetensors "$2"
+is "$(cat "$T/err")" "pmerge: --drop: no tensor is called nosuch*" "--drop names the pattern"
+cp "$2" own.safetensors
+status 2 "pmerge refuses to write over an input" pmerge -o own.safetensors "$1" own.safetensors
+like "$T/err" '^pmerge: -o: own\.safetensors is also an input, which would be lost; name another file$' \
+	"pmerge names the input"
+ok "the input is as it was" cmp own.safetensors "$2"
 status 1 "pmerge refuses files whose tensors differ" pmerge -o no.safetensors "$2" some.safetensors
 like "$T/err" "^pmerge: some\.safetensors: has no tensor 'conv1_weight', which w-0002\.safetensors has\$" \
 	"pmerge's error names the tensor that a file lacks"

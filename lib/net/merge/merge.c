@@ -186,6 +186,8 @@ merge_close(struct merge *m)
 	}
 	tensors_close(&m->out);
 	free(m->from);
+	free(m->picks);
+	free(m->drops);
 	free(m->in);
 	free(m->raw);
 	free(m->x);

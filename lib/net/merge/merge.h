@@ -44,7 +44,7 @@ struct merge_opt {
 	char *const		*path;		/* [n] */
 	uint32_t		 n;
 	const double		*share;		/* [n] each file's share of a mean, their sum 1; NULL: a join */
-	const struct rename_rules *rename;	/* NULL: none */
+	struct rename_rules	*rename;	/* NULL: none */
 	char *const		*pick;		/* [npick] fnmatch(3) patterns of the new names to keep; none: all */
 	char *const		*drop;		/* [ndrop] patterns of the new names to drop from those */
 	uint32_t		 npick, ndrop;
@@ -56,13 +56,16 @@ struct merge_opt {
 	bool			 position;
 	enum tensors_kind	 kind;		/* format of the output */
 	merge_step		*step;		/* called by merge_tell() and merge_read(); NULL: none */
+	/* Called for each pattern of drop that fits no tensor; NULL: not. */
+	void			(*idle)(void *arg, const char *pattern);
 	void			*arg;
 };
 
 struct merge;
 
 /*
- * Opens all files; opt must outlive the merge.  Returns 0, ERR_ARG (no tensor is selected), ERR_FORMAT (the files
+ * Opens all files; opt must outlive the merge.  Returns 0, ERR_ARG (no tensor is selected; a rule
+ * renames none, or a pattern of pick fits none), ERR_FORMAT (the files
  * differ in a tensor's name, type or shape), or an error of tensors_open(); the message names file and tensor.
  */
 int	 merge_open(const struct merge_opt *opt, struct merge **m);

@@ -17,6 +17,7 @@ struct merge {
 	struct tensors		*in;		/* [n] */
 	struct tensors		 out;
 	struct merge_from	*from;		/* [out.n] */
+	bool			*picks, *drops;	/* [npick], [ndrop] whether the pattern fits a tensor */
 	uint64_t		 done, all;	/* bytes of the output, for progress */
 	void			*raw;		/* [MERGE_PIECE] elements of any type */
 	double			*x, *sum, *mid;	/* [MERGE_PIECE] */

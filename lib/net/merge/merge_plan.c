@@ -24,20 +24,25 @@ is_statistic(const char *name, size_t n)
 	return false;
 }
 
+/* Also notes which patterns fit. */
 static bool
-match_any_pattern(const char *name, char *const *pattern, uint32_t n)
+match_any_pattern(const char *name, char *const *pattern, uint32_t n, bool *fits)
 {
+	bool any = false;
+
 	for (uint32_t i = 0; i < n; i++)
 		if (fnmatch(pattern[i], name, 0) == 0)
-			return true;
-	return false;
+			any = fits[i] = true;
+	return any;
 }
 
 static bool
-is_selected(const struct merge_opt *o, const char *name)
+is_selected(const struct merge *m, const char *name)
 {
-	return (o->npick == 0 || match_any_pattern(name, o->pick, o->npick)) &&
-	    !match_any_pattern(name, o->drop, o->ndrop);
+	const struct merge_opt *o = m->o;
+	bool dropped = match_any_pattern(name, o->drop, o->ndrop, m->drops);
+
+	return (match_any_pattern(name, o->pick, o->npick, m->picks) || o->npick == 0) && !dropped;
 }
 
 static bool
@@ -83,8 +88,9 @@ is_asked(const struct merge *m, uint32_t file, const char *name)
  * that they belong to: rules and patterns apply to its name.
  */
 static int
-new_name(const struct merge_opt *o, const char *was, struct buf *b, bool *keep)
+new_name(const struct merge *m, const char *was, struct buf *b, bool *keep)
 {
+	const struct merge_opt *o = m->o;
 	size_t n = strlen(was);
 	bool average = is_average(was, &n), state = !average && opt_is_state(was, &n);
 	const char *tail = average && o->average == MERGE_AVERAGES ? "" : was + n;
@@ -97,7 +103,7 @@ new_name(const struct merge_opt *o, const char *was, struct buf *b, bool *keep)
 	buf_free(&base);
 	if (e < 0 || (e = buf_terminate(b)) < 0)
 		return e;
-	*keep = (o->state || !state) && is_selected(o, (const char *)b->p);
+	*keep = (o->state || !state) && is_selected(m, (const char *)b->p);
 	if ((e = buf_put(b, tail, strlen(tail))) == 0)
 		e = buf_terminate(b);
 	return e;
@@ -193,9 +199,9 @@ plan_tensor(struct merge *m, uint32_t i, const struct tensor *x, struct buf *nam
 	bool keep;
 	int e;
 
-	if (!is_asked(m, i, was) || is_unwanted_image(m->o, was))
+	if (!is_asked(m, i, was))
 		return 0;
-	if ((e = new_name(m->o, was, name, &keep)) < 0 || !keep)
+	if ((e = new_name(m, was, name, &keep)) < 0 || !keep || is_unwanted_image(m->o, was))
 		return e;
 	if ((from = realloc(m->from, (m->out.n + 1) * sizeof(*from))) == NULL)
 		return err_nomem();
@@ -231,7 +237,7 @@ check_others(const struct merge *m, struct buf *name)
 			if (!is_asked(m, i, was) || tensors_find_plain(&m->in[0], was) != NULL ||
 			    is_unwanted_image(m->o, was) || (m->o->force && strcmp(was, WEIGHTS_MEAN_IMAGE) == 0))
 				continue;
-			ERR_TRY(new_name(m->o, was, name, &keep));
+			ERR_TRY(new_name(m, was, name, &keep));
 			if (keep)
 				return err_fail(ERR_FORMAT, "%s: has no tensor '%.200s', which %s has", m->o->path[0],
 				    was, m->o->path[i]);
@@ -253,6 +259,25 @@ check_names(const struct merge *m)
 	    "give each file once" : "--rename gives each a name of its own, --drop leaves one out");
 }
 
+/* Refuses a rule and a pattern of pick that were for no tensor: the output would not be what was meant. */
+static int
+check_patterns(const struct merge *m)
+{
+	const struct merge_opt *o = m->o;
+	const char *rule = o->rename != NULL ? rename_idle_rule(o->rename) : NULL;
+
+	if (rule != NULL)
+		return err_fail(ERR_ARG, "--rename: %.200s changes no name; --list prints the names", rule);
+	for (uint32_t i = 0; i < o->npick; i++)
+		if (!m->picks[i])
+			return err_fail(ERR_ARG, "--pick: no tensor is called %.200s; --list prints the names",
+			    o->pick[i]);
+	for (uint32_t i = 0; i < o->ndrop && o->idle != NULL; i++)
+		if (!m->drops[i])
+			o->idle(o->arg, o->drop[i]);
+	return 0;
+}
+
 static int
 plan_tensors(struct merge *m)
 {
@@ -260,6 +285,10 @@ plan_tensors(struct merge *m)
 	struct buf name = { 0 };
 	int e = 0;
 
+	m->picks = calloc((size_t)m->o->npick + 1, sizeof(*m->picks));
+	m->drops = calloc((size_t)m->o->ndrop + 1, sizeof(*m->drops));
+	if (m->picks == NULL || m->drops == NULL)
+		return err_nomem();
 	m->out.kind = m->o->kind;
 	for (uint32_t i = 0; e == 0 && i < files; i++)
 		for (size_t k = 0; e == 0 && k < m->in[i].n; k++)
@@ -270,6 +299,8 @@ plan_tensors(struct merge *m)
 	buf_free(&name);
 	for (size_t k = 0; k < m->out.n; k++)
 		m->all += m->out.t[k].count * tensors_type_size(m->out.t[k].type);
+	if (e == 0)
+		e = check_patterns(m);
 	if (e == 0 && m->out.n == 0)
 		e = err_fail(ERR_ARG, "no tensor is selected by --pick and --drop; --list prints the names");
 	return e == 0 ? check_names(m) : e;

@@ -1,6 +1,7 @@
 /* job - a synchronous job of whole processes in simulated time. */
 #include "law/job_in.h"
 #include "law/sim/heap.h"
+#include "law/sim/local.h"
 #include "law/sim/net.h"
 
 #include "ps/server/serve.h"
@@ -10,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LARGE	900u	/* outputs of the first layer */
+#define LENT_LEAST 16384u	/* bytes of a slice that is lent, as in wire/conn.c */
 #define TURNS	2000000	/* after which a job hangs */
 
 static void
@@ -25,7 +28,7 @@ run_server(void *arg)
 	struct job_process *p = arg;
 	const struct world *x = &p->job->x;
 	const struct serve_opt o = { .listen = p->job->server[p->index], .listen_fd = net_listener(), .nworkers = x->W,
-	    .index = p->index, .nservers = x->S, .tcp = true, .silence_s = JOB_SILENCE_S(p->job),
+	    .index = p->index, .nservers = x->S, .tcp = !p->job->shm, .silence_s = JOB_SILENCE_S(p->job),
 	    .incarnation = rng_u64(sim_chance()), .memory = &p->memory, .stop_fd = -1, .say = log_line };
 	struct serve_sums sums;
 	char why[ERR_LINE];
@@ -42,10 +45,10 @@ check_leaks(const struct job_process *p, unsigned proc)
 {
 	char why[128];
 
-	if (heap_blocks(proc) == 0 && net_count(proc) == 0)
+	if (heap_blocks(proc) == 0 && net_count(proc) + local_count(proc) == 0)
 		return;
 	snprintf(why, sizeof(why), "%s %" PRIu32 " leaves %zu blocks and %u descriptors", p->server ? "server" : "worker",
-	    p->index, heap_blocks(proc), net_count(proc));
+	    p->index, heap_blocks(proc), net_count(proc) + local_count(proc));
 	world_fault(&p->job->x, why);
 }
 
@@ -113,10 +116,15 @@ open_processes(struct job *j)
 		struct job_process *p = &j->process[i];
 
 		*p = (struct job_process){ .job = j, .host = i, .server = i < j->x.S, .proc = -1,
-		    .memory = { .fd = -1, .stored = stored, .arg = p } };
+		    .memory = { .fd = -1 } };
+		if (j->shm)
+			memory_make(&p->memory);
+		p->memory.stored = stored;
+		p->memory.arg = p;
+		wire_place(i, j->shm ? (uint32_t)rng_below(sim_chance(), 2) : i);
 		p->index = p->server ? i : i - j->x.S;
 		if (p->server) {
-			snprintf(j->address[i], sizeof(j->address[i]), "10.0.0.%" PRIu32 ":7000", i);
+			snprintf(j->address[i], sizeof(j->address[i]), "10.0.0.%u:%u", wire_machine(i), WIRE_PORT + i);
 			j->server[i] = j->address[i];
 			wire_listen(i);
 		} else {
@@ -258,6 +266,16 @@ draw_job(struct job *j, uint64_t seed)
 		j->x.counting = true;
 		j->x.hyper = (struct opt_hyper){ .lr = 0 };
 		j->x.codec = world_codec(&c, true);
+	}
+	/* Memory is lent for slices of 16 KB and more. */
+	j->shm = rng_below(&c, 4) == 0;
+	if (j->shm && rng_below(&c, 4) == 0) {
+		bool bn = j->x.graph->A > 0;
+
+		graph_free(j->x.graph);
+		j->x.graph = world_graph_of(bn, LARGE);
+		j->x.codec = NULL;
+		j->x.slice = LENT_LEAST << rng_below(&c, 2);
 	}
 	world_rules(&j->x);
 	uneven = j->x.slack == STALE_SYNC && rng_below(&c, 4) == 0;

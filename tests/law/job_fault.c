@@ -58,9 +58,12 @@ cut_hosts(struct job *j, enum job_fault kind)
 {
 	const uint32_t s = (uint32_t)rng_below(sim_chance(), j->x.S);
 	const uint32_t w = j->x.S + (uint32_t)rng_below(sim_chance(), j->x.W);
-	const uint64_t until = sim_now() + job_fault_outage(j);
 	const bool to_worker = kind != JOB_ONE_WAY || rng_below(sim_chance(), 2);
+	uint64_t until;
 
+	if (wire_together(s, w))
+		return false;
+	until = sim_now() + job_fault_outage(j);
 	sim_log("%s of hosts %u and %u until %.6f", job_fault_names[kind], s, w, (double)until * 1e-9);
 	if (to_worker)
 		wire_cut(s, w, until, kind == JOB_UNREACHABLE);

@@ -14,6 +14,7 @@ struct life {
 	struct world	*x;
 	struct kept	 kept;
 	struct worker	*wk;
+	struct loan	 lends;		/* where g is */
 	float		*g, *stats, *state;
 	uint64_t	 step, first;
 	bool		 returned;
@@ -234,7 +235,7 @@ run_life(struct life *l)
 	const bool sync = l->x->slack == STALE_SYNC;
 	struct worker_opt o = { .graph = l->x->graph, .rank = p->index, .nworkers = l->x->W, .slack = l->x->slack, .hyper = l->x->hyper,
 	    .mults = l->x->rules, .incarnation = rng_u64(sim_chance()), .server = p->job->server, .nservers = l->x->S,
-	    .tcp = true, .silence_s = JOB_SILENCE_S(p->job), .slice = l->x->slice, .w = p->w, .aux = p->aux,
+	    .tcp = !p->job->shm, .lends = p->job->shm ? &l->lends : NULL, .silence_s = JOB_SILENCE_S(p->job), .slice = l->x->slice, .w = p->w, .aux = p->aux,
 	    .kept = sync, .waiting = log_waiting };
 
 	if (sync)
@@ -253,16 +254,19 @@ job_worker_main(void *arg)
 {
 	struct job_process *p = arg;
 	struct world *x = &p->job->x;
-	struct life l = { .p = p, .x = x, .g = world_floats(x->graph->P),
+	struct life l = { .p = p, .x = x,
 	    .stats = world_floats(x->graph->A), .state = world_floats(x->graph->P * OPT_STATES) };
 	char why[ERR_LINE];
 
+	if (loan_make((x->graph->P + 1) * sizeof(float), &l.lends) < 0)
+		abort();
+	l.g = l.lends.p;
 	if (run_life(&l) < 0) {
 		snprintf(why, sizeof(why), "worker %" PRIu32 ": %.200s", p->index, err_line());
 		world_fault(x, why);
 	}
 	worker_close(l.wk);
-	free(l.g);
+	loan_free(&l.lends);
 	free(l.stats);
 	free(l.state);
 }

@@ -16,10 +16,16 @@
 struct graph *
 world_graph(bool bn)
 {
+	return world_graph_of(bn, 5);
+}
+
+struct graph *
+world_graph_of(bool bn, uint32_t k)
+{
 	struct graph *g = graph_new(1, 2, 3);
 	uint32_t at = 0;
 
-	graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "a", .in = &at, .nin = 1, .k = 5, .bias = true }, &at);
+	graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "a", .in = &at, .nin = 1, .k = k, .bias = true }, &at);
 	if (bn)
 		graph_add(g, &(struct graph_node){ .op = GRAPH_BN, .name = "bn", .in = &at, .nin = 1, .eps = 1e-3f,
 		    .momentum = 0.8f }, &at);

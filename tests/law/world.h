@@ -58,6 +58,8 @@ struct world {
 
 /* 2 layers, with batch norm between them if asked: P 53 or 43. */
 struct graph *world_graph(bool bn);
+/* The same with k outputs of the first layer in place of 5. */
+struct graph *world_graph_of(bool bn, uint32_t k);
 
 /* A synchronous job, drawn from the seed. */
 struct world world_draw(uint64_t seed);

@@ -1,5 +1,6 @@
 /* net - the descriptors of simulated processes: sockets, listeners and events. */
 #include "law/sim/net.h"
+#include "law/sim/local.h"
 #include "law/sim/sim.h"
 
 #include <assert.h>
@@ -8,15 +9,19 @@
 #include <string.h>
 
 #define FDS	256
+#define WATCHED	4
 
-enum kind { FREE, SOCKET, LISTENER, EVENT };
+enum kind { FREE, SOCKET, LOCAL, LISTENER, EVENT, EPOLL };
 
 struct descriptor {
 	enum kind	 kind;
 	unsigned	 proc;
 	struct wire	*wire;		/* of a socket, once it connects */
 	unsigned	 side;
+	struct local	*local;
 	uint64_t	 count;		/* of an event */
+	struct { int fd; struct epoll_event e; } watch[WATCHED];	/* of epoll */
+	unsigned	 nwatch;
 };
 
 static struct descriptor all[FDS];
@@ -76,6 +81,15 @@ find_socket(int fd)
 	return d->wire != NULL ? d : NULL;
 }
 
+static bool
+is_watched_ready(const struct descriptor *d)
+{
+	for (unsigned i = 0; i < d->nwatch; i++)
+		if (net_ready(d->watch[i].fd, (short)d->watch[i].e.events) != 0)
+			return true;
+	return false;
+}
+
 short
 net_ready(int fd, short events)
 {
@@ -88,6 +102,8 @@ net_ready(int fd, short events)
 	switch (d->kind) {
 	case SOCKET:	return d->wire != NULL ? wire_ready(d->wire, d->side, events) : POLLHUP;
 	case LISTENER:	return wire_waiting(sim_host(d->proc)) != NULL ? events & POLLIN : 0;
+	case LOCAL:	return local_ready(d->local, events);
+	case EPOLL:	return is_watched_ready(d) ? events & POLLIN : 0;
 	case EVENT:	return d->count > 0 ? events & POLLIN : 0;
 	case FREE:	break;
 	}
@@ -95,27 +111,73 @@ net_ready(int fd, short events)
 }
 
 int
-net_socket(void)
+net_socket(int family)
 {
-	return new_descriptor(SOCKET);
+	int fd = new_descriptor(family == AF_UNIX ? LOCAL : SOCKET);
+
+	if (fd >= 0 && family == AF_UNIX)
+		all[fd - NET_FD].local = local_new();
+	return fd;
 }
 
 int
-net_connect(int fd, const struct sockaddr_in *to)
+net_bind(int fd, const struct sockaddr *name, socklen_t n)
+{
+	return local_bind(find_descriptor(fd)->local, (const struct sockaddr_un *)name, n);
+}
+
+int
+net_listen(int fd)
+{
+	local_listen(find_descriptor(fd)->local);
+	return 0;
+}
+
+int
+net_connect(int fd, const struct sockaddr *to, socklen_t n)
 {
 	struct descriptor *d = find_descriptor(fd);
 
-	d->wire = wire_connect(sim_host(d->proc), ntohl(to->sin_addr.s_addr) & 0xff);
+	if (d->kind == LOCAL)
+		return local_connect(d->local, (const struct sockaddr_un *)to, n);
+	d->wire = wire_connect(sim_host(d->proc), (const struct sockaddr_in *)to);
 	d->side = 0;
 	return -EINPROGRESS;
 }
 
 int
+net_name(int fd, struct sockaddr_in *here)
+{
+	const struct descriptor *d = find_socket(fd);
+
+	return d != NULL ? wire_peer(d->wire, !d->side, here) : -ENOTCONN;
+}
+
+static int
+accept_local(struct local *listener)
+{
+	struct local *l = local_accept(listener);
+	int fd;
+
+	if (l == NULL)
+		return -EAGAIN;
+	if ((fd = new_descriptor(LOCAL)) >= 0)
+		all[fd - NET_FD].local = l;
+	else
+		local_close(l);
+	return fd;
+}
+
+int
 net_accept(int fd)
 {
-	struct wire *w = wire_waiting(sim_host(find_descriptor(fd)->proc));
+	const struct descriptor *d = find_descriptor(fd);
+	struct wire *w;
 	int new;
 
+	if (d->kind == LOCAL)
+		return accept_local(d->local);
+	w = wire_waiting(sim_host(d->proc));
 	if (w == NULL)
 		return -EAGAIN;
 	if ((new = new_descriptor(SOCKET)) < 0)
@@ -163,11 +225,19 @@ net_receive(int fd, void *p, size_t n)
 }
 
 int
-net_send(int fd, const struct iovec *v, size_t n)
+net_send(int fd, const struct msghdr *m)
 {
-	const struct descriptor *d = find_socket(fd);
+	const struct descriptor *d = find_descriptor(fd);
 
-	return d != NULL ? wire_send(d->wire, d->side, v, n) : -ENOTCONN;
+	if (d->kind == LOCAL)
+		return local_send(d->local, m);
+	return d->wire != NULL ? wire_send(d->wire, d->side, m->msg_iov, m->msg_iovlen) : -ENOTCONN;
+}
+
+int
+net_receive_msg(int fd, struct msghdr *m)
+{
+	return local_receive(find_descriptor(fd)->local, m);
 }
 
 int
@@ -179,10 +249,22 @@ net_shutdown(int fd)
 }
 
 static void
+forget_watched(const struct descriptor *d, int fd)
+{
+	for (struct descriptor *e = all; e < all + FDS; e++)
+		for (unsigned i = 0; e->kind == EPOLL && e->proc == d->proc && i < e->nwatch; i++)
+			if (e->watch[i].fd == fd)
+				e->watch[i--] = e->watch[--e->nwatch];
+}
+
+static void
 close_descriptor(struct descriptor *d)
 {
 	if (d->wire != NULL)
 		wire_close(d->wire, d->side);
+	if (d->local != NULL)
+		local_close(d->local);
+	forget_watched(d, NET_FD + (int)(d - all));
 	d->kind = FREE;
 }
 
@@ -199,6 +281,45 @@ net_close_all(unsigned proc)
 	for (unsigned i = 0; i < FDS; i++)
 		if (all[i].kind != FREE && all[i].proc == proc)
 			close_descriptor(&all[i]);
+}
+
+int
+net_epoll(void)
+{
+	return new_descriptor(EPOLL);
+}
+
+/* Adds a descriptor, or changes what is watched of it. */
+int
+net_watch(int epoll, int fd, const struct epoll_event *e)
+{
+	struct descriptor *d = find_descriptor(epoll);
+	unsigned i = 0;
+
+	while (i < d->nwatch && d->watch[i].fd != fd)
+		i++;
+	assert(i < WATCHED);
+	d->nwatch = i < d->nwatch ? d->nwatch : i + 1;
+	d->watch[i].fd = fd;
+	d->watch[i].e = *e;
+	return 0;
+}
+
+int
+net_watched(int epoll, struct epoll_event *e, int n)
+{
+	const struct descriptor *d = find_descriptor(epoll);
+	int ready = 0;
+
+	for (unsigned i = 0; i < d->nwatch && ready < n; i++) {
+		short events = net_ready(d->watch[i].fd, (short)d->watch[i].e.events);
+
+		if (events == 0)
+			continue;
+		e[ready] = d->watch[i].e;
+		e[ready++].events = (uint32_t)events;
+	}
+	return ready;
 }
 
 int

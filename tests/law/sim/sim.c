@@ -1,6 +1,7 @@
 /* sim - processes in simulated time: their fibers, and which one runs next. */
 #include "law/sim/sim.h"
 #include "law/sim/heap.h"
+#include "law/sim/local.h"
 #include "law/sim/net.h"
 #include "law/sim/stack.h"
 
@@ -224,6 +225,7 @@ end_process(unsigned p, bool killed)
 			sim.fiber[i].used = false;
 	proc->alive = false;
 	net_close_all(p);
+	local_free_all(p);
 	if (proc->ended != NULL)
 		proc->ended(proc->arg, killed);
 	heap_free_all(p);

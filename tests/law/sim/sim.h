@@ -7,8 +7,8 @@
  * runs until it waits in such a call, or gives up the processor at a lock.  Which fiber runs next is drawn.  If none
  * can run, the time of the next event comes.
  *
- * Read in this order: sim (processes, fibers, time), wire (connections between hosts), net (descriptors), heap (what a
- * process allocates ends with it), stack (of fibers), sys (the calls).
+ * Read in this order: sim (processes, fibers, time), wire (connections between hosts), local (sockets and memory of
+ * one machine), net (descriptors), heap (what a process allocates ends with it), stack (of fibers), sys (the calls).
  *
  * One world at a time.  The functions are for the code outside of processes, unless they say otherwise.
  */

@@ -2,11 +2,16 @@
 #include "law/sim/sys.h"
 #include "law/sim/sim.h"
 #include "law/sim/heap.h"
+#include "law/sim/local.h"
 #include "law/sim/net.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* Returns a call's result, or -1 with errno if it is negative. */
 static int
@@ -85,19 +90,40 @@ __wrap_poll(struct pollfd *p, nfds_t n, int timeout_ms)
 int
 __wrap_socket(int family, int type, int protocol)
 {
-	return sim_inside() ? set_errno(net_socket()) : __real_socket(family, type, protocol);
+	return sim_inside() ? set_errno(net_socket(family)) : __real_socket(family, type, protocol);
 }
 
 int
 __wrap_connect(int fd, const struct sockaddr *to, socklen_t n)
 {
-	return net_has(fd) ? set_errno(net_connect(fd, (const struct sockaddr_in *)to)) : __real_connect(fd, to, n);
+	return net_has(fd) ? set_errno(net_connect(fd, to, n)) : __real_connect(fd, to, n);
 }
 
 int
 __wrap_accept4(int fd, struct sockaddr *from, socklen_t *n, int flags)
 {
 	return net_has(fd) ? set_errno(net_accept(fd)) : __real_accept4(fd, from, n, flags);
+}
+
+int
+__wrap_bind(int fd, const struct sockaddr *name, socklen_t n)
+{
+	return net_has(fd) ? set_errno(net_bind(fd, name, n)) : __real_bind(fd, name, n);
+}
+
+int
+__wrap_listen(int fd, int backlog)
+{
+	return net_has(fd) ? set_errno(net_listen(fd)) : __real_listen(fd, backlog);
+}
+
+int
+__wrap_getsockname(int fd, struct sockaddr *to, socklen_t *n)
+{
+	if (!net_has(fd))
+		return __real_getsockname(fd, to, n);
+	*n = sizeof(struct sockaddr_in);
+	return set_errno(net_name(fd, (struct sockaddr_in *)to));
 }
 
 int
@@ -112,10 +138,13 @@ __wrap_getpeername(int fd, struct sockaddr *to, socklen_t *n)
 int
 __wrap_getsockopt(int fd, int level, int option, void *v, socklen_t *n)
 {
-	if (!net_has(fd) || level != IPPROTO_TCP || option != TCP_INFO)
+	if (!net_has(fd))
 		return __real_getsockopt(fd, level, option, v, n);
 	memset(v, 0, *n);
-	net_tcp_info(fd, v);
+	if (level == IPPROTO_TCP && option == TCP_INFO)
+		net_tcp_info(fd, v);
+	if (level == SOL_SOCKET && option == SO_PEERCRED)
+		((struct ucred *)v)->uid = geteuid();
 	return 0;
 }
 
@@ -135,7 +164,91 @@ __wrap_recv(int fd, void *p, size_t n, int flags)
 ssize_t
 __wrap_sendmsg(int fd, const struct msghdr *m, int flags)
 {
-	return net_has(fd) ? set_errno(net_send(fd, m->msg_iov, m->msg_iovlen)) : __real_sendmsg(fd, m, flags);
+	return net_has(fd) ? set_errno(net_send(fd, m)) : __real_sendmsg(fd, m, flags);
+}
+
+ssize_t
+__wrap_send(int fd, const void *p, size_t n, int flags)
+{
+	struct iovec v = { .iov_base = (void *)(uintptr_t)p, .iov_len = n };
+
+	return net_has(fd) ? set_errno(net_send(fd, &(struct msghdr){ .msg_iov = &v, .msg_iovlen = 1 })) :
+	    __real_send(fd, p, n, flags);
+}
+
+ssize_t
+__wrap_recvmsg(int fd, struct msghdr *m, int flags)
+{
+	return net_has(fd) ? set_errno(net_receive_msg(fd, m)) : __real_recvmsg(fd, m, flags);
+}
+
+int
+__wrap_epoll_create1(int flags)
+{
+	return sim_inside() ? set_errno(net_epoll()) : __real_epoll_create1(flags);
+}
+
+int
+__wrap_epoll_ctl(int epoll, int op, int fd, struct epoll_event *e)
+{
+	return net_has(epoll) ? set_errno(net_watch(epoll, fd, e)) : __real_epoll_ctl(epoll, op, fd, e);
+}
+
+int
+__wrap_epoll_wait(int epoll, struct epoll_event *e, int n, int timeout_ms)
+{
+	return net_has(epoll) ? set_errno(net_watched(epoll, e, n)) : __real_epoll_wait(epoll, e, n, timeout_ms);
+}
+
+/* The system's own descriptors and mappings of a process end with it. */
+static int
+own_descriptor(int fd)
+{
+	if (sim_inside())
+		local_own(fd);
+	return fd;
+}
+
+int
+__wrap_memfd_create(const char *name, unsigned flags)
+{
+	return own_descriptor(__real_memfd_create(name, flags));
+}
+
+/* Pages that nobody writes need no time. */
+int
+__wrap_posix_fallocate(int fd, off_t from, off_t n)
+{
+	return sim_inside() ? ftruncate(fd, from + n) : __real_posix_fallocate(fd, from, n);
+}
+
+int
+__wrap_open(const char *path, int flags, ...)
+{
+	va_list ap;
+	int mode;
+
+	va_start(ap, flags);
+	mode = (flags & O_CREAT) != 0 ? va_arg(ap, int) : 0;
+	va_end(ap);
+	return own_descriptor(__real_open(path, flags, mode));
+}
+
+void *
+__wrap_mmap(void *at, size_t n, int access, int flags, int fd, off_t from)
+{
+	void *p = __real_mmap(at, n, access, flags, fd, from);
+
+	if (sim_inside())
+		local_map(fd, p, n);
+	return p;
+}
+
+int
+__wrap_munmap(void *p, size_t n)
+{
+	local_unmap(p);
+	return __real_munmap(p, n);
 }
 
 int
@@ -165,7 +278,11 @@ __wrap_write(int fd, const void *p, size_t n)
 int
 __wrap_close(int fd)
 {
-	return net_has(fd) ? set_errno(net_close(fd)) : __real_close(fd);
+	if (net_has(fd))
+		return set_errno(net_close(fd));
+	if (sim_inside())
+		local_disown(fd);
+	return __real_close(fd);
 }
 
 int

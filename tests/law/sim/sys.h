@@ -11,6 +11,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -27,13 +28,26 @@
 	X(int, socket, (int family, int type, int protocol)) \
 	X(int, connect, (int fd, const struct sockaddr *to, socklen_t n)) \
 	X(int, accept4, (int fd, struct sockaddr *from, socklen_t *n, int flags)) \
+	X(int, bind, (int fd, const struct sockaddr *name, socklen_t n)) \
+	X(int, listen, (int fd, int backlog)) \
+	X(int, getsockname, (int fd, struct sockaddr *to, socklen_t *n)) \
 	X(int, getpeername, (int fd, struct sockaddr *to, socklen_t *n)) \
 	X(int, getsockopt, (int fd, int level, int option, void *v, socklen_t *n)) \
 	X(int, setsockopt, (int fd, int level, int option, const void *v, socklen_t n)) \
 	X(ssize_t, recv, (int fd, void *p, size_t n, int flags)) \
 	X(ssize_t, sendmsg, (int fd, const struct msghdr *m, int flags)) \
+	X(ssize_t, send, (int fd, const void *p, size_t n, int flags)) \
+	X(ssize_t, recvmsg, (int fd, struct msghdr *m, int flags)) \
 	X(int, shutdown, (int fd, int how)) \
 	X(int, eventfd, (unsigned count, int flags)) \
+	X(int, epoll_create1, (int flags)) \
+	X(int, epoll_ctl, (int epoll, int op, int fd, struct epoll_event *e)) \
+	X(int, epoll_wait, (int epoll, struct epoll_event *e, int n, int timeout_ms)) \
+	X(int, memfd_create, (const char *name, unsigned flags)) \
+	X(int, posix_fallocate, (int fd, off_t from, off_t n)) \
+	X(int, open, (const char *path, int flags, ...)) \
+	X(void *, mmap, (void *at, size_t n, int access, int flags, int fd, off_t from)) \
+	X(int, munmap, (void *p, size_t n)) \
 	X(ssize_t, read, (int fd, void *p, size_t n)) \
 	X(ssize_t, write, (int fd, const void *p, size_t n)) \
 	X(int, close, (int fd)) \

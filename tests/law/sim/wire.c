@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PORT		7000
 #define CAP_LEAST	256u	/* bytes that a stream holds, times a power of two */
 #define CAP_POWERS	9u
 #define SYN_NS		SIM_S	/* until the first attempt to connect is repeated */
@@ -111,6 +110,24 @@ wire_lose(struct stream *s)
 	while (s->nseg > keep)
 		s->n -= s->seg[--s->nseg].n;
 	s->lost = true;
+}
+
+void
+wire_place(uint32_t host, uint32_t machine)
+{
+	wires.machine[host] = machine;
+}
+
+uint32_t
+wire_machine(uint32_t host)
+{
+	return wires.machine[host];
+}
+
+bool
+wire_together(uint32_t a, uint32_t b)
+{
+	return wires.machine[a] == wires.machine[b];
 }
 
 void
@@ -294,8 +311,9 @@ init_end(struct end *e, uint32_t host)
 }
 
 struct wire *
-wire_connect(uint32_t from, uint32_t to)
+wire_connect(uint32_t from, const struct sockaddr_in *addr)
 {
+	const uint32_t to = ntohs(addr->sin_port) - WIRE_PORT;
 	struct wire *w = wires.all;
 
 	while (w < wires.all + WIRES && w->used)
@@ -325,8 +343,8 @@ wire_peer(const struct wire *w, unsigned side, struct sockaddr_in *peer)
 {
 	if (!w->open)
 		return -ENOTCONN;
-	*peer = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(side == 0 ? PORT : w->port),
-	    .sin_addr.s_addr = htonl(0x0a000000u + w->end[!side].host) };
+	*peer = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(side == 0 ? (uint16_t)(WIRE_PORT + w->end[1].host) : w->port),
+	    .sin_addr.s_addr = htonl(0x0a000000u + wires.machine[w->end[!side].host]) };
 	return 0;
 }
 

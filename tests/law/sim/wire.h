@@ -28,7 +28,12 @@ void	 wire_end(void);
 void	 wire_deliver(void);
 uint64_t wire_next(void);
 
-/* Opens and closes the listener of a host, "10.0.0.HOST:7000". */
+/* A host is on a machine, with others: its listener is "10.0.0.MACHINE:PORT", with WIRE_PORT + host. */
+#define WIRE_PORT	7000
+void	 wire_place(uint32_t host, uint32_t machine);
+uint32_t wire_machine(uint32_t host);
+bool	 wire_together(uint32_t a, uint32_t b);	/* on one machine */
+/* Opens and closes the listener of a host. */
 void	 wire_listen(uint32_t host);
 void	 wire_unlisten(uint32_t host);
 /* Until a time nothing arrives on `to` from `from`.  refuses: attempts to connect fail, or else they wait. */
@@ -37,7 +42,7 @@ void	 wire_cut(uint32_t from, uint32_t to, uint64_t until, bool refuses);
 bool	 wire_break(void);
 
 /* For net.c. */
-struct wire *wire_connect(uint32_t from, uint32_t to);
+struct wire *wire_connect(uint32_t from, const struct sockaddr_in *to);
 /* A connection that has arrived at a host and waits for accept4(), or NULL. */
 struct wire *wire_waiting(uint32_t host);
 void	 wire_accept(struct wire *w);

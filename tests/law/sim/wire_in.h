@@ -42,6 +42,7 @@ struct wire {
 
 struct wires {
 	struct wire	 all[WIRES];
+	uint32_t	 machine[WIRE_HOSTS];
 	bool		 listens[WIRE_HOSTS];
 	unsigned	 waiting[WIRE_HOSTS];	/* connections that are not accepted yet */
 	uint64_t	 down[WIRE_HOSTS][WIRE_HOSTS];	/* [from][to] until when nothing arrives */

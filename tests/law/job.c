@@ -278,6 +278,7 @@ draw_job(struct job *j, uint64_t seed)
 		j->x.slice = LENT_LEAST << rng_below(&c, 2);
 	}
 	world_rules(&j->x);
+	j->streams = rng_below(&c, 2);
 	uneven = j->x.slack == STALE_SYNC && rng_below(&c, 4) == 0;
 	j->x.stops = j->x.slack == STALE_SYNC && rng_below(&c, 4) == 0 && !uneven ? 100 : 0;
 	for (uint32_t r = 0; r < j->x.W; r++)

@@ -37,6 +37,7 @@ struct job {
 	uint32_t	 n;
 	char		 address[WORLD_SERVERS][32];
 	char		*server[WORLD_SERVERS];
+	bool		 streams;	/* a sum precedes all that a step waits for */
 	bool		 shm;		/* processes of one machine share memory */
 	unsigned	 kinds;		/* bits of enum job_fault that may happen */
 	unsigned	 left;		/* faults that may still happen */

@@ -58,13 +58,13 @@ find_given(const struct world *x, uint32_t r, uint64_t step, enum actor_sum what
 static int
 add_up(struct life *l, enum actor_sum what)
 {
-	const uint32_t rank = l->p->index;
+	const uint32_t rank = l->p->index, phase = what == ACTOR_READY && l->p->job->streams ? 0 : 1 + what;
 	double v[2] = { what == ACTOR_EPOCH ? l->running : find_given(l->x, rank, l->step, what), 1 }, want[2] = { 0, 0 };
 
-	if (!kept_find_sum(&l->kept, l->step, what, v, 2)) {
-		sim_log("sum %d of step %" PRIu64, what, l->step);
-		ERR_TRY(worker_sum(l->wk, what, v, 2));
-		kept_put_sum(&l->kept, l->step, what, v, 2);
+	if (!kept_find_sum(&l->kept, l->step, phase, v, 2)) {
+		sim_log("sum %" PRIu32 " of step %" PRIu64, phase, l->step);
+		ERR_TRY(worker_sum(l->wk, phase, v, 2));
+		kept_put_sum(&l->kept, l->step, phase, v, 2);
 	}
 	for (uint32_t r = 0; r < l->x->W; r++)
 		if (l->x->actor[r].steps >= l->step) {
@@ -78,17 +78,21 @@ add_up(struct life *l, enum actor_sum what)
 	return 0;
 }
 
-/* The sums before a step: those of an epoch's end, and one for the step. */
+/* The sums at the end of an epoch. */
 static int
-add_up_all(struct life *l)
+end_epoch(struct life *l)
 {
-	if (l->x->slack != STALE_SYNC)
+	if (l->x->slack != STALE_SYNC || l->step == 0 || l->step % ACTOR_EVERY != 0)
 		return 0;
-	if (l->step > 0 && l->step % ACTOR_EVERY == 0) {
-		ERR_TRY(add_up(l, ACTOR_EPOCH));
-		ERR_TRY(add_up(l, ACTOR_VALIDATION));
-	}
-	return add_up(l, ACTOR_READY);
+	ERR_TRY(add_up(l, ACTOR_EPOCH));
+	return add_up(l, ACTOR_VALIDATION);
+}
+
+/* The sum before a step: first of all if the job reads streams, as next_micro_batch() in lib/train does, or else last. */
+static int
+begin_step(struct life *l, bool first)
+{
+	return l->x->slack == STALE_SYNC && first == l->p->job->streams ? add_up(l, ACTOR_READY) : 0;
 }
 
 /* No worker may be further ahead of another than the slack. */
@@ -214,10 +218,12 @@ train(struct life *l)
 	ERR_TRY(join_job(l));
 	/* A step is done, and the job may be told to end, once its weights are there. */
 	for (;;) {
+		ERR_TRY(begin_step(l, true));
 		ERR_TRY(need_arrays(l));
 		if (worker_last(l->wk))
 			break;
-		ERR_TRY(add_up_all(l));
+		ERR_TRY(end_epoch(l));
+		ERR_TRY(begin_step(l, false));
 		if (l->step >= l->x->actor[p->index].steps)
 			break;
 		ERR_TRY(train_step(l, p->w));
@@ -233,10 +239,11 @@ run_life(struct life *l)
 {
 	struct job_process *p = l->p;
 	const bool sync = l->x->slack == STALE_SYNC;
-	struct worker_opt o = { .graph = l->x->graph, .rank = p->index, .nworkers = l->x->W, .slack = l->x->slack, .hyper = l->x->hyper,
-	    .mults = l->x->rules, .incarnation = rng_u64(sim_chance()), .server = p->job->server, .nservers = l->x->S,
-	    .tcp = !p->job->shm, .lends = p->job->shm ? &l->lends : NULL, .silence_s = JOB_SILENCE_S(p->job), .slice = l->x->slice, .w = p->w, .aux = p->aux,
-	    .kept = sync, .waiting = log_waiting };
+	struct worker_opt o = { .graph = l->x->graph, .rank = p->index, .nworkers = l->x->W, .slack = l->x->slack,
+	    .hyper = l->x->hyper, .mults = l->x->rules, .incarnation = rng_u64(sim_chance()),
+	    .server = p->job->server, .nservers = l->x->S,
+	    .tcp = !p->job->shm, .lends = p->job->shm ? &l->lends : NULL, .silence_s = JOB_SILENCE_S(p->job),
+	    .slice = l->x->slice, .w = p->w, .aux = p->aux, .kept = sync, .waiting = log_waiting };
 
 	if (sync)
 		ERR_TRY(kept_open(&l->kept, &p->memory, 1 + p->index,

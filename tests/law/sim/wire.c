@@ -343,7 +343,8 @@ wire_peer(const struct wire *w, unsigned side, struct sockaddr_in *peer)
 {
 	if (!w->open)
 		return -ENOTCONN;
-	*peer = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(side == 0 ? (uint16_t)(WIRE_PORT + w->end[1].host) : w->port),
+	*peer = (struct sockaddr_in){ .sin_family = AF_INET,
+	    .sin_port = htons(side == 0 ? (uint16_t)(WIRE_PORT + w->end[1].host) : w->port),
 	    .sin_addr.s_addr = htonl(0x0a000000u + wires.machine[w->end[!side].host]) };
 	return 0;
 }

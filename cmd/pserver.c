@@ -30,7 +30,7 @@ static const char pserver_help[] =
     "  --listen-fd N         use socket N, which listens there already\n"
     "  --ready-fd N          write \"host:port\" to descriptor N when listening\n"
     "Job:\n"
-    "  --workers W           number of workers of the job\n"
+    "  --workers W | N..M    number of workers: W, or N at the start and M at most\n"
     "  --server I/S (0/1)    be server I, from 0, of S\n"
     "  --key-file FILE       the job's key: 64 hex digits (-: standard input)\n"
     "  --plain               use no key and no encryption; anybody may take part\n"
@@ -102,6 +102,19 @@ parse_place(void *pserver, const char *option, char *text)
 	front_part(option, text, &p->serve.index, &p->serve.nservers);
 }
 
+/* "4", or "2..4": 2 at the start, and at most 4. */
+static void
+parse_workers(void *pserver, const char *option, char *text)
+{
+	struct pserver *p = pserver;
+	char *most = strstr(text, "..");
+
+	if (most != NULL)
+		*most = 0;
+	p->serve.nworkers = (uint32_t)front_num(option, most != NULL ? most + 2 : text, 1, 65536);
+	p->serve.elastic = most != NULL ? (uint32_t)front_num(option, text, 1, p->serve.nworkers) : 0;
+}
+
 #define MEMBER(m)	FRONT_MEMBER(struct pserver, m)
 
 static const struct front_option server_options[] = {
@@ -112,7 +125,7 @@ static const struct front_option server_options[] = {
 	{ "ready-fd", FRONT_WHOLE, MEMBER(ready), 0, 1 << 20 },
 	{ "server", FRONT_VALUE, .apply = parse_place },
 	{ "state", FRONT_TEXT, MEMBER(state) },
-	{ "workers", FRONT_WHOLE, MEMBER(serve.nworkers), 1, 65536 },
+	{ "workers", FRONT_VALUE, .apply = parse_workers },
 	{ 0 }
 };
 

@@ -2,8 +2,8 @@
  * dlaunch - the options of dlaunch(1), and the functions that its files share.
  *
  * cmd/dlaunch starts a job on many hosts.  Read it in this order: main.c (options), run.c (a job from start to end),
- * restart.c (further attempts), agent.c (the agent of a host), detach.c (jobs with a directory), jobs.c (the verbs),
- * show.c and progress.c (what people see).
+ * scale.c (its workers), restart.c (further attempts), agent.c (a host's agent), detach.c (jobs with a directory),
+ * jobs.c (the verbs), show.c and progress.c (what people see).
  *
  * Texts belong to the command line.  A function that fails reports the error and ends the process, as cmd/front.h does.
  */
@@ -31,6 +31,7 @@ struct dlaunch {
 	const char	*server;
 	struct words	 env, each;
 	uint32_t	 workers, servers, restarts, respawn, spool_mib;
+	uint32_t	 elastic;		/* -n N..M: N, and workers is M; 0: the number is fixed */
 	bool		 agent, dry, verbose, wait, detach, force, input;
 	double		 grace_s, silence_s, start_s;	/* silence_s 0: not given */
 	double		 outage_s;		/* the outage between hosts that the user named; 0: none */
@@ -39,6 +40,8 @@ struct dlaunch {
 	bool		 dmlc;			/* the command runs in all roles, which the environment distinguishes */
 };
 
+/* main.c: whether the command is pworker --async. */
+bool	 dlaunch_is_async(const struct dlaunch *c);
 /* restart.c: true if the job ended in a way that another attempt may change. */
 bool	 dlaunch_may_restart(const struct roster *r);
 /* Whether the job's workers write lines for people in place of rows: pworker, with a terminal as standard output. */
@@ -58,6 +61,11 @@ void	 dlaunch_pause(uint32_t attempts, uint32_t most, int signals);
  * command, in all roles.
  */
 bool	 dlaunch_verb(int argc, char *argv[], int *code);
+/*
+ * Reads the state of a job that runs, and finds its launcher on this host.  If the launcher was lost, starts another.
+ * Refuses if the job does not run, or its launcher is on another host; `what` says what to do there.
+ */
+struct jobdir_state dlaunch_find_launcher(const char *name, const struct jobdir *d, const char *what);
 /* Refuses a command that is not found on this machine and is like the name of a tool. */
 void	 dlaunch_check_command(const char *name);
 /*
@@ -100,6 +108,22 @@ void	 dlaunch_note_output(void *arg, const struct member *m, bool out, const cha
 void	 dlaunch_check_start(struct dlaunch_start *s);
 /* Says that the job has started, once. */
 void	 dlaunch_started(struct dlaunch_start *s);
+
+/* scale.c: the number of workers of a job that changes while it runs. */
+struct dlaunch_scale {
+	const struct dlaunch *c;
+	const struct jobdir *job;
+	uint32_t	 workers;	/* the number now; 0: it is fixed */
+};
+
+/* Sets *s before a job's first attempt. */
+void	 dlaunch_open_scale(const struct dlaunch *c, const struct jobdir *d, struct dlaunch_scale *s);
+/* Writes the number where `dlaunch status` and a resumed job read it. */
+void	 dlaunch_put_workers(const struct dlaunch_scale *s);
+/* What the launcher calls when another number is wanted; places as most_places of struct launch_scale. */
+struct launch_scale dlaunch_scale_calls(struct dlaunch_scale *s, uint32_t places);
+/* The verb: requests another number of workers, and waits for the answer.  Returns the exit status. */
+int	 dlaunch_scale_job(const char *job, const char *workers);
 
 /* main.c: becomes the launcher of a job whose launcher was lost, in the background.  Returns the exit status. */
 int	 dlaunch_take_over(const char *job);

@@ -1,4 +1,4 @@
-/* jobs - the verbs, which act on jobs that have a directory: attach, list, logs, rm, status, stop, wait. */
+/* jobs - the verbs, which act on jobs that have a directory: attach, list, logs, rm, scale, status, stop, wait. */
 #include "dlaunch/dlaunch.h"
 #include "front.h"
 #include "front_progress.h"
@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define STATUS_CELLS	7	/* job, state, status, since, host, directory, command */
+#define STATUS_CELLS	8	/* job, state, status, workers, since, host, directory, command */
 #define GAP		2	/* columns between two */
 #define LEAST_COMMAND	16	/* columns of a command */
 
@@ -215,6 +215,22 @@ wait_for_job_end(const struct jobdir *d, pid_t launcher)
 	}
 }
 
+struct jobdir_state
+dlaunch_find_launcher(const char *name, const struct jobdir *d, const char *what)
+{
+	struct jobdir_state s = read_job_state(d);
+
+	if (is_launcher_lost(&s) && s.has_record && take_over(name, d))
+		s = read_job_state(d);
+	if (!s.running)
+		front_wrong("job %s is not running", name);
+	/* A home may be shared by hosts: there the id may be that of any process. */
+	if (!s.here)
+		front_wrong("job %s: its launcher is process %d on host %s; %s", name, (int)s.pid,
+		    s.host[0] != 0 ? s.host : "?", what);
+	return s;
+}
+
 static int
 stop_job(const char *name)
 {
@@ -222,15 +238,7 @@ stop_job(const char *name)
 	struct jobdir_state s;
 
 	open_job(name, &d);
-	s = read_job_state(&d);
-	if (is_launcher_lost(&s) && s.has_record && take_over(name, &d))
-		s = read_job_state(&d);
-	if (!s.running)
-		front_wrong("job %s is not running", name);
-	/* A home may be shared by hosts: there the id may be that of any process. */
-	if (!s.here)
-		front_wrong("job %s: its launcher is process %d on host %s; stop it there", name, (int)s.pid,
-		    s.host[0] != 0 ? s.host : "?");
+	s = dlaunch_find_launcher(name, &d, "stop it there");
 	if (s.pid <= 0 || kill(s.pid, SIGTERM) < 0)
 		front_die(name, err_sys("launcher process %d", (int)s.pid));
 	wait_for_job_end(&d, s.pid);
@@ -253,7 +261,8 @@ add_job_status(const char *name, struct buf *rows)
 	struct buf text = { 0 };
 	struct jobdir_state s;
 	struct jobdir d;
-	char since[32] = "", status[16] = "", *cwd;
+	char since[32] = "", status[16] = "", workers[16] = "", *cwd;
+	uint32_t n;
 	struct tm tm;
 	int e;
 
@@ -261,6 +270,8 @@ add_job_status(const char *name, struct buf *rows)
 	s = read_job_state(&d);
 	if (s.status >= 0)
 		snprintf(status, sizeof(status), "%d", s.status);
+	if ((n = jobdir_number(&d, "workers")) > 0)
+		snprintf(workers, sizeof(workers), "%u", n);
 	if (localtime_r(&s.since, &tm) != NULL)
 		strftime(since, sizeof(since), "%Y-%m-%d %H:%M:%S", &tm);
 	/* A job that is just being made has no command yet. */
@@ -269,7 +280,7 @@ add_job_status(const char *name, struct buf *rows)
 	else
 		add_status(rows, (const char *[STATUS_CELLS]){ name,
 		    s.running ? "runs" : !is_launcher_lost(&s) ? "ended" : s.has_record ? "away" : "lost",
-		    status, since, s.host, cwd, (char *)text.p });
+		    status, workers, since, s.host, cwd, (char *)text.p });
 	free(cwd);
 	buf_free(&text);
 	words_free(&argv);
@@ -321,8 +332,8 @@ print_jobs(char *const *names)
 			front_die(NULL, e);
 		names = all.n > 0 ? all.v : names;
 	}
-	add_status(&rows, (const char *[STATUS_CELLS]){ "job", "state", "status", "since", "host", "directory",
-	    "command" });
+	add_status(&rows, (const char *[STATUS_CELLS]){ "job", "state", "status", "workers", "since", "host",
+	    "directory", "command" });
 	for (; *names != NULL; names++)
 		add_job_status(*names, &rows);
 	if (isatty(STDOUT_FILENO))
@@ -362,7 +373,7 @@ static const char *const tools[] = { "dlaunch", "im2rec", "netstat-logging", "pl
 static const char *
 find_nearest_verb(const char *word)
 {
-	static const char *const verbs[] = { "attach", "list", "logs", "rm", "status", "stop", "wait" };
+	static const char *const verbs[] = { "attach", "list", "logs", "rm", "scale", "status", "stop", "wait" };
 	struct nearest n = { .word = word };
 
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
@@ -423,8 +434,12 @@ dlaunch_verb(int argc, char *argv[], int *code)
 		front_wrong("%s: needs the name of one job", verb);
 	if (strcmp(verb, "list") == 0 && argc > 2)
 		front_wrong("list: takes no job; status does");
+	if (strcmp(verb, "scale") == 0 && argc != 4)
+		front_wrong("scale: needs the name of one job and a number of workers");
 	if (stop)
 		*code = stop_job(job);
+	else if (strcmp(verb, "scale") == 0)
+		*code = dlaunch_scale_job(argv[2], argv[3]);
 	else if (attach || logs || wait)
 		*code = follow_job(job, !wait, !logs);
 	else if (strcmp(verb, "status") == 0 || strcmp(verb, "list") == 0)
@@ -434,8 +449,8 @@ dlaunch_verb(int argc, char *argv[], int *code)
 	else if (*word != NULL && **word != '-' && !is_tool(*word) && (near = find_nearest_verb(*word)) != NULL)
 		front_wrong("'%.64s' is no verb and no tool of tally; did you mean %s?", *word, near);
 	else if (*word != NULL && **word != '-' && !is_tool(*word))
-		front_wrong("'%.64s' is neither a verb (attach, list, logs, rm, status, stop, wait) nor a tool of "
-		    "tally; put -- before another command", *word);
+		front_wrong("'%.64s' is neither a verb (attach, list, logs, rm, scale, status, stop, wait) nor a tool "
+		    "of tally; put -- before another command", *word);
 	else
 		return false;
 	return true;

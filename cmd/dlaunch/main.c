@@ -13,18 +13,18 @@
 #define DETACHED_S	86400	/* a day, so that a laptop may sleep overnight */
 #define OUTAGE_S	600	/* most outage between hosts: a longer silence is that of a detached job's launcher */
 #define LEAST_S		1
+#define MOST_WORKERS	(JOB_MOST / 2 - 1)
 
 static const char dlaunch_usage[] =
     "dlaunch [-Pv] [-H hosts] [-n workers] [-s servers] [option ...] [@recipe]\n"
     "               command [argument ...]\n"
     "       dlaunch attach | logs | stop | wait job\n"
-    "       dlaunch rm job ...\n"
-    "       dlaunch list\n"
+    "       dlaunch list | rm job ... | scale job workers\n"
     "       dlaunch status [job ...]";
 static const char dlaunch_help[] =
     "Runs a command as the workers of a job, beside servers, here or on many hosts.\n"
     "What runs:\n"
-    "  -n, --num-workers N (1)          -s, --num-servers N (as many as workers)\n"
+    "  -n, --num-workers N[..M] (1)     -s, --num-servers N (as many as workers)\n"
     "  -x, --env NAME[=VALUE]           --each WORD=V:V:...  a value for each worker\n"
     "  --server-command CMD (pserver)   --stdin  to worker 0  -P, --dry-run  @RECIPE\n"
     "Hosts and output:\n"
@@ -73,6 +73,24 @@ add_each(void *dlaunch, const char *option, char *each)
 		front_die(NULL, err_nomem());
 }
 
+/* "4", or "2..4": 2 at the start and at least, and 4 at most. */
+static void
+parse_workers(void *dlaunch, const char *option, char *text)
+{
+	struct dlaunch *c = dlaunch;
+	char *most = strstr(text, "..");
+
+	c->elastic = 0;
+	if (most == NULL) {
+		c->workers = (uint32_t)front_num(option, text, 1, MOST_WORKERS);
+		return;
+	}
+	c->workers = (uint32_t)front_num(option, most + 2, 1, MOST_WORKERS);
+	*most = 0;
+	c->elastic = (uint32_t)front_num(option, text, 1, c->workers);
+	*most = '.';	/* the command line is read again */
+}
+
 /* Refuses a list of --each that does not have one value for each worker. */
 static void
 check_each(const struct dlaunch *c)
@@ -116,7 +134,7 @@ static const struct front_option launch_options[] = {
 	{ "interface", FRONT_TEXT, MEMBER(iface) },
 	{ "job", FRONT_TEXT, MEMBER(job) },
 	{ "num-servers", FRONT_WHOLE, MEMBER(servers), 0, JOB_MOST / 2 - 1, .letter = 's' },
-	{ "num-workers", FRONT_WHOLE, MEMBER(workers), 1, JOB_MOST / 2 - 1, .letter = 'n' },
+	{ "num-workers", FRONT_VALUE, .apply = parse_workers, .letter = 'n' },
 	{ "on-fail", FRONT_WORD, MEMBER(wait), .words = on_fail, .text = "neither stop nor wait" },
 	{ "output", FRONT_TEXT, MEMBER(output) },
 	{ "remote", FRONT_TEXT, MEMBER(remote) },
@@ -155,12 +173,40 @@ parse_options(struct dlaunch *c, int argc, char *argv[])
 	front_options(&argc, &argv, FRONT_RECIPES, launch_options, c);
 	c->argv = argv + optind;
 	if (c->servers == NOT_GIVEN)
-		c->servers = c->workers;
+		c->servers = c->elastic > 0 ? c->elastic : c->workers;
 	c->outage_s = c->detach && c->silence_s > OUTAGE_S ? OUTAGE_S : c->silence_s;
 	if (c->silence_s > 0)
 		pass_silence(c);
 	else
 		c->silence_s = c->detach ? DETACHED_S : SILENCE_S;
+}
+
+static bool
+has_word(char *const *argv, const char *word, size_t n)
+{
+	for (; *argv != NULL; argv++)
+		if (strncmp(*argv, word, n) == 0)
+			return true;
+	return false;
+}
+
+bool
+dlaunch_is_async(const struct dlaunch *c)
+{
+	return has_word(c->argv, "--async", sizeof("--async"));
+}
+
+/* A recipe of pworker may say --async; pworker checks it. */
+static void
+check_elastic(const struct dlaunch *c)
+{
+	if (c->dmlc)
+		front_wrong("-n: only pworker's number of workers can change");
+	if (c->servers == 0)
+		front_wrong("-n: a number of workers that changes needs servers");
+	if (!dlaunch_is_async(c) && !has_word(c->argv, "@", 1))
+		front_wrong("-n: a number of workers that changes needs pworker --async, as the workers of other jobs "
+		    "wait for each other");
 }
 
 static void
@@ -182,6 +228,8 @@ check_dlaunch_options(struct dlaunch *c)
 		front_wrong("--stdin: cannot be combined with --detach, --restart, --resume or -H -");
 	if (c->force && c->job == NULL)
 		front_wrong("--force: needs --job");
+	if (c->elastic > 0)
+		check_elastic(c);
 	check_each(c);
 }
 

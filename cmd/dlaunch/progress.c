@@ -171,6 +171,7 @@ fill_worker_line(const struct dlaunch_watch *w, uint32_t i, struct progress_line
 		progress_add(l, ": not started");
 		break;
 	case ROSTER_RUNNING:
+	case ROSTER_LEAVING:
 		add_worker_state(l, &w->state[i]);
 		break;
 	case ROSTER_ENDED:
@@ -197,7 +198,8 @@ draw_workers(void *arg)
 		return;
 	room = progress_room();
 	for (uint32_t i = 0; i < w->roster->n; i++)
-		if (w->roster->m[i].child.role == JOB_WORKER) {
+		if (w->roster->m[i].child.role == JOB_WORKER && (w->roster->m[i].state != ROSTER_WAITING ||
+		    !roster_reserve(w->roster, &w->roster->m[i]))) {
 			more += n == room;
 			if (n < room)
 				fill_worker_line(w, i, &line[n++]);

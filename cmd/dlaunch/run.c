@@ -70,6 +70,7 @@ struct start {
 	struct jobdir	*job;
 	int		 signals;
 	struct dlaunch_start at_work;
+	struct dlaunch_scale scale;
 };
 
 /* The name of the hosts' text in messages. */
@@ -276,6 +277,7 @@ run_attempt(const struct dlaunch *c, struct start *s, struct roster *roster, uin
     const struct job_record *from)
 {
 	char key[JOB_KEY + 1] = "", *none[] = { NULL }, id[JOB_RECORD_ID + 1];
+	uint32_t elastic = from != NULL ? from->elastic : s->scale.workers;
 	struct words argv = { 0 }, env = { 0 };
 	struct launch_watch watch, quiet = { .arg = &s->at_work, .lines = dlaunch_note_output };
 	int status;
@@ -290,7 +292,8 @@ run_attempt(const struct dlaunch *c, struct start *s, struct roster *roster, uin
 	watch = dlaunch_watch(&s->hosts, roster, dlaunch_on_console(c));
 	status = launch_run(&(struct launch_opt){ .hosts = &s->hosts, .rsh = s->remote ? &s->rsh : NULL,
 	    .agent = s->agent, .id = id, .version = TALLY_VERSION, .tool = "dlaunch",
-	    .job = { .dmlc = c->dmlc, .input = c->input, .workers = c->workers, .servers = c->servers, .key = key,
+	    .job = { .dmlc = c->dmlc, .input = c->input, .workers = c->workers, .elastic = elastic,
+		.servers = c->servers, .key = key,
 		.dir = s->dir, .iface = c->iface, .silence_ms = (uint32_t)(choose_silence_s(c) * 1e3),
 		.spool_kib = c->spool_mib << 10, .respawn = strcmp(c->server, "pserver") == 0 ? c->respawn : 0,
 		.argv = argv.v, .env = env.v, .server_argv = s->server.v,
@@ -299,6 +302,7 @@ run_attempt(const struct dlaunch *c, struct start *s, struct roster *roster, uin
 	    .in = STDIN_FILENO, .out = STDOUT_FILENO, .err = STDERR_FILENO,
 	    .detached = { .on = s->id[0] != 0, .attempt = attempts, .save = save_record,
 		.started = report_started, .arg = s, .from = from },
+	    .scale = dlaunch_scale_calls(&s->scale, s->remote ? s->hosts.places : 0),
 	    .verbose = c->verbose, .wait = c->wait, .watch = c->detach ? quiet : watch, .dir = c->output }, roster);
 	dlaunch_watch_end(&watch);
 	explicit_bzero(key, sizeof(key));
@@ -316,6 +320,8 @@ make_roster(const struct dlaunch *c, const struct start *s, struct roster *roste
 
 	if (e < 0)
 		front_die(NULL, e);
+	roster->workers = s->scale.workers;
+	roster->least = c->elastic;
 }
 
 /*
@@ -443,7 +449,7 @@ claim_job_dir(const struct dlaunch *c, struct start *s, const struct roster *ros
 	if (c->detach && c->record == NULL && (e = jobdir_put(d, "hosts", s->hosts_text.p, s->hosts_text.n)) < 0)
 		front_die("--detach", e);
 	/* Before the name is printed, so that a signal sent then is not lost. */
-	s->signals = dlaunch_signals((const int[]){ SIGCHLD, SIGINT, SIGTERM, SIGHUP, 0 });
+	s->signals = dlaunch_signals((const int[]){ SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1, 0 });
 	if (c->detach)
 		s->at_work.fd = dlaunch_detach(d, c->resume != NULL || c->record != NULL, s->signals);
 	/* The processes of a job that is taken over were started before. */
@@ -461,16 +467,23 @@ dlaunch_run(const struct dlaunch *c, struct jobdir *d)
 {
 	struct start s = { .job = d };
 	struct roster roster;
+	sigset_t scale;
 	int status = 0;
 
+	/* The signal of `dlaunch scale` waits until the launcher reads it. */
+	sigemptyset(&scale);
+	sigaddset(&scale, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &scale, NULL);
 	dlaunch_open_start(c, &s.at_work);
 	read_start(c, &s);
+	dlaunch_open_scale(c, d, &s.scale);
 	make_roster(c, &s, &roster);
 	if (c->dry) {
 		dlaunch_show_plan(c, &roster, &s.hosts, s.remote ? &s.rsh : NULL, s.agent);
 	} else {
 		raise_file_limit(&roster);
 		claim_job_dir(c, &s, &roster);
+		dlaunch_put_workers(&s.scale);
 		if (c->sync != NULL && c->record == NULL)
 			status = sync_hosts(c, &s, &roster);
 		if (status == 0)

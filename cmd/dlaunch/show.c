@@ -87,6 +87,9 @@ dlaunch_show_exits(const struct roster *r, const struct hosts *h)
 		const struct member *m = &r->m[i];
 		char how[64] = "not started", pid[16] = "-";
 
+		if (roster_reserve(r, m) && m->peak_kib > 0)
+			snprintf(how, sizeof(how), "has left");
+
 		if (m->state == ROSTER_ENDED)
 			roster_end_text(m->status, how);
 		else if (m->state == ROSTER_LOST && m->pid != 0)

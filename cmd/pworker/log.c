@@ -193,7 +193,7 @@ has_row(const struct pworker_log *l, const struct train_event *ev)
 {
 	switch (ev->kind) {
 	case TRAIN_BAD: case TRAIN_BEST: case TRAIN_EARLY: case TRAIN_FROM: case TRAIN_CACHE: case TRAIN_WAIT:
-	case TRAIN_REMARK: case TRAIN_UNSAVED: case TRAIN_NO_CUT: case TRAIN_KERNELS:
+	case TRAIN_REMARK: case TRAIN_UNSAVED: case TRAIN_NO_CUT: case TRAIN_KERNELS: case TRAIN_WORKERS:
 		return false;
 	case TRAIN_START:
 		return !ev->again;
@@ -309,6 +309,7 @@ pworker_log_event(void *arg, const struct train_event *ev)
 		log_load(l, ev);
 		break;
 	case TRAIN_KERNELS:
+	case TRAIN_WORKERS:
 		log_comment(l, ev->text);
 		break;
 	default:

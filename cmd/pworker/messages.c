@@ -163,6 +163,10 @@ pworker_log_say(struct pworker_log *l, const struct train_event *ev)
 	case TRAIN_WAIT:
 		front_say("waiting for %s", ev->text);
 		break;
+	case TRAIN_WORKERS:
+		if (l->rank == 0 || ev->batch > 0)
+			front_say("%s", ev->text);
+		break;
 	case TRAIN_REMARK:
 		front_say("%s", ev->text);
 		break;

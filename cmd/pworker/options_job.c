@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,7 +36,15 @@ parse_servers(struct pworker *p, const char *option, char *text)
 static void
 parse_rank(struct pworker *p, const char *option, char *text)
 {
-	front_part(option, text, &p->train.ps.rank, &p->train.ps.nworkers);
+	struct worker_opt *ps = &p->train.ps;
+	char tail;
+
+	ps->elastic = 0;
+	if (strstr(text, "..") == NULL)
+		front_part(option, text, &ps->rank, &ps->nworkers);
+	else if (sscanf(text, "%6" SCNu32 "/%6" SCNu32 "..%6" SCNu32 "%c", &ps->rank, &ps->elastic, &ps->nworkers,
+	    &tail) != 3 || ps->rank >= ps->nworkers || ps->elastic == 0 || ps->elastic > ps->nworkers)
+		front_wrong("%s: '%.64s' is not I/N..M with I below M and N from 1 to M, as in 0/2..4", option, text);
 }
 
 /* "16" for all workers, or "16:48", a number for each. */
@@ -95,6 +104,11 @@ settle_job_options(struct pworker *p)
 		front_wrong("--worker: several workers need --servers");
 	if (ps->nservers > 0 && p->key == NULL && !p->plain)
 		front_wrong("--servers: needs the job's --key-file, or --plain");
+	if (ps->elastic > 0 && ps->slack != STALE_ASYNC)
+		front_wrong("--worker: a number of workers that changes needs --async, as the workers of other jobs "
+		    "wait for each other");
+	if (ps->elastic > 0 && ps->nservers == 0)
+		front_wrong("--worker: a number of workers that changes needs --servers");
 	if (p->state != NULL && ps->nservers == 0)
 		front_wrong("--state: needs --servers");
 }
@@ -119,6 +133,8 @@ pworker_settle_batch(struct pworker *p)
 
 	if (p->batch == NULL)
 		return;
+	if (p->nbatch > 1 && t->ps.elastic > 0)
+		front_wrong("--batch: one number, as the number of workers changes");
 	if (p->nbatch > 1 && p->nbatch != t->ps.nworkers)
 		front_wrong("--batch: %u numbers for %u workers", p->nbatch, t->ps.nworkers);
 	for (uint32_t i = 1; i < p->nbatch; i++)

@@ -21,6 +21,7 @@
 
 #define ONCE_S 0.5	/* signals within this time are one: timeout(1) signals a process and its group */
 
+#define LEAVE	(-2)	/* stop this worker of an elastic job, which goes on */
 #define NO_SIGNAL (-1)	/* stop without a signal: rows of the log cannot be written, or --lr-find has found */
 
 static volatile sig_atomic_t stop;
@@ -68,12 +69,27 @@ wait_for_signals(void *arg)
 	return NULL;
 }
 
+static void
+on_leave(int signo)
+{
+	(void)signo;
+	if (stop == 0)
+		stop = LEAVE;
+}
+
+/* Worker 0 evaluates and saves, and cannot leave. */
+static bool
+may_leave(const struct train_opt *t)
+{
+	return t->ps.elastic > 0 && t->ps.rank > 0;
+}
+
 /*
  * Directs signals to a thread that computes nothing.  Some kernels of oneDNN (jit_avx512_common_gemm_f32) use the stack
  * pointer for data in the heap, and a signal's frame would overwrite them.
  */
 static void
-start_signal_thread(void)
+start_signal_thread(bool leaves)
 {
 	static sigset_t set;
 	pthread_t thread;
@@ -82,6 +98,10 @@ start_signal_thread(void)
 	sigemptyset(&set);
 	for (size_t i = 0; i < SIGNALS; i++)
 		sigaddset(&set, sig[i]);
+	if (leaves) {
+		signal(SIGUSR1, on_leave);
+		sigaddset(&set, SIGUSR1);
+	}
 	pthread_sigmask(SIG_BLOCK, &set, NULL);	/* later threads inherit it */
 	if ((e = pthread_create(&thread, NULL, wait_for_signals, &set)) != 0) {
 		err_note(e, "a thread for signals");
@@ -172,8 +192,9 @@ run_training(struct pworker *p, double began_s)
 	l.net_options = (char *)options.p;
 	l.command = (char *)p->command.p;
 	l.train = t;
-	pworker_log_open(&l, p->log, t->resume != NULL || p->resume_last || kept_began(t->kept, &step));
-	start_signal_thread();
+	pworker_log_open(&l, p->log, t->resume != NULL || p->resume_last || kept_began(t->kept, &step) ||
+	    (t->ps.elastic > 0 && t->ps.rank >= t->ps.elastic));
+	start_signal_thread(may_leave(t));
 	gethostname(l.host, sizeof(l.host) - 1);
 	signal(SIGPIPE, SIG_IGN);
 	front_must(NULL, io_random(&t->ps.incarnation, sizeof(t->ps.incarnation)));
@@ -191,6 +212,8 @@ run_training(struct pworker *p, double began_s)
 	front_wait_end();
 	if (p->lr_find && stop <= 0 && (e == 0 || e == ERR_STOP))
 		pworker_log_rates(&l);
+	else if (e == ERR_STOP && stop == LEAVE)
+		front_say("leaves the job");
 	else if (e == ERR_STOP)
 		pworker_log_stopped(&l);
 	pworker_log_close(&l);
@@ -250,6 +273,8 @@ pworker_run(struct pworker *p, double began_s)
 
 	if ((t->engine = engine_find(p->engine)) == NULL)
 		front_die("--engine", ERR_ARG);
+	if (t->cut_copies > 0 && t->ps.elastic > 0)
+		front_wrong("--cut-copies: the number of workers changes");
 	if (t->cut_copies >= t->ps.nworkers)
 		front_wrong("--cut-copies: %u: the job has %u worker%s", t->cut_copies, t->ps.nworkers,
 		    t->ps.nworkers > 1 ? "s" : "");

@@ -75,7 +75,7 @@ read_ahead(struct batch_reader *r)
 		threads_submit(r->pool, (p->n + r->part - 1) / r->part);
 		if (++r->micro == r->opt.my_micros) {
 			r->micro = 0;
-			r->step++;
+			r->step += r->every;
 		}
 	}
 }
@@ -128,6 +128,12 @@ get_samples(const struct batch_reader *r, struct batch_micro *p)
 		.mirror = r->pixels ? p->mirror : NULL,
 		.norm = r->norm,
 	};
+}
+
+void
+batch_every(struct batch_reader *r, uint32_t n)
+{
+	r->every = n;
 }
 
 int
@@ -385,6 +391,7 @@ batch_open(const struct batch_opt *opt, struct batch_reader **out)
 	*o = *opt;
 	o->micros = o->micros > 0 ? o->micros : 1;
 	o->my_micros = o->my_micros > 0 ? o->my_micros : 1;
+	r->every = 1;
 	r->labels = (o->targets > 0 ? o->targets : 1) + o->weighted;
 	r->part = aug_mixes(&o->aug) ? BATCH_MIXED : BATCH_PART;
 	r->pixels = aug_plain_norm(&o->aug, &r->norm);

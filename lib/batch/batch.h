@@ -107,6 +107,8 @@ int	 batch_device_cache(struct batch_reader *r, uint8_t **pixels, size_t *bytes)
  * stream.  Returns 0.
  */
 int	 batch_start(struct batch_reader *r, uint64_t epoch, uint64_t step);
+/* Reads every n-th step of an epoch, at first each of them.  batch_start() must follow. */
+void	 batch_every(struct batch_reader *r, uint32_t n);
 /*
  * The next micro-batch: returns 1, 0 at and after the end of the epoch, an error of the records, or ERR_STOP if *stop
  * is set while a pipe has no records.

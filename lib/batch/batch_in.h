@@ -82,6 +82,7 @@ struct batch_reader {
 	uint32_t	 labels;	/* labels that a record needs: class or targets, and its weight */
 	uint32_t	 part;		/* records of one unit of work of a thread */
 	uint64_t	 step;		/* step of the next micro-batch to plan */
+	uint32_t	 every;		/* from one of its steps to the next */
 	uint32_t	 micro;		/* index of that micro-batch among this reader's */
 	uint64_t	 planned;	/* records of the stream that are assigned to micro-batches */
 	struct batch_micro ring[BATCH_AHEAD];

@@ -15,13 +15,13 @@
 
 /* A job's values as text, in the order of the lines. */
 enum key {
-	VERSION, TALLY, WORKERS, SERVERS, SERVER, SLACK, SLICE, OPTIMIZER, MOMENTUM, BETA2, EPSILON, DECAY, L1, CLIP,
-	CLIPNORM, TRUST, TURNS, UNIT, AVERAGE, KEEP, EVERY, MULTS, HASH, KEYS
+	VERSION, TALLY, WORKERS, ELASTIC, SERVERS, SERVER, SLACK, SLICE, OPTIMIZER, MOMENTUM, BETA2, EPSILON, DECAY, L1,
+	CLIP, CLIPNORM, TRUST, TURNS, UNIT, AVERAGE, KEEP, EVERY, MULTS, HASH, KEYS
 };
 
 static const char *const name[KEYS] = {
-	"job", "tally", "workers", "servers", "server", "slack", "slice", "optimizer", "momentum", "beta2",
-	"epsilon", "decay", "l1", "clip", "clip-norm", "trust", "turns", "unit",
+	"job", "tally", "workers", "elastic", "servers", "server", "slack", "slice", "optimizer", "momentum",
+	"beta2", "epsilon", "decay", "l1", "clip", "clip-norm", "trust", "turns", "unit",
 	"average", "average-rate", "average-every", "groups", "hash"
 };
 
@@ -42,6 +42,7 @@ format_values(const struct hello *j, char v[KEYS][VALUE])
 	snprintf(v[VERSION], VALUE, "%" PRIu32, j->version);
 	snprintf(v[TALLY], VALUE, "%s", j->tally);
 	snprintf(v[WORKERS], VALUE, "%" PRIu32, j->nworkers);
+	snprintf(v[ELASTIC], VALUE, "%" PRIu32, j->elastic);
 	snprintf(v[SERVERS], VALUE, "%" PRIu32, j->nservers);
 	snprintf(v[SERVER], VALUE, "%" PRIu32, j->server);
 	if (j->slack == STALE_ASYNC)
@@ -130,6 +131,7 @@ parse_value(enum key k, const char *v, struct hello *j)
 	case TALLY:	return snprintf(j->tally, sizeof(j->tally), "%s", v) < HELLO_TALLY ? 0 :
 			    err_fail(ERR_LIMIT, "'%s' is too long", v);
 	case WORKERS:	return parse_hello_u32(v, 1, HELLO_WORKERS, &j->nworkers);
+	case ELASTIC:	return parse_hello_u32(v, 0, j->nworkers, &j->elastic);
 	case SERVERS:	return parse_hello_u32(v, 1, SHARD_PLAN_SERVERS, &j->nservers);
 	case SERVER:	return parse_hello_u32(v, 0, j->nservers - 1, &j->server);
 	case SLACK:	return strcmp(v, "async") == 0 ? (j->slack = STALE_ASYNC, 0) :
@@ -207,6 +209,14 @@ hello_same(const struct hello *here, const struct hello *there)
 			return err_fail(ERR_ARG, "%s is %s here and %s there%s", k == HASH ? "the net's hash" : name[k],
 			    a[k], b[k], k == HASH ?
 			    "; give all workers the same --classes, --shape and options of the net" : "");
+	return 0;
+}
+
+int
+hello_check_workers(const struct hello *j)
+{
+	if (j->elastic > 0 && j->slack != STALE_ASYNC)
+		return err_fail(ERR_ARG, "the number of workers changes, which needs an asynchronous job");
 	return 0;
 }
 

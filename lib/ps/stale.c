@@ -80,9 +80,14 @@ stale_join(struct stale *g, uint32_t w)
 	if (!g->gone[w])
 		return;
 	stale_done(g, w, find_slowest(g, w));
+	stale_return(g, w);
+}
+
+void
+stale_return(struct stale *g, uint32_t w)
+{
+	g->slowest = 0;
 	g->gone[w] = false;
-	if (g->slowest > 0 && g->clock[w] == g->least)
-		g->slowest++;
 }
 
 bool

@@ -28,8 +28,9 @@ void	 stale_attach(struct stale *g, uint64_t *clock);	/* replaces the clocks, le
 /* Worker w has done `step` steps.  A smaller number than before changes nothing. */
 void	 stale_done(struct stale *g, uint32_t w, uint64_t step);
 void	 stale_leave(struct stale *g, uint32_t w);
-/* Worker w returns; its clock becomes at least that of the slowest. */
+/* Worker w returns; its clock becomes at least that of the slowest, or stays. */
 void	 stale_join(struct stale *g, uint32_t w);
+void	 stale_return(struct stale *g, uint32_t w);
 /* Whether worker w may not begin its next step before worker `late` has done one. */
 bool	 stale_waits(const struct stale *g, uint32_t w, uint32_t late);
 /* Whether worker w may begin its next step.  Its time grows with n only when the slowest

@@ -37,7 +37,7 @@
 
 #include <stdbool.h>
 
-#define CTL_PROTOCOL	6u
+#define CTL_PROTOCOL	7u
 #define CTL_MARK	"\001tally agent\n"
 #define CTL_INPUT_MOST	(256u << 10)	/* most bytes of INPUT that were sent and not TAKEN */
 #define CTL_MOST	(1u << 20)	/* most bytes of a frame's payload */
@@ -63,7 +63,12 @@ enum ctl_type {
 	/* detached jobs only */
 	CTL_RESUME,	/* launcher to agent: struct ctl_resume */
 	CTL_STATE,	/* agent to launcher: struct ctl_state */
-	CTL_ABANDON	/* launcher to agent: end all processes; no launcher comes back */
+	CTL_ABANDON,	/* launcher to agent: end all processes; no launcher comes back */
+	/*
+	 * launcher to agent, elastic jobs: number of workers.  The agent starts those below it, after GO, and asks the
+	 * others to leave with SIGUSR1.  0: no worker is started any more.  A repetition changes nothing.
+	 */
+	CTL_SCALE
 };
 
 enum ctl_target { CTL_WORKERS, CTL_ALL };

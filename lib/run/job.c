@@ -23,7 +23,7 @@ int
 job_put(const struct job *j, struct buf *b)
 {
 	const uint32_t head[] = { j->dmlc, j->input, j->workers, j->servers, j->silence_ms, j->spool_kib,
-		j->respawn };
+		j->respawn, j->elastic };
 	const char *const text[] = { j->key, j->dir, j->addr, j->iface, j->host };
 	int e = ctl_put_u32s(b, head, sizeof(head) / sizeof(head[0]));
 
@@ -65,6 +65,7 @@ static bool
 is_valid_job(const struct job *j)
 {
 	if (j->argv[0] == NULL || j->workers > JOB_MOST || j->servers > JOB_MOST ||
+	    j->elastic > j->workers || (j->elastic > 0 && (j->dmlc || j->servers == 0)) ||
 	    (!j->dmlc && j->servers > 0 && (j->server_argv[0] == NULL || strlen(j->key) != JOB_KEY)))
 		return false;
 	for (uint32_t i = 0; i < j->nchildren; i++)
@@ -101,6 +102,7 @@ job_get(const void *p, size_t n, struct job *j)
 	j->silence_ms = ctl_get_u32(&in);
 	j->spool_kib = ctl_get_u32(&in);
 	j->respawn = ctl_get_u32(&in);
+	j->elastic = ctl_get_u32(&in);
 	j->key = ctl_get_text(&in);
 	j->dir = ctl_get_text(&in);
 	j->addr = ctl_get_text(&in);

@@ -48,6 +48,8 @@ struct job {
 	bool		 dmlc;			/* one command runs in all roles */
 	bool		 input;			/* worker 0 reads what CTL_INPUT brings; others read nothing */
 	uint32_t	 workers, servers;	/* numbers of processes in the whole job */
+	/* Workers at the start, if the number changes while the job runs: `workers` is the most then.  0: fixed. */
+	uint32_t	 elastic;
 	const char	*key;			/* [JOB_KEY] digits; "" for a dmlc job */
 	const char	*dir;			/* the working directory of the processes */
 	const char	*addr;			/* this host's address; "": see here_addr */

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/num.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -126,6 +127,18 @@ jobdir_get(const struct jobdir *d, const char *file, size_t most, struct buf *b)
 	}
 	close(fd);
 	return e == 0 ? buf_terminate(b) : e;
+}
+
+uint32_t
+jobdir_number(const struct jobdir *d, const char *file)
+{
+	struct buf b = { 0 };
+	uint64_t n = 0;
+
+	if (jobdir_get(d, file, JOBDIR_MOST, &b) < 0 || num_u64((char *)b.p, 0, UINT32_MAX, &n) < 0)
+		n = 0;
+	buf_free(&b);
+	return (uint32_t)n;
 }
 
 int

@@ -7,6 +7,9 @@
  *			(flock(2)) on it
  *	JOB/out, err	the output of a detached job
  *	JOB/status	its exit status, once it has ended
+ *	JOB/workers	its number of workers
+ *	JOB/scale	another number that a user wants; the launcher, which gets SIGUSR1, removes the file
+ *	JOB/scaled	and answers here: nothing, or why it refuses
  *	JOB/hosts	the hosts file of a detached job, as it was at the start
  *	JOB/record	the state of a detached job that has not ended (run/launcher/job_record.h), from
  *			which another launcher can take it over
@@ -20,6 +23,7 @@
 #include "run/words.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -74,6 +78,8 @@ int	 jobdir_put(const struct jobdir *d, const char *file, const void *p, size_t 
  * ERR_LIMIT (longer than `most` bytes) or ERR_NOMEM.
  */
 int	 jobdir_get(const struct jobdir *d, const char *file, size_t most, struct buf *b);
+/* Reads the number in a file; 0 if there is none. */
+uint32_t jobdir_number(const struct jobdir *d, const char *file);
 /* Truncates a file that is longer than `size` bytes.  Returns 0 or ERR_SYS. */
 int	 jobdir_cut(const struct jobdir *d, const char *file, uint64_t size);
 

@@ -2,17 +2,31 @@
 #include "run/role.h"
 #include "base/err.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* "4", or "2..4" if the number changes. */
+static void
+format_workers(const struct job *j, char text[32])
+{
+	if (j->elastic > 0)
+		snprintf(text, 32, "%u..%u", j->elastic, j->workers);
+	else
+		snprintf(text, 32, "%u", j->workers);
+}
 
 static int
 build_server_argv(const struct job *j, const struct job_child *c, const struct role_place *at, struct words *w)
 {
+	char workers[32];
+
 	ERR_TRY(words_add_all(w, j->server_argv));
 	ERR_TRY(words_add(w, "--listen"));
 	ERR_TRY(at->listen != NULL ? words_add(w, "%s", at->listen) : words_add(w, "%s:0", at->addr));
+	format_workers(j, workers);
 	ERR_TRY(words_add(w, "--workers"));
-	ERR_TRY(words_add(w, "%u", j->workers));
+	ERR_TRY(words_add(w, "%s", workers));
 	ERR_TRY(words_add(w, "--server"));
 	ERR_TRY(words_add(w, "%u/%u", c->rank, j->servers));
 	ERR_TRY(words_add(w, "--key-file"));
@@ -48,6 +62,8 @@ add_each(const struct job *j, uint32_t rank, struct words *w)
 static int
 build_worker_argv(const struct job *j, const struct job_child *c, const struct role_place *at, struct words *w)
 {
+	char workers[32];
+
 	ERR_TRY(words_add_all(w, j->argv));
 	if (c->role == JOB_WORKER)
 		ERR_TRY(add_each(j, c->rank, w));
@@ -56,7 +72,8 @@ build_worker_argv(const struct job *j, const struct job_child *c, const struct r
 	ERR_TRY(words_add(w, "--servers"));
 	ERR_TRY(words_add(w, "%s", at->go));
 	ERR_TRY(words_add(w, "--worker"));
-	ERR_TRY(words_add(w, "%u/%u", c->rank, j->workers));
+	format_workers(j, workers);
+	ERR_TRY(words_add(w, "%u/%s", c->rank, workers));
 	ERR_TRY(words_add(w, "--key-file"));
 	ERR_TRY(words_add(w, "/dev/fd/%d", at->key_fd));
 	if (at->memory_fd < 0 || c->role != JOB_WORKER)

@@ -8,6 +8,8 @@
  *	worker	WORD VALUE of each of job.each; if there are servers, then
  *		--servers LIST --worker i/W --key-file /dev/fd/K, and --state /dev/fd/M if it is started again
  *
+ * In an elastic job (job.elastic) W is N..M.
+ *
  * A server writes "host:port\n" to descriptor F when it listens.  Descriptor K is a pipe with the
  * job's key, L a socket that listens at HOST:PORT, M a memory that outlives the process
  * (ps/memory.h).  In a dmlc job only workers get words, those of job.each, and all processes get

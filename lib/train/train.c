@@ -11,7 +11,8 @@ void
 train_tell(struct train *t, struct train_event *ev)
 {
 	bool logged = ev->kind != TRAIN_START && ev->kind != TRAIN_REMARK && ev->kind != TRAIN_KERNELS &&
-	    ev->kind != TRAIN_FROM && ev->kind != TRAIN_BAD && ev->kind != TRAIN_WAIT && ev->kind != TRAIN_NO_CUT;
+	    ev->kind != TRAIN_FROM && ev->kind != TRAIN_BAD && ev->kind != TRAIN_WAIT && ev->kind != TRAIN_NO_CUT &&
+	    ev->kind != TRAIN_WORKERS;
 
 	if (logged && !kept_tell(t->kept, t->step, ev->kind))
 		return;
@@ -95,7 +96,9 @@ sum_over_workers(struct train *t, enum train_phase phase, struct train_sums *s)
 float
 train_lr(const struct train *t, uint64_t step)
 {
-	return sched_rate(&t->o->sched, step, t->steps, pow((double)t->o->ps.nworkers, t->o->lr_scale));
+	uint32_t workers = t->elastic && t->workers > 0 ? t->workers : train_sharers(t->o);
+
+	return sched_rate(&t->o->sched, step, t->steps, pow((double)workers, t->o->lr_scale));
 }
 
 /* Loads the average into the plan, which loads the weights again when it next needs them. */
@@ -182,6 +185,8 @@ run_steps(struct train *t, uint64_t epoch)
 	int e;
 
 	for (;;) {
+		if (t->elastic && (e = train_deal(t, epoch)) <= 0)
+			return e;
 		if (t->o->steps > 0 && t->step >= t->o->steps)
 			return ERR_STOP;
 		if (*t->o->stop != 0 && !t->sync)
@@ -251,6 +256,7 @@ run_epoch(struct train *t, uint64_t n)
 	struct moment m = get_moment(t);
 	bool rated = t->o->best || t->o->patience > 0;
 	uint64_t from = t->returned && t->first < n * t->steps ? n * t->steps : t->returned ? t->first : t->step;
+	uint64_t before = (uint64_t)t->epoch.samples;
 	int e = 0, over = 0;
 
 	/* A worker that returned may be at the end already. */
@@ -272,7 +278,9 @@ run_epoch(struct train *t, uint64_t n)
 	ev.left_out = t->left_out;
 	set_means(t, &ev, &t->epoch);
 	set_elapsed(t, &m, &ev);
-	if (from > n * t->steps && t->step > from)
+	if (t->elastic)
+		ev.before = before;
+	else if (from > n * t->steps && t->step > from)
 		ev.before = ev.samples * (from - n * t->steps) / (t->step - n * t->steps);
 	train_tell(t, &ev);
 	ERR_TRY(worker_read(t->wk));
@@ -319,7 +327,8 @@ int
 train_run(const struct train_opt *opt)
 {
 	struct train t = { .o = opt, .engine = opt->engine, .graph = opt->ps.graph,
-	    .kept = opt->kept, .trace = opt->ps.trace, .sync = opt->ps.slack == STALE_SYNC };
+	    .kept = opt->kept, .trace = opt->ps.trace, .sync = opt->ps.slack == STALE_SYNC,
+	    .elastic = opt->ps.elastic > 0 };
 	struct train_event end = { .kind = TRAIN_END };
 	struct moment m;
 	uint64_t epoch;

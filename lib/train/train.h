@@ -15,6 +15,9 @@
  *
  * A checkpoint has the preprocessing of its images (train/preprocess.h), but no paths, ranks or numbers of threads.
  *
+ * In an elastic job (ps/deal.h) the steps of an epoch are its batches, of which each worker computes its own.  The
+ * position of a worker is the batch before which all of its own are done.
+ *
  * Workers with different batches divide each step's records in that proportion, and each gradient counts by its
  * samples.  Together they compute what one worker with the sum of the batches computes.
  */
@@ -47,7 +50,8 @@ enum train_kind {
 	TRAIN_KERNELS,		/* text: the chosen kernels and CUDA graphs; samples: the graphs refused */
 	TRAIN_BAD,		/* text: a record that was left out, and why */
 	TRAIN_WAIT,		/* text: the peer that this worker has waited for */
-	TRAIN_END		/* seconds and traffic of the whole run */
+	TRAIN_END,		/* seconds and traffic of the whole run */
+	TRAIN_WORKERS		/* elastic: another number of workers; batch: 1 if this one joins; text: how many */
 };
 
 struct kept;

@@ -16,7 +16,7 @@ uint64_t
 train_run_id(const struct train_opt *o)
 {
 	const uint64_t of[] = { graph_hash(o->ps.graph), o->ps.hyper.rule, o->ps.hyper.average.kind, o->seed,
-	    (uint64_t)o->accumulate * o->ps.nworkers, o->batches == NULL ? o->data.batch : 0,
+	    (uint64_t)o->accumulate * train_sharers(o), o->batches == NULL ? o->data.batch : 0,
 	    o->data.recs != NULL ? o->data.recs->count : 0 };
 	const char *slash = o->cuts != NULL ? strrchr(o->cuts, '/') : NULL, *name = slash != NULL ? slash + 1 : o->cuts;
 	uint64_t hash = hash_update(HASH_START, of, sizeof(of));
@@ -103,7 +103,7 @@ train_cut(struct train *t)
 {
 	struct train_cuts *c = &t->cuts;
 	double v[4] = { t->epoch.loss, t->epoch.correct, t->epoch.top5, t->epoch.samples }, from;
-	bool looks = t->o->cut == 0 && t->step == t->first + LOOK;
+	bool looks = t->o->cut == 0 && c->next == t->first + LOOK;
 	struct kept_place next;
 	int e;
 

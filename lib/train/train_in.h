@@ -47,6 +47,9 @@ struct train {
 	bool		 over;		/* the stream has ended */
 	uint64_t	 step;		/* steps done */
 	bool		 sync;		/* the job is synchronous */
+	bool		 elastic;	/* its number of workers changes (ps/deal.h): steps are batches */
+	uint32_t	 workers;	/* elastic: their number at this worker's last batch; 0: it had none yet */
+	uint64_t	 reads;		/* elastic: the batch that `in` returns next; DEAL_NONE: none */
 	float		*average;	/* [P + A], or NULL */
 	uint32_t	 averaged;	/* number of weights in average */
 	struct peer_traffic	*traffic;	/* [nservers], NULL without servers */
@@ -97,6 +100,11 @@ int	train_agree(struct train *t);
 float	train_lr(const struct train *t, uint64_t step);
 /* Runs one step.  Returns 1, 0 at the end of the epoch, ERR_STOP if the job ended before the step, or an error. */
 int	train_step(struct train *t, struct train_sums *seen);
+/*
+ * Before a step of an elastic job: moves t->step to this worker's next batch in the epoch, or to the epoch's end.
+ * Returns 1, 0 at the end, ERR_STOP if the worker has no batches any more, or an error.
+ */
+int	train_deal(struct train *t, uint64_t epoch);
 /* Starts to read the batches of an epoch, from the current step on. */
 int	train_start(struct train *t, uint64_t epoch);
 /* Waits for all weights, and loads those that the plan does not have. */
@@ -136,6 +144,19 @@ int	train_patience_spent(struct train *t);
 void	train_tell(struct train *t, struct train_event *ev);	/* reports an event */
 /* Counts the records of a batch that could not be used, and reports the first one. */
 void	train_tell_bad(struct train *t, const struct batch *b, uint64_t *left_out);
+
+/* How many workers share a step, and which of them this one is. */
+static inline uint32_t
+train_sharers(const struct train_opt *o)
+{
+	return o->ps.elastic > 0 ? 1 : o->ps.nworkers;
+}
+
+static inline uint32_t
+train_place(const struct train_opt *o)
+{
+	return o->ps.elastic > 0 ? 0 : o->ps.rank;
+}
 
 /* Whether this worker makes cuts but no checkpoints, as a copy on its own disk of those of worker 0. */
 static inline bool

@@ -30,8 +30,8 @@ open_train_data(struct train *t, const char *path, struct recs *recs, bool train
 	d.targets = graph_targets(t->graph);
 	d.unit_targets = t->graph->node[t->graph->n - 1].loss == GRAPH_LOSS_SIGMOID;
 	if (train) {
-		d.micros = t->o->accumulate * t->o->ps.nworkers;
-		d.first_micro = t->o->accumulate * t->o->ps.rank;
+		d.micros = t->o->accumulate * train_sharers(t->o);
+		d.first_micro = t->o->accumulate * train_place(t->o);
 		d.my_micros = t->o->accumulate;
 		d.sizes = t->sizes;
 		/* The servers of a job would miss the step. */
@@ -136,17 +136,22 @@ static int
 choose_starter(struct train *t, uint32_t *rank)
 {
 	const struct train_opt *o = t->o;
-	const uint32_t n = o->ps.nworkers < TOTAL_MOST ? o->ps.nworkers : TOTAL_MOST;
-	double at[TOTAL_MOST] = { 0 };
+	double newest = 0;
 
 	*rank = 0;
-	if (o->cut_copies == 0)
-		return 0;
-	if (o->ps.rank < n && o->resumes_last && o->resume != NULL)
-		at[o->ps.rank] = (double)o->resume_at.epoch * 0x1p32 + (double)o->resume_at.step + 1;
-	ERR_TRY(worker_sum(t->wk, TRAIN_STARTS, at, n));
-	for (uint32_t w = 0; w < n; w++)
-		*rank = at[w] > at[*rank] ? w : *rank;
+	for (uint32_t from = 0, n; o->cut_copies > 0 && from < o->ps.nworkers; from += n) {
+		double at[TOTAL_MOST] = { 0 };
+
+		n = o->ps.nworkers - from < TOTAL_MOST ? o->ps.nworkers - from : TOTAL_MOST;
+		if (o->ps.rank - from < n && o->resumes_last && o->resume != NULL)
+			at[o->ps.rank - from] = (double)o->resume_at.epoch * 0x1p32 + (double)o->resume_at.step + 1;
+		ERR_TRY(worker_sum(t->wk, TRAIN_STARTS, at, n));
+		for (uint32_t w = 0; w < n; w++)
+			if (at[w] > newest) {
+				newest = at[w];
+				*rank = from + w;
+			}
+	}
 	return 0;
 }
 
@@ -286,6 +291,9 @@ train_open(struct train *t)
 	if (t->stream && sched_within(&t->o->sched))
 		return err_fail(ERR_ARG,
 		    "%s: a pipe has no epochs, which this --lr needs",
+		    t->o->data.path);
+	if (t->stream && t->elastic)
+		return err_fail(ERR_ARG, "%s: a pipe cannot be divided among workers whose number changes",
 		    t->o->data.path);
 	en = t->engine;
 	if ((t->o->device_cache && (e = fill_device_cache(t)) < 0) || (t->val != NULL &&

@@ -24,7 +24,7 @@ static const char *const meta_key[METAS] = {
 static uint32_t
 count_micro_batches(const struct train *t)
 {
-	return t->o->accumulate * t->o->ps.nworkers;
+	return t->o->accumulate * train_sharers(t->o);
 }
 
 /* The batch of a micro-batch as the command line has it: "16", or "16:48" where workers differ. */

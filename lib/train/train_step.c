@@ -1,6 +1,7 @@
 /* train_step - one step: batches through the net, and each gradient to the servers as soon as it is final. */
 #include "train/train_in.h"
 #include "base/err.h"
+#include "ps/deal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -131,7 +132,7 @@ push_all(struct train *t)
 static uint64_t
 find_first_sample(const struct train *t, uint32_t k)
 {
-	uint64_t micro = (uint64_t)t->o->ps.rank * t->o->accumulate + k, first = 0;
+	uint64_t micro = (uint64_t)train_place(t->o) * t->o->accumulate + k, first = 0;
 
 	if (t->sizes == NULL)
 		return micro * t->o->data.batch;
@@ -291,12 +292,56 @@ next_micro_batch(struct train *t, uint32_t k, const struct batch **b)
 	return k > 0 || have > 0;
 }
 
-int
-train_start(struct train *t, uint64_t epoch)
+static int
+start_reading(struct train *t, uint64_t epoch)
 {
 	if (t->engine->accel != NULL)
 		t->engine->accel->prefetch(t->plan, NULL);
 	return batch_start(t->in, epoch, t->step % t->steps);
+}
+
+int
+train_start(struct train *t, uint64_t epoch)
+{
+	t->reads = DEAL_NONE;
+	return t->elastic ? 0 : start_reading(t, epoch);
+}
+
+static void
+tell_workers(struct train *t, uint32_t workers)
+{
+	bool joins = t->workers == 0 && t->o->ps.rank >= t->o->ps.elastic;
+	char text[128];
+
+	if (workers == t->workers || (t->workers == 0 && !joins))
+		return;
+	snprintf(text, sizeof(text), "%s%" PRIu32 " worker%s from batch %" PRIu64 " of epoch %" PRIu64 " on",
+	    joins ? "joins the job: " : "", workers, workers > 1 ? "s" : "", t->step % t->steps, t->step / t->steps);
+	train_tell(t, &(struct train_event){ .kind = TRAIN_WORKERS, .batch = joins, .text = text });
+}
+
+int
+train_deal(struct train *t, uint64_t epoch)
+{
+	uint64_t end = (epoch + 1) * t->steps, k;
+	uint32_t workers = 0;
+
+	ERR_TRY(worker_deal(t->wk, t->step, &k, &workers));
+	if (k == DEAL_NONE)
+		return ERR_STOP;
+	if (k >= end) {
+		t->step = end;
+		return 0;
+	}
+	t->step = k;
+	tell_workers(t, workers);
+	if (k != t->reads || workers != t->workers) {
+		batch_every(t->in, workers);
+		ERR_TRY(start_reading(t, epoch));
+	}
+	t->workers = workers;
+	t->reads = k + workers;
+	return 1;
 }
 
 static void

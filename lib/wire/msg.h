@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define MSG_HEAD	40u
-#define MSG_VERSION	6u		/* version of the protocol; MSG_HELLO carries it */
+#define MSG_VERSION	7u		/* version of the protocol; MSG_HELLO carries it */
 #define MSG_MOST	(16u << 20)	/* most bytes of payload */
 
 /* The sender comes first: a worker or a server of a job, a reader of records or the host that serves them. */
@@ -54,12 +54,17 @@ enum msg_type {
 	 * MSG_EMPTY: there will be none
 	 */
 	MSG_SHM,
+	MSG_DEAL,	/* server 0 of an elastic job: from batch `step` on there are `samples` workers (ps/deal.h) */
 	MSG_TYPES
 };
 
 /* Flags. */
 #define MSG_STATE_OF	1u	/* the slice's optimizer state rather than its weights */
-#define MSG_EMPTY	2u	/* WELCOME: no weights yet.  PUSH: no samples in this step, no payload.  SHM: no */
+/*
+ * WELCOME: no weights yet.  PUSH: no samples in this step, no payload.  PULL, WEIGHTS: the worker supplied the first
+ * weights, and asks whether they are there.  SHM: no
+ */
+#define MSG_EMPTY	2u
 #define MSG_LAST	4u	/* WEIGHTS: the job ends after this step.  HELLO: the worker only says goodbye */
 #define MSG_AVERAGE_OF	8u	/* the slice's average, over `samples` weights */
 #define MSG_MARK	16u	/* PUSH: the weights after this step join the average (net/optim/average.h) */

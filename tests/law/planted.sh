@@ -14,8 +14,8 @@ missed=0
 
 # laws: builds and runs the tests; true if all pass, and else sets $claim and $seed.
 laws() {
-	make -s -j2 build/tests/law/sync_test build/tests/law/slack_test ${CC:+CC="$CC"} >log 2>&1 || { tail log >&2; exit 1; }
-	for law in sync slack; do
+	make -s -j2 build/tests/law/{sync,slack,elastic}_test ${CC:+CC="$CC"} >log 2>&1 || { tail log >&2; exit 1; }
+	for law in sync slack elastic; do
 		timeout 300 "build/tests/law/${law}_test" >out 2>&1 && continue
 		claim=$(sed -n 's/^not ok [0-9]* - //p' out | head -n 1)
 		seed=$(sed -n 's/^# seed \([0-9]*\).*/\1/p' out | head -n 1)
@@ -28,7 +28,7 @@ mkdir build && cp -a "$TOP"/build/{lib,libtally.a,found-*,made-for-*,cuda-for-*}
 laws || { echo "without a fault: seed $seed: $claim" >&2; exit 1; }
 for patch; do
 	name=$(basename "$patch" .patch)
-	patch -s -p1 <"$(cd "$TOP" && realpath "$patch")" || exit 1
+	patch -s -p1 --fuzz=0 <"$(cd "$TOP" && realpath "$patch")" || exit 1
 	if laws; then
 		printf '%-28s not found\n' "$name"
 		missed=1

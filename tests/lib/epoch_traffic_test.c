@@ -17,7 +17,7 @@ together(void)
 	struct peer_traffic t;
 	uint64_t epoch = 7, sum[PEER_TRAFFIC_WAYS] = { 0, 0 };
 
-	is(epoch_traffic_init(&l, 2), 0, "the traffic of two workers is counted");
+	is(epoch_traffic_init(&l, 2, 2), 0, "the traffic of two workers is counted");
 	epoch_traffic_join(&l, 0);
 	epoch_traffic_join(&l, 1);
 	peer_traffic_count(&l.page[0].now, PEER_TRAFFIC_IN, &(struct msg){ .type = MSG_HELLO, .len = 100 }, false, CODEC_F32);
@@ -59,7 +59,7 @@ again(void)
 	struct peer_traffic t;
 	uint64_t epoch, sum[PEER_TRAFFIC_WAYS];
 
-	epoch_traffic_init(&l, 1);
+	epoch_traffic_init(&l, 1, 1);
 	epoch_traffic_join(&l, 0);
 	epoch_traffic_turn(&l, 0, 5, &t, &epoch);
 	ok(!epoch_traffic_over(&l, &epoch, sum), "a run that goes on begins in its epoch");

@@ -53,7 +53,7 @@ main(void)
 
 	is(hello_text(&j, g, &text), 0, "a job as text");
 	buf_terminate(&text);
-	ok(strncmp((char *)text.p, "job 6\ntally 0.1\nworkers 3\nservers 2\nserver 1\nslack 4\n", 51) == 0,
+	ok(strncmp((char *)text.p, "job 7\ntally 0.1\nworkers 3\nelastic 0\nservers 2\nserver 1\nslack 4\n", 61) == 0,
 	    "the text has a line for each value");
 	is(hello_parse((char *)text.p, text.n, &k, &h), 0, "the text is parsed again");
 	is(graph_hash(h), j.hash, "the parsed text has the same net");
@@ -77,9 +77,15 @@ main(void)
 	graph_free(h);
 	is(hello_parse((char *)text.p, text.n, &k, NULL), 0, "the net need not be read");
 
-	is(with(&text, "job 6\n", "job 1\n"), ERR_NOTSUP, "another protocol");
+	is(with(&text, "job 7\n", "job 1\n"), ERR_NOTSUP, "another protocol");
 	is(with(&text, "workers 3", "workers 0"), ERR_LIMIT, "no workers");
 	is(with(&text, "workers 3", "workers -1"), ERR_FORMAT, "a negative number");
+	is(with(&text, "elastic 0", "elastic 4"), ERR_LIMIT, "more workers at the start than there may be");
+	k.elastic = 2;
+	k.slack = STALE_ASYNC;
+	is(hello_check_workers(&k), 0, "the number of workers of an asynchronous job may change");
+	k.slack = 4;
+	is(hello_check_workers(&k), ERR_ARG, "that of a job with slack may not");
 	is(with(&text, "server 1", "server 2"), ERR_LIMIT, "a server beyond the last");
 	is(with(&text, "slack 4", "slack 4294967295"), ERR_LIMIT, "a slack beyond the greatest");
 	is(with(&text, "momentum 0.9", "momentum nan"), ERR_FORMAT, "a NaN momentum is refused");

@@ -13,7 +13,8 @@ test_bytes(void)
 	struct job_record_member m[] = { { .state = ROSTER_RUNNING, .pid = 9, .addr = "h:1", .out = 1, .err = 1ull << 40 },
 		{ .state = ROSTER_ENDED, .status = 3 << 8, .ms = 1500, .peak_kib = 4096 } };
 	struct job_record r = { .id = "00112233445566778899aabbccddeeff", .attempt = 2, .started = true, .termed = true, .code = 75,
-	    .signo = 15, .out = 123, .err = 456, .host = host, .hosts = 3, .m = m, .n = 2, .signal = { { CTL_ALL, 15 } }, .signals = 1 };
+	    .signo = 15, .elastic = 2, .workers = 3,
+	    .out = 123, .err = 456, .host = host, .hosts = 3, .m = m, .n = 2, .signal = { { CTL_ALL, 15 } }, .signals = 1 };
 	struct buf b = { 0 };
 	struct job_record k;
 	int bad = 0;
@@ -21,7 +22,8 @@ test_bytes(void)
 	is(job_record_put(&r, &b), 0, "a record is written");
 	is(job_record_get(b.p, b.n, &k), 0, "the bytes are read back");
 	is_str(k.id, r.id, "the id is kept");
-	ok(k.attempt == 2 && k.started && k.termed && !k.stopped && !k.asked && !k.killed && k.code == 75 && k.signo == 15,
+	ok(k.attempt == 2 && k.started && k.termed && !k.stopped && !k.asked && !k.killed && k.code == 75 && k.signo == 15 &&
+	    k.elastic == 2 && k.workers == 3,
 	    "the job's state is kept");
 	ok(k.out == 123 && k.err == 456 && k.hosts == 3 && k.n == 2, "sizes and counts are kept");
 	ok(k.host[0].log == 5000000000 && !k.host[0].ended && k.host[1].ended && k.host[2].lost && !k.host[2].ended,

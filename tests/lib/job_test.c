@@ -32,7 +32,8 @@ test_bytes(void)
 
 	is(job_put(&j, &b), 0, "a job is written");
 	is(job_get(b.p, b.n, &k), 0, "the bytes are read back");
-	ok(!k.dmlc && k.workers == 3 && k.servers == 2 && k.silence_ms == 10000 && k.spool_kib == 1 << 20 && k.respawn == 7,
+	ok(!k.dmlc && k.workers == 3 && k.servers == 2 && k.silence_ms == 10000 && k.spool_kib == 1 << 20 && k.respawn == 7 &&
+	    k.elastic == 0,
 	    "numbers are kept");
 	is_str(k.key, key, "the key is kept");
 	is_str(k.iface, "eth0", "texts are kept");
@@ -55,7 +56,7 @@ test_sense(void)
 {
 	char *noenv[] = { (char[]){ "A" }, NULL }, *none[] = { NULL };
 	static struct job_child scheduler[] = { { .role = JOB_SCHEDULER } }, other[] = { { .role = 7 } };
-	struct job j[6] = { a_job(), a_job(), a_job(), a_job(), a_job(), a_job() }, k;
+	struct job j[7] = { a_job(), a_job(), a_job(), a_job(), a_job(), a_job(), a_job() }, k;
 
 	j[0].key = "short";
 	j[1].env = noenv;
@@ -65,7 +66,8 @@ test_sense(void)
 	j[5].each = noenv;
 	j[4].child = other;
 	j[4].nchildren = 1;
-	for (int i = 0; i < 6; i++) {
+	j[6].elastic = 4;
+	for (int i = 0; i < 7; i++) {
 		struct buf b = { 0 };
 
 		job_put(&j[i], &b);
@@ -122,6 +124,14 @@ test_role(void)
 	is_str(joined(&w), "pworker|--net|a b|--threads|8|--servers|a:1,b:2|--worker|2/3|--key-file|/dev/fd/5",
 	    "a worker gets its value of --each and its options");
 	words_free(&w);
+	j.elastic = 2;
+	role_argv(&j, &child[2], &at, &w);
+	ok(strstr(joined(&w), "|--worker|2/2..3|") != NULL, "a worker of an elastic job gets both numbers of workers");
+	words_free(&w);
+	role_argv(&j, &child[0], &at, &w);
+	ok(strstr(joined(&w), "|--workers|2..3|") != NULL, "a server of an elastic job gets both numbers of workers");
+	words_free(&w);
+	j.elastic = 0;
 	unsetenv("OMP_NUM_THREADS");
 	setenv("OMP_WAIT_POLICY", "", 1);
 	role_env(&j, &child[1], &at, &w);

@@ -105,5 +105,16 @@ main(void)
 	r.m[0].state = ROSTER_ENDED;
 	ok(roster_unfinished(&r) == NULL, "roster_unfinished returns NULL when all have ended");
 	roster_free(&r);
+	r = a_roster("a\n", false, 1, 3);
+	r.workers = 1;
+	ok(!roster_reserve(&r, &r.m[0]) && !roster_reserve(&r, &r.m[1]) && roster_reserve(&r, &r.m[2]),
+	    "workers above the number of the job are in reserve");
+	r.m[0].pid = r.m[1].pid = 1;
+	ok(roster_started(&r), "workers in reserve need not be started");
+	r.m[0].state = r.m[1].state = ROSTER_ENDED;
+	ok(roster_unfinished(&r) == NULL, "workers in reserve need not end");
+	r.m[3].state = ROSTER_LEAVING;
+	ok(roster_unfinished(&r) == &r.m[3], "one that leaves has to end");
+	roster_free(&r);
 	return done();
 }

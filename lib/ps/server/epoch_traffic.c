@@ -7,13 +7,13 @@
 #include <string.h>
 
 int
-epoch_traffic_init(struct epoch_traffic *l, uint32_t n)
+epoch_traffic_init(struct epoch_traffic *l, uint32_t n, uint32_t present)
 {
 	*l = (struct epoch_traffic){ .n = n, .epoch = EPOCH_TRAFFIC_NONE };
 	if ((l->page = calloc(n, sizeof(*l->page))) == NULL)
 		return err_nomem();
 	for (uint32_t w = 0; w < n; w++)
-		l->page[w].epoch = EPOCH_TRAFFIC_NONE;
+		l->page[w] = (struct epoch_traffic_worker){ .epoch = EPOCH_TRAFFIC_NONE, .gone = w >= present };
 	return 0;
 }
 

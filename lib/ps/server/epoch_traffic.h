@@ -32,7 +32,8 @@ struct epoch_traffic {
 	uint64_t	 sum[PEER_TRAFFIC_WAYS];
 };
 
-int	 epoch_traffic_init(struct epoch_traffic *l, uint32_t n);	/* 0 or ERR_NOMEM */
+/* Of n workers the first `present` are awaited; others may join.  Returns 0 or ERR_NOMEM. */
+int	 epoch_traffic_init(struct epoch_traffic *l, uint32_t n, uint32_t present);
 void	 epoch_traffic_free(struct epoch_traffic *l);
 
 /* Worker w has a new connection. */

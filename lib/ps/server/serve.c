@@ -105,8 +105,12 @@ report_shard(struct serve *s)
 
 	for (uint32_t i = 0; i < p->nweights; i++)
 		here += p->slice[i].owner == s->o->index ? p->slice[i].count : 0;
-	log_callback_line(s->o->say, s->o->arg, "holds %zu of %zu weights for %" PRIu32 " worker%s", here, p->P,
-	    s->o->nworkers, s->o->nworkers > 1 ? "s" : "");
+	if (s->o->elastic > 0)
+		log_callback_line(s->o->say, s->o->arg, "holds %zu of %zu weights for %" PRIu32
+		    " workers, at most %" PRIu32, here, p->P, s->o->elastic, s->o->nworkers);
+	else
+		log_callback_line(s->o->say, s->o->arg, "holds %zu of %zu weights for %" PRIu32 " worker%s", here, p->P,
+		    s->o->nworkers, s->o->nworkers > 1 ? "s" : "");
 	s->since = clk_s();
 }
 
@@ -404,8 +408,9 @@ run_service(struct serve *s)
 static int
 open_service(struct serve *s)
 {
-	struct server_state_opt so = { .nworkers = s->o->nworkers, .index = s->o->index, .nservers = s->o->nservers,
-	    .incarnation = s->o->incarnation, .memory = s->o->memory, .lends = !s->o->tcp, .emit = send_to_worker,
+	struct server_state_opt so = { .nworkers = s->o->nworkers, .elastic = s->o->elastic,
+	    .index = s->o->index, .nservers = s->o->nservers, .incarnation = s->o->incarnation, .memory = s->o->memory,
+	    .lends = !s->o->tcp, .emit = send_to_worker,
 	    .room = has_send_room, .arg = s };
 	size_t most = 2 * (size_t)s->o->nworkers + SERVE_STRANGERS + 1;
 	char where[ADDR_TEXT];
@@ -415,7 +420,8 @@ open_service(struct serve *s)
 	s->fd = s->o->listen_fd > 0 ? s->o->listen_fd : -1;
 	if ((e = server_state_new(&so, &s->state)) < 0 ||
 	    (s->fd < 0 && (e = addr_listen(s->o->listen, &s->fd, where)) < 0) ||
-	    (e = epoch_traffic_init(&s->traffic, s->o->nworkers)) < 0)
+	    (e = epoch_traffic_init(&s->traffic, s->o->nworkers,
+	    s->o->elastic > 0 ? s->o->elastic : s->o->nworkers)) < 0)
 		return e;
 	s->client = calloc(most, sizeof(*s->client));
 	s->poll = calloc(most + 2, sizeof(*s->poll));

@@ -46,6 +46,7 @@ struct serve_opt {
 	const char	*listen;		/* "host:port"; port 0: the system chooses */
 	int		 listen_fd;		/* a socket that listens there already, owned; 0: none */
 	uint32_t	 nworkers;
+	uint32_t	 elastic;		/* workers at the start of an elastic job; 0: fixed (server_state.h) */
 	uint32_t	 index, nservers;
 	const uint8_t	*key;			/* [CONN_KEY]; NULL: none, wire/plain.h */
 	bool		 tcp;			/* no shared memory with workers on this host */

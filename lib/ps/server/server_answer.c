@@ -15,6 +15,11 @@ send_weights(struct server_state *s, uint32_t i, uint32_t w, unsigned due)
 
 	if (i == s->shard.plan->lead && (sync ? head->last > 0 && m.step >= head->last : head->stop))
 		m.flags = MSG_LAST;
+	if (due == SLICE_READY) {
+		m.flags |= MSG_EMPTY;
+		server_state_emit(s, w, m);
+		return;
+	}
 	m.flags |= whole ? MSG_EXACT : 0;
 	m.len = (uint32_t)(whole ? sl->at->count * sizeof(float) : codec_bytes(sl->answer, sl->at->count));
 	m.payload = whole ? sl->worker_w[half] : slice_coded(sl, half);
@@ -64,6 +69,8 @@ find_due(struct slice *sl, uint32_t w)
 	unsigned due = sl->due[w];
 	bool open = due & SLICE_W && !sl->full && stale_may_step(&sl->stale, w);
 
+	if (due & SLICE_READY)
+		return SLICE_READY;
 	if (due & (SLICE_STATE | SLICE_AVERAGE | SLICE_BEFORE | SLICE_EXACT))
 		return due & SLICE_STATE ? SLICE_STATE : due & SLICE_AVERAGE ? SLICE_AVERAGE :
 		    due & SLICE_EXACT ? SLICE_EXACT : SLICE_BEFORE;

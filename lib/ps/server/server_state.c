@@ -92,6 +92,7 @@ check_job(struct server_state *s, const struct msg *m)
 	ERR_TRY(hello_parse(m->payload, m->len, &job, first ? &g : NULL));
 	want = first ? job : s->hello;
 	want.nworkers = s->o.nworkers;
+	want.elastic = s->o.elastic;
 	want.nservers = s->o.nservers;
 	want.server = s->o.index;
 	snprintf(want.tally, sizeof(want.tally), "%s", TALLY_VERSION);
@@ -100,6 +101,7 @@ check_job(struct server_state *s, const struct msg *m)
 	    s->o.memory != NULL ? s->o.memory : &s->own, s->o.once)) == 0) {
 		s->hello = job;
 		total_attach(&s->total, s->shard.memory, s->shard.total);
+		server_deal_attach(s);
 	}
 	graph_free(g);
 	return e;
@@ -138,6 +140,8 @@ handle_hello(struct server_state *s, const struct msg *m)
 	hi.step = shard_step(&s->shard, m->worker);
 	hi.flags = (shard_ready(&s->shard) ? 0 : MSG_EMPTY) | (s->o.memory != NULL ? MSG_KEPT : 0);
 	server_state_emit(s, m->worker, hi);
+	server_deal_tell(s, m->worker);
+	server_deal_count(s);
 	return 0;
 }
 
@@ -160,6 +164,8 @@ handle_pull(struct server_state *s, const struct msg *m)
 		if (sl->average[0] == NULL)
 			return err_fail(ERR_FORMAT, "slice %" PRIu32 " has no average", m->slice);
 		sl->due[m->worker] |= SLICE_AVERAGE;
+	} else if (m->flags & MSG_EMPTY) {
+		sl->due[m->worker] |= SLICE_READY;
 	} else if (m->flags & MSG_EXACT) {
 		sl->due[m->worker] |= SLICE_EXACT;
 	} else if (sync && sl->ready && sl->began && m->step + 1 == sl->step) {
@@ -239,6 +245,7 @@ release_worker(struct server_state *s, uint32_t w, enum shard_worker at)
 		}
 	total_leave(&s->total, w);
 	send_totals(s);
+	server_deal_count(s);
 }
 
 static int
@@ -355,11 +362,18 @@ server_state_sync(const struct server_state *s)
 	return s->shard.plan != NULL && s->hello.slack == STALE_SYNC;
 }
 
+/* Worker w of an elastic job has not joined it, and need not. */
+static bool
+is_to_come(const struct server_state *s, uint32_t w)
+{
+	return s->o.elastic > 0 && w >= s->o.elastic && s->peer[w].at == SHARD_ABSENT;
+}
+
 bool
 server_state_over(const struct server_state *s)
 {
 	for (uint32_t w = 0; w < s->o.nworkers; w++)
-		if (!is_gone(&s->peer[w]))
+		if (!is_gone(&s->peer[w]) && !is_to_come(s, w))
 			return false;
 	return true;
 }
@@ -369,6 +383,8 @@ server_state_steps(const struct server_state *s)
 {
 	uint64_t least = UINT64_MAX;
 
+	if (s->o.elastic > 0 && s->shard.plan != NULL)
+		return shard_furthest(&s->shard);
 	for (uint32_t w = 0; s->shard.plan != NULL && w < s->o.nworkers; w++) {
 		uint64_t step = shard_step(&s->shard, w);
 

@@ -22,6 +22,10 @@
  *	EPOCH	no effect here: traffic is counted by epoch (ps/server/epoch_traffic.h)
  *	BYE	answered by BYE; nobody waits for the worker any more
  *
+ * In an elastic job (ps/deal.h) server 0 counts the workers after each hello, goodbye and loss: there are as many as 1
+ * and the highest rank that is there, but those at the start count until they leave.  It tells all workers each change
+ * (DEAL), and all changes to a worker that says hello.
+ *
  * Every message names incarnation, worker, step and slice.  A repeated message changes nothing.  Memory is three times
  * the server's shard of the weights, twice the optimizer's state and the average, weights with a codec twice as they
  * are sent, and the gradients that arrive before their turn; no message makes it allocate more.  For each slice a
@@ -46,6 +50,7 @@
 
 struct server_state_opt {
 	uint32_t nworkers;
+	uint32_t elastic;		/* workers at the start of an elastic job, of at most nworkers; 0: fixed */
 	uint32_t index, nservers;	/* which server of the job */
 	uint64_t incarnation;
 	struct memory *memory;		/* a memory that outlives this server, lent; NULL: a private one */

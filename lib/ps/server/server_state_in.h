@@ -34,6 +34,13 @@ void	 server_answer_worker(struct server_state *s, uint32_t i, uint32_t w);
 #define SERVER_ALL	UINT32_MAX
 void	 server_answer(struct server_state *s, uint32_t i, uint64_t was, uint32_t w);
 
+/* server_deal.c, in server 0 of an elastic job, else without effect: takes over the changes of a server before. */
+void	 server_deal_attach(struct server_state *s);
+/* Tells a worker all changes; it has just said hello. */
+void	 server_deal_tell(struct server_state *s, uint32_t w);
+/* Counts the workers, and tells all of them if there is another number. */
+void	 server_deal_count(struct server_state *s);
+
 /*
  * server_norms.c: adds slice i to the norms if all its gradients are there; the last slice completes the server's
  * part.

@@ -21,6 +21,7 @@ place_parts(struct shard *s, void *base, uint32_t nworkers, bool once)
 
 	s->head = memory_place(base, &at, sizeof(*s->head) + nworkers);
 	s->total = memory_place(base, &at, sizeof(*s->total));
+	s->deal = memory_place(base, &at, sizeof(*s->deal));
 	s->norms.kept = memory_place(base, &at, norms_kept_size(&s->norms));
 	for (uint32_t i = 0; i < s->plan->n; i++)
 		if (shard_mine(s, i))
@@ -90,9 +91,12 @@ init_slices(struct shard *s, const struct hello *job)
 	for (uint32_t i = 0; i < s->plan->nweights; i++)
 		s->nlearned += shard_learns(s, i);
 	for (uint32_t i = 0; i < s->plan->n; i++)
-		if (shard_mine(s, i) && (e = slice_init(&s->slice[i], s->plan, i, job->nworkers, job->slack,
-		    &job->hyper, &s->pool)) < 0)
-			return e;
+		if (shard_mine(s, i)) {
+			s->slice[i].elastic = job->elastic > 0;
+			if ((e = slice_init(&s->slice[i], s->plan, i, job->nworkers, job->slack, &job->hyper,
+			    &s->pool)) < 0)
+				return e;
+		}
 	return 0;
 }
 
@@ -102,7 +106,7 @@ shard_init(struct shard *s, const struct hello *job, const struct graph *g, uint
 	int e;
 
 	*s = (struct shard){ .index = job->server, .memory = m };
-	if ((e = hello_check(&job->hyper, job->slack)) < 0 ||
+	if ((e = hello_check(&job->hyper, job->slack)) < 0 || (e = hello_check_workers(job)) < 0 ||
 	    (e = shard_plan_new(g, job->nservers, job->slice, job->mults, &job->hyper, &s->plan)) < 0 ||
 	    (e = norms_init(&s->norms, s->plan, &job->hyper, job->nworkers)) < 0 || (e = init_slices(s, job)) < 0 ||
 	    (e = attach_memory(s, job->nworkers, hash, once)) < 0)
@@ -219,6 +223,17 @@ shard_step(const struct shard *s, uint32_t w)
 			least = step < least ? step : least;
 		}
 	return least;
+}
+
+uint64_t
+shard_furthest(const struct shard *s)
+{
+	const struct stale *g = &get_first_learned(s)->stale;
+	uint64_t most = 0;
+
+	for (uint32_t w = 0; w < g->n; w++)
+		most = g->clock[w] > most ? g->clock[w] : most;
+	return most;
 }
 
 bool

@@ -1,13 +1,15 @@
 /*
  * shard - the slices of one server, in one memory (ps/memory.h).
  *
- * The memory holds, one after the other: struct shard_head, the last sum over workers, the last norms, and each slice.
+ * The memory holds, one after the other: struct shard_head, the last sum over workers, struct shard_deal, the last
+ * norms, and each slice.
  *
  * Threads: one thread at a time.
  */
 #ifndef PS_SERVER_SHARD_H
 #define PS_SERVER_SHARD_H
 
+#include "ps/deal.h"
 #include "ps/hello.h"
 #include "ps/memory.h"
 #include "ps/server/slice.h"
@@ -24,6 +26,12 @@ struct shard_head {
 	uint8_t		 worker[];	/* [nworkers] enum shard_worker */
 };
 
+/* Server 0 of an elastic job: who computes which batch. */
+struct shard_deal {
+	struct memory_word word;
+	struct deal	 record[2];
+};
+
 struct shard {
 	struct shard_plan	 *plan;
 	struct slice	 *slice;	/* [plan->n]; zeros for those of other servers */
@@ -32,6 +40,7 @@ struct shard {
 	struct memory	 *memory;
 	struct shard_head *head;
 	struct total_kept *total;
+	struct shard_deal *deal;
 	struct slice_pool pool;
 	struct norms	  norms;
 	/* slices whose norms are known, and that the server before this one had not closed */
@@ -68,6 +77,8 @@ uint64_t shard_samples(const struct shard *s);
 
 /* The fewest steps of worker w in any slice that is not frozen. */
 uint64_t shard_step(const struct shard *s, uint32_t w);
+/* The most steps of any worker in the first slice that learns; server 0's is the job's `lead`. */
+uint64_t shard_furthest(const struct shard *s);
 bool	 shard_ready(const struct shard *s);	/* every slice has its first weights */
 
 #endif

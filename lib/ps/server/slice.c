@@ -2,6 +2,7 @@
 #include "ps/server/slice_in.h"
 #include "base/err.h"
 #include "net/optim/muon.h"
+#include "ps/deal.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -317,12 +318,21 @@ advance_sum(struct slice *s)
 		close_sum(s);
 }
 
+/* Whether m is the worker's next push, and no repetition. */
+static bool
+is_next_push(const struct slice *s, const struct msg *m)
+{
+	uint64_t done = s->stale.clock[m->worker];
+
+	return m->step == done || (s->elastic && m->step > done && m->step < DEAL_BATCHES);
+}
+
 void *
 slice_reserve(struct slice *s, const struct msg *m)
 {
 	struct slice_part *p = &s->part[m->worker];
 
-	if (s->at->frozen || !s->ready || p->here || m->step != s->stale.clock[m->worker] ||
+	if (s->at->frozen || !s->ready || p->here || !is_next_push(s, m) ||
 	    s->at->codec.kind != CODEC_F32 || m->len != shard_plan_bytes(s->at))
 		return NULL;
 	if (p->g == NULL)
@@ -378,11 +388,12 @@ int
 slice_push(struct slice *s, const struct msg *m)
 {
 	bool empty = m->flags & MSG_EMPTY;
-	uint64_t done = s->stale.clock[m->worker];
+	bool next = is_next_push(s, m);
 
 	if (s->at->frozen)
 		return err_fail(ERR_FORMAT, "slice %" PRIu32 " is frozen", m->slice);
-	if (!s->ready || m->step > done || (m->step == done && (s->full || !stale_may_step(&s->stale, m->worker))))
+	if (!s->ready || (!next && m->step > s->stale.clock[m->worker]) ||
+	    (next && (s->full || !stale_may_step(&s->stale, m->worker))))
 		return err_fail(ERR_FORMAT, "step %" PRIu64 " of slice %" PRIu32 " is out of turn", m->step, m->slice);
 	if (m->len != (empty ? 0 : shard_plan_bytes(s->at)) || empty != (m->samples == 0) || !isfinite(m->rate))
 		return err_fail(ERR_FORMAT, "push of slice %" PRIu32 " has %" PRIu32 " bytes, %" PRIu32
@@ -391,9 +402,9 @@ slice_push(struct slice *s, const struct msg *m)
 	if (m->flags & MSG_LENT && s->at->codec.kind != CODEC_F32)
 		return err_fail(ERR_FORMAT, "push of slice %" PRIu32 " is lent", m->slice);
 	/* A repeated gradient may have other bytes by now, as its worker goes on when it is answered. */
-	if (m->step == done && !empty && !codec_valid(s->at->codec, m->payload, s->at->count))
+	if (next && !empty && !codec_valid(s->at->codec, m->payload, s->at->count))
 		return err_fail(ERR_FORMAT, "push of slice %" PRIu32 " has invalid indices", m->slice);
-	if (m->step == done)
+	if (next)
 		ERR_TRY(s->stale.slack != STALE_SYNC ? push_async(s, m) : push_sync(s, m));
 	s->due[m->worker] |= SLICE_W;
 	return 0;
@@ -414,7 +425,11 @@ slice_join(struct slice *s, uint32_t w)
 {
 	s->due[w] = 0;
 	s->missing += s->stale.gone[w] && !s->part[w].here;
-	stale_join(&s->stale, w);
+	/* Server 0 may have dealt it a batch that this server's slowest worker has passed. */
+	if (s->elastic)
+		stale_return(&s->stale, w);
+	else
+		stale_join(&s->stale, w);
 	if (s->stale.slack == STALE_SYNC)
 		stale_done(&s->stale, w, s->step + s->full);	/* a full step is closed to a worker that joins now */
 }

@@ -19,8 +19,9 @@
  * none in part.  In a synchronous job the other half holds the weights one step ago, for a worker that repeats its
  * step.  Open sums are not kept, as workers repeat gradients that were not answered.
  *
- * stale.clock[w] counts the accepted pushes of worker w; a push for an earlier step is a repetition and changes
- * nothing.  An answer to w is due from its push until the staleness bound allows its next step.
+ * stale.clock[w] counts the accepted pushes of worker w.  In an elastic job steps are numbers of batches, with gaps,
+ * and it is 1 and the number of the last one.  A push for an earlier step is a repetition and changes nothing.  An
+ * answer to w is due from its push until the staleness bound allows its next step.
  *
  * Threads: one thread at a time for each slice.
  */
@@ -40,6 +41,7 @@
 #define SLICE_PULL	4u	/* the weights as soon as there are any */
 #define SLICE_AVERAGE	8u	/* their average */
 #define SLICE_BEFORE	16u	/* the weights one step ago */
+#define SLICE_READY	64u	/* that it has weights, for the worker that sent them */
 #define SLICE_EXACT	32u	/* the weights as f32, although they have a codec */
 
 #define SLICE_NONE	UINT64_MAX	/* a record's step while its half is written */
@@ -88,6 +90,7 @@ struct slice {
 	bool			 ready;		/* it has its first weights */
 	bool			 began;		/* the other half has the weights one step ago */
 	bool			 waits;		/* each update waits for norms */
+	bool			 elastic;	/* a worker's steps are numbers of batches, with gaps (ps/deal.h) */
 	/* sum has every gradient of the open step, and the update is not done */
 	bool			 full;
 	bool			 counted;	/* the full sum is in the server's norms */

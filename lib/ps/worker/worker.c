@@ -198,6 +198,17 @@ worker_begin(struct worker *wk, const struct worker_first *first, uint64_t *step
 }
 
 int
+worker_deal(struct worker *wk, uint64_t at, uint64_t *batch, uint32_t *workers)
+{
+	int e = lock_state(wk);
+
+	if (e < 0)
+		return e;
+	*batch = worker_state_deal(wk->state, at, workers);
+	return unlock_state(wk, 0);
+}
+
+int
 worker_step(struct worker *wk, uint32_t n, float rate)
 {
 	int e = lock_state(wk);

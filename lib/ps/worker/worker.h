@@ -59,6 +59,8 @@ struct worker_residuals {
 struct worker_opt {
 	const struct graph *graph;
 	uint32_t	 rank, nworkers;
+	/* Workers at the start of an elastic job (ps/deal.h), of at most nworkers; 0: their number is fixed. */
+	uint32_t	 elastic;
 	uint32_t	 slack;			/* STALE_SYNC 0, STALE_ASYNC; see ps/stale.h */
 	struct opt_hyper hyper;			/* without lr and t: each step has its own rate */
 	/* rules of ps/shard_plan.h, NULL or "" for none; at most HELLO_MULTS - 1 bytes */
@@ -113,6 +115,11 @@ struct worker_first {
  */
 int	 worker_begin(struct worker *wk, const struct worker_first *first, uint64_t *step);
 
+/*
+ * In an elastic job (ps/deal.h): sets *batch to this worker's first batch from batch `at` on, or to DEAL_NONE, and
+ * *workers to the number of workers then.  The batch is the step that worker_step() begins.
+ */
+int	 worker_deal(struct worker *wk, uint64_t at, uint64_t *batch, uint32_t *workers);
 int	 worker_step(struct worker *wk, uint32_t n, float rate);
 /* The weights after this step become part of the average; all workers mark the same steps. */
 void	 worker_mark(struct worker *wk);

@@ -134,8 +134,8 @@ int
 worker_state_hello(struct worker_state *ws, uint32_t server)
 {
 	struct hello job = { .version = MSG_VERSION, .tally = TALLY_VERSION, .nworkers = ws->w->nworkers,
-	    .nservers = ws->o.nservers, .server = server, .slack = ws->w->slack, .slice = count_slice_bytes(ws->w),
-	    .hyper = ws->w->hyper, .hash = graph_hash(ws->graph) };
+	    .elastic = ws->w->elastic, .nservers = ws->o.nservers, .server = server, .slack = ws->w->slack,
+	    .slice = count_slice_bytes(ws->w), .hyper = ws->w->hyper, .hash = graph_hash(ws->graph) };
 	struct buf text = { 0 };
 	int e;
 
@@ -188,43 +188,6 @@ worker_state_parted(const struct worker_state *ws, uint32_t server)
 	return ws->link[server].bye;
 }
 
-static void
-send_first(struct worker_state *ws, uint32_t i)
-{
-	const struct shard_plan_slice *s = &ws->plan->slice[i];
-	const struct worker_first *f = &ws->first;
-	struct msg m = { .type = MSG_INIT, .step = ws->first_step, .len = (uint32_t)(s->count * sizeof(float)) };
-
-	if (s->kind == SHARD_PLAN_WEIGHTS && !s->frozen && f->state != NULL) {
-		uint32_t states = opt_states(ws->w->hyper.rule);
-		struct msg of = m;
-
-		of.flags = MSG_STATE_OF;
-		of.len *= states;
-		of.payload = f->state + s->first * states;
-		worker_state_emit_slice(ws, i, of);
-	}
-	if (!s->frozen && f->average != NULL) {
-		struct msg of = m;
-
-		of.flags = MSG_AVERAGE_OF;
-		of.samples = f->averaged;
-		of.payload = f->average + (s->kind == SHARD_PLAN_AUX ? ws->graph->P : 0) + s->first;
-		worker_state_emit_slice(ws, i, of);
-	}
-	m.samples = f->updates;
-	m.payload = (s->kind == SHARD_PLAN_AUX ? ws->w->aux : ws->w->w) + s->first;
-	worker_state_emit_slice(ws, i, m);
-}
-
-void
-worker_state_start_slice(struct worker_state *ws, uint32_t i)
-{
-	if (ws->w->rank == ws->first.starter && ws->link[ws->plan->slice[i].owner].empty)
-		send_first(ws, i);
-	worker_state_emit_slice(ws, i, (struct msg){ .type = MSG_PULL, .step = ws->from });
-}
-
 /* The array in w is older than the last push. */
 static void
 expect_array(struct worker_state *ws, uint32_t a)
@@ -269,9 +232,24 @@ worker_state_begun(struct worker_state *ws, uint64_t *step)
 	if (ws->w->slack == STALE_SYNC && least != most)
 		return err_fail(ERR_FORMAT, "the servers are at steps %" PRIu64 " to %" PRIu64, least, most);
 	ws->begin_done = true;
-	ws->step = ws->sum_step = least;
+	if (ws->w->elastic > 0) {
+		uint64_t since = deal_since(&ws->deal, ws->w->rank);
+
+		least = since != DEAL_NONE && since > least ? since : least;
+	}
+	ws->step = ws->turn = ws->sum_step = least;
 	*step = least;
 	return 0;
+}
+
+uint64_t
+worker_state_deal(struct worker_state *ws, uint64_t at, uint32_t *workers)
+{
+	uint64_t k = deal_next(&ws->deal, ws->w->rank, at, workers);
+
+	if (k != DEAL_NONE)
+		ws->step = k;
+	return k;
 }
 
 void
@@ -345,6 +323,7 @@ worker_state_finish(struct worker_state *ws, const float *stats)
 		if (!ws->plan->slice[i].frozen && (ws->n == 0 || ws->part[i].arrays == 0))
 			push_slice(ws, i, ws->stats);
 	ws->step++;
+	ws->turn++;
 }
 
 static int

@@ -57,6 +57,7 @@ bool	 worker_state_parted(const struct worker_state *ws, uint32_t server);	/* th
 
 /* As the functions of worker.h with the same names, without waiting. */
 void	 worker_state_begin(struct worker_state *ws, const struct worker_first *first, uint64_t step);
+uint64_t worker_state_deal(struct worker_state *ws, uint64_t at, uint32_t *workers);
 void	 worker_state_step(struct worker_state *ws, uint32_t n, float rate);
 void	 worker_state_mark(struct worker_state *ws);
 /*

@@ -49,9 +49,9 @@ encode_gradient(struct worker_state *ws, uint32_t i, const float *v)
 {
 	const struct shard_plan_slice *s = &ws->plan->slice[i];
 	const struct memory *m = ws->own_residuals != NULL ? &ws->own_memory : ws->w->memory;
-	const float *before = ws->residuals->residual + ws->step % 2 * ws->graph->P + s->first;
-	float *after = ws->residuals->step == ws->step + 1 ? NULL :
-	    ws->residuals->residual + (ws->step + 1) % 2 * ws->graph->P + s->first;
+	const float *before = ws->residuals->residual + ws->turn % 2 * ws->graph->P + s->first;
+	float *after = ws->residuals->step == ws->turn + 1 ? NULL :
+	    ws->residuals->residual + (ws->turn + 1) % 2 * ws->graph->P + s->first;
 
 	if (v != NULL)
 		codec_encode(s->codec, v, before, s->count, after, ws->part[i].coded);
@@ -61,7 +61,7 @@ encode_gradient(struct worker_state *ws, uint32_t i, const float *v)
 		return;
 	memory_report_change(m, after, s->count * sizeof(*after));
 	if (--ws->uncoded == 0)
-		memory_store_number(m, &ws->residuals->step, ws->step + 1);
+		memory_store_number(m, &ws->residuals->step, ws->turn + 1);
 }
 
 void

@@ -72,6 +72,39 @@ store_state(struct worker_state *ws, uint32_t i, const struct msg *m)
 	return 0;
 }
 
+/* A slice of weights or statistics has arrived. */
+static void
+finish_slice(struct worker_state *ws, const struct msg *m)
+{
+	struct worker_part *p = &ws->part[m->slice];
+
+	p->waiting = false;
+	p->got = m->step;
+	if (m->slice == ws->plan->lead) {
+		ws->last = m->flags & MSG_LAST;
+		ws->updates = m->samples;
+	}
+}
+
+/* The server has the first weights that this worker sent it.  An answer to a dead worker may reach its successor. */
+static int
+keep_first(struct worker_state *ws, const struct msg *m)
+{
+	const struct shard_plan_slice *s = &ws->plan->slice[m->slice];
+	const float *from = s->kind == SHARD_PLAN_AUX ? ws->w->aux : ws->w->w;
+
+	if (m->len > 0)
+		return err_fail(ERR_FORMAT, "slice %" PRIu32 " has %" PRIu32 " bytes", m->slice, m->len);
+	if (!ws->begin_called || ws->begin_done || !worker_state_starts(ws, m->slice) ||
+	    !is_answer_wanted(ws, &ws->part[m->slice], m->step))
+		return 0;
+	if (s->count > 0)
+		memcpy(ws->staged + find_staged_offset(ws, m->slice), from + s->first, s->count * sizeof(float));
+	ws->part[m->slice].lent = NULL;
+	finish_slice(ws, m);
+	return 0;
+}
+
 static int
 handle_slice_answer(struct worker_state *ws, uint32_t server, const struct msg *m)
 {
@@ -84,6 +117,8 @@ handle_slice_answer(struct worker_state *ws, uint32_t server, const struct msg *
 		return err_fail(ERR_FORMAT, "slice %" PRIu32 " belongs to another server", m->slice);
 	if (m->type == MSG_STATE)
 		return store_state(ws, m->slice, m);
+	if (m->flags & MSG_EMPTY)
+		return keep_first(ws, m);
 	s = &ws->plan->slice[m->slice];
 	p = &ws->part[m->slice];
 	codec = m->flags & MSG_EXACT ? (struct codec){ .kind = CODEC_F32 } :
@@ -104,12 +139,7 @@ handle_slice_answer(struct worker_state *ws, uint32_t server, const struct msg *
 		codec_add(codec, m->payload, s->count, to);
 	else if (p->lent == NULL && m->payload != to)
 		codec_decode(codec, m->payload, s->count, to);
-	p->waiting = false;
-	p->got = m->step;
-	if (m->slice == ws->plan->lead) {
-		ws->last = m->flags & MSG_LAST;
-		ws->updates = m->samples;
-	}
+	finish_slice(ws, m);
 	return 0;
 }
 
@@ -176,6 +206,17 @@ handle_norms_part(struct worker_state *ws, uint32_t server, const struct msg *m)
 	return 0;
 }
 
+/* All changes are told again on each connection. */
+static int
+handle_deal(struct worker_state *ws, uint32_t server, const struct msg *m)
+{
+	if (ws->w->elastic == 0 || server != 0 || m->samples == 0 || m->samples > ws->w->nworkers ||
+	    m->step >= DEAL_BATCHES)
+		return err_fail(ERR_FORMAT, "%" PRIu32 " workers from batch %" PRIu64 " on", m->samples, m->step);
+	deal_add(&ws->deal, m->step, m->samples);
+	return 0;
+}
+
 static int
 fail_refused_job(bool welcome, const struct msg *m)
 {
@@ -205,6 +246,8 @@ worker_state_take(struct worker_state *ws, uint32_t server, const struct msg *m)
 		return handle_total(ws, m);
 	case MSG_NORMS:
 		return handle_norms_part(ws, server, m);
+	case MSG_DEAL:
+		return handle_deal(ws, server, m);
 	case MSG_BYE:
 		l->bye = true;
 		return 0;

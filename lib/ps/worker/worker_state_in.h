@@ -2,6 +2,7 @@
 #ifndef PS_WORKER_WORKER_STATE_IN_H
 #define PS_WORKER_WORKER_STATE_IN_H
 
+#include "ps/deal.h"
 #include "ps/norms.h"
 #include "ps/total.h"
 #include "ps/worker/worker_state.h"
@@ -58,7 +59,9 @@ struct worker_state {
 	float		*to;
 	uint32_t	 averaged;	/* number of weights in it: the largest of all answers */
 	bool		 marked;	/* the weights after the open step become part of the average */
-	uint64_t	 step;		/* steps finished */
+	uint64_t	 step;		/* steps finished; in an elastic job the number of the next batch */
+	uint64_t	 turn;		/* the same, but in an elastic job counted here: residuals alternate */
+	struct deal	 deal;		/* in an elastic job: who computes which batch */
 	uint64_t	 updates;	/* not synchronous: updates of all workers, from the last answer */
 	uint32_t	 n;		/* samples of the open step */
 	float		 rate;
@@ -82,7 +85,9 @@ struct worker_state {
 void	 worker_state_emit(struct worker_state *ws, uint32_t server, struct msg m);
 /* A message about slice i to its owner. */
 void	 worker_state_emit_slice(struct worker_state *ws, uint32_t i, struct msg m);
-/* Requests the first weights of slice i, which the starter sends before. */
+/* worker_state_first.c: whether this worker supplies the first weights of slice i. */
+bool	 worker_state_starts(const struct worker_state *ws, uint32_t i);
+/* Requests the first weights of slice i.  The starter sends them before, and has them. */
 void	 worker_state_start_slice(struct worker_state *ws, uint32_t i);
 
 /* worker_state_code.c: room for gradients and residuals of slices with a codec.  Returns 0 or ERR_NOMEM. */

@@ -26,7 +26,7 @@ agent_lose_launcher(struct agent *a, int why)
 	a->chan = a->incoming = NULL;
 	for (uint32_t i = 0; i < a->job.nchildren && a->proc != NULL; i++) {
 		proc_signal(&a->proc[i], SIGTERM);
-		if (a->proc[i].state == PROC_WAITING)
+		if (a->proc[i].state == PROC_WAITING || a->proc[i].state == PROC_LEFT)
 			a->proc[i].state = PROC_ENDED;
 	}
 }
@@ -174,7 +174,7 @@ has_died(int status)
 {
 	int signo = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 
-	return signo != 0 && signo != SIGTERM && signo != SIGINT;
+	return signo != 0 && signo != SIGTERM && signo != SIGINT && signo != SIGUSR1;
 }
 
 /*
@@ -197,6 +197,14 @@ restart_process(struct agent *a, uint32_t i, int status)
 	    "dlaunch: signal %d ended this %s; it was %sstarted again%s%s\n", WTERMSIG(status), job_role(p->child.role),
 	    e < 0 ? "not " : "", e < 0 ? ": " : "", e < 0 ? err_line() : ""));
 	return e == 0;
+}
+
+/* Whether a worker has left an elastic job, as it was asked to, and may come back. */
+static bool
+has_left(const struct agent *a, uint32_t i, int status)
+{
+	return a->chan != NULL && a->signals == 0 && (a->proc[i].leaving || agent_reserve(a, i)) &&
+	    (status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1));
 }
 
 static void
@@ -235,6 +243,8 @@ service_procs(struct agent *a)
 		p->status = status;
 		p->ms = (uint32_t)((clk_s() - p->started_at) * 1e3);
 		agent_end_process(a, i);
+		if (has_left(a, i, status))
+			agent_rejoin(a, i);
 	}
 }
 

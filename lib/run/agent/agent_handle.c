@@ -70,6 +70,14 @@ adopt_children(struct agent *a)
 	    first->child.rank);
 }
 
+bool
+agent_reserve(const struct agent *a, uint32_t i)
+{
+	const struct job_child *c = &a->job.child[i];
+
+	return a->job.elastic > 0 && c->role == JOB_WORKER && c->rank >= a->workers;
+}
+
 static int
 handle_job(struct agent *a, const struct frame *f)
 {
@@ -78,6 +86,7 @@ handle_job(struct agent *a, const struct frame *f)
 	if (a->proc != NULL)
 		return err_fail(ERR_FORMAT, "a second JOB message");
 	ERR_TRY(job_get(f->p, f->len, &a->job));
+	a->workers = a->job.elastic;
 	a->proc = calloc((size_t)a->job.nchildren + 1, sizeof(*a->proc));
 	free(a->fd);
 	a->fd = calloc(AGENT_FDS + PROC_FDS * (size_t)a->job.nchildren, sizeof(*a->fd));
@@ -112,9 +121,53 @@ handle_go(struct agent *a, const struct frame *f)
 	if ((a->go = strdup(go)) == NULL)
 		return err_nomem();
 	for (uint32_t i = 0; i < a->job.nchildren; i++)
-		if (a->proc[i].state == PROC_WAITING)
+		if (a->proc[i].state == PROC_WAITING && !agent_reserve(a, i))
 			start_child(a, i);
 	return 0;
+}
+
+static void
+scale_child(struct agent *a, uint32_t i)
+{
+	struct proc *p = &a->proc[i];
+
+	if (agent_reserve(a, i) && p->state == PROC_RUNNING && !p->leaving) {
+		p->leaving = true;
+		proc_signal(p, SIGUSR1);
+	}
+	if (agent_reserve(a, i))
+		return;
+	if (p->state == PROC_LEFT)
+		proc_renew(p);
+	if (p->state == PROC_WAITING && p->child.role == JOB_WORKER && a->go != NULL)
+		start_child(a, i);
+}
+
+static int
+handle_scale(struct agent *a, const struct frame *f)
+{
+	struct ctl_in in = { .p = f->p, .n = f->len };
+	uint32_t n = ctl_get_u32(&in);
+
+	if (a->proc == NULL || a->job.elastic == 0 || in.bad || n > a->job.workers)
+		return err_fail(ERR_FORMAT, "an unexpected or malformed SCALE message");
+	a->workers = n > 0 ? n : a->workers;
+	a->closed |= n == 0;
+	for (uint32_t i = 0; i < a->job.nchildren; i++)
+		if (n > 0)
+			scale_child(a, i);
+		else if (a->proc[i].state == PROC_WAITING || a->proc[i].state == PROC_LEFT)
+			a->proc[i].state = PROC_ENDED;
+	return 0;
+}
+
+void
+agent_rejoin(struct agent *a, uint32_t i)
+{
+	if (a->closed)
+		return;
+	a->proc[i].state = PROC_LEFT;
+	scale_child(a, i);
 }
 
 static int
@@ -131,7 +184,7 @@ handle_signal(struct agent *a, const struct frame *f)
 
 		if (whom == CTL_WORKERS && p->child.role != JOB_WORKER)
 			continue;
-		if (p->state == PROC_WAITING)
+		if (p->state == PROC_WAITING || p->state == PROC_LEFT)
 			p->state = PROC_ENDED;	/* it never starts */
 		proc_signal(p, (int)signo);
 	}
@@ -159,6 +212,8 @@ agent_handle(struct agent *a, const struct frame *f)
 		return handle_go(a, f);
 	case CTL_SIGNAL:
 		return handle_signal(a, f);
+	case CTL_SCALE:
+		return handle_scale(a, f);
 	case CTL_INPUT:
 		return handle_input(a, f);
 	case CTL_CREDIT:

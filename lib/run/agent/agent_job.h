@@ -24,6 +24,8 @@ struct agent {
 	struct pollfd	*fd;
 	char		 addr[HERE_ADDR];
 	char		*go;		/* the text of CTL_GO; NULL until then */
+	uint32_t	 workers;	/* elastic job: workers of this rank or above are not in it (CTL_SCALE) */
+	bool		 closed;	/* elastic job: no worker is started any more */
 	uint32_t	 signals;	/* number of CTL_SIGNAL messages received */
 	bool		 done;		/* CTL_DONE is queued */
 	double		 accept_at;	/* no connection is accepted before, as descriptors or memory ran out */
@@ -48,6 +50,11 @@ void	 agent_send_exit(struct agent *a, uint32_t i);
  * CTL_EXITED precedes the log, which may end with CTL_DONE.
  */
 void	 agent_end_process(struct agent *a, uint32_t i);
+
+/* Whether process i is a worker that is not in the job now, and may join it. */
+bool	 agent_reserve(const struct agent *a, uint32_t i);
+/* A worker has left: starts it again if it is to join meanwhile. */
+void	 agent_rejoin(struct agent *a, uint32_t i);
 
 /* Handles a message.  Returns 0, ERR_FORMAT (no launcher sends this), ERR_SYS, ERR_ARG, ERR_LIMIT or ERR_NOMEM. */
 int	 agent_handle(struct agent *a, const struct frame *f);

@@ -225,6 +225,17 @@ proc_start(struct proc *p, const struct job *j, const struct role_place *place)
 	return e;
 }
 
+void
+proc_renew(struct proc *p)
+{
+	struct proc new = { .child = p->child, .ready = -1, .in = { .fd = -1 }, .shim = -1, .listen_fd = -1,
+	    .memory_fd = -1, .hold_s = p->hold_s };
+
+	memcpy(new.name, p->name, sizeof(new.name));
+	proc_free(p);
+	*p = new;
+}
+
 int
 proc_adopt(struct proc *p, char key[JOB_KEY + 1])
 {

@@ -19,11 +19,13 @@
 #define PROC_FDS	5	/* polled: output, errors, address, input, shim */
 #define PROC_HOLD_S	10.0	/* how long the process of a job that is not detached goes on without an agent */
 
-enum proc_state { PROC_WAITING, PROC_RUNNING, PROC_ENDED };
+/* PROC_LEFT: a worker has ended and left its elastic job, and may join it again. */
+enum proc_state { PROC_WAITING, PROC_RUNNING, PROC_LEFT, PROC_ENDED };
 
 struct proc {
 	struct job_child child;
 	enum proc_state	 state;
+	bool		 leaving;	/* it was asked to leave its elastic job */
 	pid_t		 pid;		/* process id of its shim, also after its end; 0: none */
 	int		 shim;		/* the connection to its shim, also after its end; -1: none */
 	uint64_t	 passed;	/* bit n: an earlier agent has passed it signal n */
@@ -69,6 +71,8 @@ int	 proc_start(struct proc *p, const struct job *j, const struct role_place *at
 bool	 proc_has_successor(const struct proc *p, const struct job *j);
 /* Starts it again.  Returns 0, ERR_LIMIT (the job does not allow it again within an hour) or as proc_start. */
 int	 proc_start_again(struct proc *p, const struct job *j, const struct role_place *at);
+/* Makes a worker that has left PROC_WAITING, as at first. */
+void	 proc_renew(struct proc *p);
 /*
  * Takes it over from an agent that has ended, with the key of its job.  Returns 0, or as shim_adopt:
  * ERR_PEER if no such process is left.

@@ -24,7 +24,8 @@ put_record_head(const struct job_record *r, struct buf *b)
 	ERR_TRY(buf_put(b, magic, MAGIC));
 	ERR_TRY(ctl_put_u32(b, JOB_RECORD_FORMAT));
 	ERR_TRY(ctl_put_text(b, r->id));
-	ERR_TRY(ctl_put_u32s(b, (uint32_t[]){ r->attempt, flags, r->code, r->signo }, 4));
+	ERR_TRY(ctl_put_u32s(b, (uint32_t[]){ r->attempt, flags, r->code, r->signo, r->elastic,
+	    r->workers }, 6));
 	ERR_TRY(ctl_put_u64(b, r->out));
 	ERR_TRY(ctl_put_u64(b, r->err));
 	return ctl_put_u32s(b, (uint32_t[]){ r->hosts, r->n, r->signals }, 3);
@@ -88,6 +89,8 @@ get_record_head(struct job_record *r, struct ctl_in *in)
 	r->killed = flags & KILLED;
 	r->code = ctl_get_u32(in);
 	r->signo = ctl_get_u32(in);
+	r->elastic = ctl_get_u32(in);
+	r->workers = ctl_get_u32(in);
 	r->out = ctl_get_u64(in);
 	r->err = ctl_get_u64(in);
 	r->hosts = ctl_get_u32(in);

@@ -2,7 +2,7 @@
  * job_record - the saved state of a detached job, from which another launcher takes it over.
  *
  *	"tally job\n" | u32 JOB_RECORD_FORMAT | text id | u32 attempt | u32 flags | u32 code | u32 signo
- *	u64 out | u64 err | u32 hosts | u32 processes | u32 signals
+ *	u32 elastic | u32 workers | u64 out | u64 err | u32 hosts | u32 processes | u32 signals
  *	each host:    u32 state (0 runs, 1 all its processes ended, 2 lost) | u64 log
  *	each process: u32 state | pid | status | milliseconds | KiB | text addr | u64 out | u64 err
  *	each signal:  u32 target | u32 number
@@ -22,7 +22,7 @@
 #include "run/ctl.h"
 #include "run/launcher/roster.h"
 
-#define JOB_RECORD_FORMAT	1u
+#define JOB_RECORD_FORMAT	2u
 #define JOB_RECORD_ID	32u		/* hexadecimal digits of an id */
 #define JOB_RECORD_SIGNALS	8u		/* most signals that a job is sent */
 #define JOB_RECORD_MOST	(64u << 20)	/* most bytes of a record that is read */
@@ -49,6 +49,7 @@ struct job_record {
 	uint32_t	 attempt;		/* from 0 */
 	bool		 started, stopped, asked, termed, killed;
 	uint32_t	 code, signo;
+	uint32_t	 elastic, workers;	/* workers when the attempt began, and now; 0: the number is fixed */
 	uint64_t	 out, err;		/* sizes of the job's output files */
 	struct job_record_host *host;		/* [hosts] */
 	uint32_t	 hosts;

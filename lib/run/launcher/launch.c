@@ -218,8 +218,9 @@ handle_signals(struct launch *l)
 	bool died = false;
 
 	while (read(l->opt->signals, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
-		if (si.ssi_signo == SIGCHLD) {
-			died = true;
+		if (si.ssi_signo == SIGCHLD || si.ssi_signo == SIGUSR1) {
+			died |= si.ssi_signo == SIGCHLD;
+			l->scales |= si.ssi_signo == SIGUSR1;
 			continue;
 		}
 		l->roster->stopped = l->changed = true;
@@ -293,6 +294,7 @@ run_launch_round(struct launch *l)
 	if (launch_is_detached(l) && roster_started(l->roster))
 		l->opt->detached.started(l->opt->detached.arg);
 	check_start(l);
+	launch_check_scale(l);
 	check_end(l);
 	for (uint32_t h = 0; h < l->roster->hosts; h++)
 		remote_push(&l->remote[h]);
@@ -392,7 +394,7 @@ int
 launch_run(const struct launch_opt *opt, struct roster *roster)
 {
 	struct launch l = { .opt = opt, .roster = roster, .out = { .fd = opt->out }, .err = { .fd = opt->err },
-	    .started_at = clk_s(), .report_at = clk_s() + LAUNCH_REPORT_S };
+	    .started_at = clk_s(), .report_at = clk_s() + LAUNCH_REPORT_S, .scales = opt->scale.wanted != NULL };
 	int e = 0;
 
 	l.remote = calloc(roster->hosts, sizeof(*l.remote));

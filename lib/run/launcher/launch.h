@@ -52,6 +52,15 @@ struct launch_detached {
 	void		*arg;
 };
 
+/* Jobs whose number of workers changes, job.elastic.  SIGUSR1 says that another number is wanted. */
+struct launch_scale {
+	uint32_t	 most_places;	/* most processes for which the hosts have slots; 0: no limit */
+	uint32_t	(*wanted)(void *arg);	/* the number that is wanted; 0: none */
+	/* Called when the job has that number, or refuses it: `why`, else NULL. */
+	void		(*answer)(void *arg, uint32_t workers, const char *why);
+	void		*arg;
+};
+
 struct launch_opt {
 	const struct hosts *hosts;
 	const struct words *rsh;	/* template of the remote shell (words_fill); NULL: the agent is a child */
@@ -63,13 +72,15 @@ struct launch_opt {
 	double		 start_s;	/* limit for hosts to answer and servers to listen */
 	double		 outage_s;	/* outage that a detached job's host survives if others answer; 0: none */
 	double		 grace_s;	/* from SIGTERM to SIGKILL, and for others to end after a lost peer */
-	int		 signals;	/* signalfd(2) of SIGCHLD, SIGINT, SIGTERM, SIGHUP, blocked as SIGPIPE is */
+	/* signalfd(2) of SIGCHLD, SIGINT, SIGTERM, SIGHUP and SIGUSR1, which are blocked as SIGPIPE is */
+	int		 signals;
 	int		 in;		/* the input of worker 0, if job.input; else -1 */
 	int		 out, err;	/* the job's output; for a detached job, files of this job alone */
 	bool		 verbose;	/* write also what remote shells print before agents answer */
 	bool		 wait;		/* a failure does not end the other processes, once all run */
 	struct launch_watch watch;
 	struct launch_detached detached;
+	struct launch_scale scale;
 	const char	*dir;		/* replaces out and err by files a process (run/outfile.h); or NULL */
 };
 

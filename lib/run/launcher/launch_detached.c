@@ -72,7 +72,8 @@ launch_restore(struct launch *l)
 	struct roster *c = l->roster;
 	double now = clk_s();
 
-	if (from->hosts != c->hosts || from->n != c->n)
+	if (from->hosts != c->hosts || from->n != c->n || from->elastic != l->opt->job.elastic ||
+	    (from->elastic > 0) != (from->workers > 0) || from->workers > l->opt->job.workers)
 		return err_fail(ERR_FORMAT, "the record is of another job");
 	for (uint32_t h = 0; h < c->hosts; h++)
 		restore_host(&l->remote[h], &from->host[h], l->opt->hosts->host[h].login);
@@ -83,6 +84,7 @@ launch_restore(struct launch *l)
 	c->asked = from->asked;
 	c->termed = from->termed;
 	c->killed = from->killed;
+	c->workers = from->workers;
 	l->started = from->started;
 	l->signo = (int)from->signo;
 	memcpy(l->sent, from->signal, sizeof(l->sent));
@@ -248,6 +250,8 @@ launch_handle_state(struct launch *l, struct remote *r, const struct frame *f)
 		launch_send_job(l, r);
 	if (l->started && back.go == 0)
 		launch_send_go(l, r);
+	else if (l->started)
+		launch_send_scale(l, r);
 	resend_signals(l, r, back.signals);
 	r->adopting = was && back.job == 0;
 	if (was && !r->adopting)
@@ -299,8 +303,9 @@ save_record(struct launch *l)
 	const struct roster *c = l->roster;
 	struct job_record r = { .attempt = l->opt->detached.attempt, .started = l->started, .stopped = c->stopped,
 	    .asked = c->asked, .termed = c->termed, .killed = c->killed, .code = (uint32_t)c->code,
-	    .signo = (uint32_t)l->signo, .out = get_file_size(l->opt->out), .err = get_file_size(l->opt->err),
-	    .hosts = c->hosts, .n = c->n, .signals = l->nsent };
+	    .signo = (uint32_t)l->signo, .elastic = l->opt->job.elastic, .workers = c->workers,
+	    .out = get_file_size(l->opt->out), .err = get_file_size(l->opt->err), .hosts = c->hosts,
+	    .n = c->n, .signals = l->nsent };
 	struct buf b = { 0 };
 	int e;
 

@@ -28,7 +28,9 @@ find_stage(const struct launch *l, uint32_t i)
 
 	if (l->roster->m[i].state >= ROSTER_ENDED)
 		return JOB_ENDED;
-	return sent || l->roster->m[i].state == ROSTER_RUNNING ? JOB_STARTED : JOB_NEW;
+	if (l->roster->m[i].state == ROSTER_WAITING && roster_reserve(l->roster, &l->roster->m[i]))
+		return JOB_NEW;
+	return sent || l->roster->m[i].state != ROSTER_WAITING ? JOB_STARTED : JOB_NEW;
 }
 
 void
@@ -65,7 +67,10 @@ launch_send_go(struct launch *l, struct remote *r)
 {
 	char *text = roster_addrs(l->roster);
 	struct buf b = { 0 };
-	int e = text != NULL ? ctl_put_text(&b, text) : ERR_NOMEM;
+	int e;
+
+	launch_send_scale(l, r);
+	e = text != NULL ? ctl_put_text(&b, text) : ERR_NOMEM;
 
 	launch_send(r, CTL_GO, &b, e);
 	free(text);
@@ -117,6 +122,8 @@ handle_exit(struct launch *l, struct remote *r, struct member *m, int status, do
 	roster_name(m, name);
 	roster_end_text(status, how);
 	m->peak_kib = peak_kib;
+	if (launch_note_leave(l, r, m, status))
+		return;
 	if (roster_end(l->roster, m, status, seconds)) {
 		/*
 		 * A process that lost its peer may end before the peer's own end is known, whose status is
@@ -238,7 +245,10 @@ handle_member_message(struct launch *l, struct remote *r, const struct frame *f)
 		strcpy(m->addr, where);
 		break;
 	case CTL_STARTED:
-		m->pid = ctl_get_u32(&in);
+		n = ctl_get_u32(&in);
+		if (m->state == ROSTER_WAITING && roster_reserve(l->roster, m))
+			break;	/* repeated: it has left */
+		m->pid = n;
 		if (m->state == ROSTER_WAITING)
 			m->state = ROSTER_RUNNING;
 		break;
@@ -246,7 +256,8 @@ handle_member_message(struct launch *l, struct remote *r, const struct frame *f)
 		status = ctl_get_u32(&in);
 		ms = ctl_get_u32(&in);
 		peak = ctl_get_u32(&in);
-		if (m->state == ROSTER_ENDED && r->detached)
+		if ((m->state == ROSTER_ENDED && r->detached) ||
+		    (m->state == ROSTER_WAITING && roster_reserve(l->roster, m)))
 			break;	/* repeated on a new connection */
 		if (m->state >= ROSTER_ENDED)
 			return err_fail(ERR_FORMAT, "a second end of a process");

@@ -19,6 +19,8 @@ struct launch {
 	struct remote	*remote;	/* [roster->hosts] */
 	struct pollfd	*fd;		/* signals, out, err, in, then REMOTE_FDS a host */
 	struct outq	 out, err;
+	bool		 scales;	/* another number of workers is wanted */
+	bool		 closed;	/* agents know that no worker is started any more */
 	uint32_t	 in_flight;	/* bytes of INPUT that were sent and not TAKEN */
 	bool		 in_end;	/* all input was sent */
 	double		 started_at;
@@ -107,6 +109,13 @@ void	 launch_note_lost_peer(struct launch *l, const struct member *m);
 void	 launch_release(struct launch *l);
 /* Writes them if no cause has come in time or none can come any more, and reports the end that was noted. */
 void	 launch_check_cause(struct launch *l);
+
+/* launch_scale.c: once all processes run, changes the number of workers as it is wanted. */
+void	 launch_check_scale(struct launch *l);
+/* Tells an agent of an elastic job the number of workers, or that no worker is started any more. */
+void	 launch_send_scale(struct launch *l, struct remote *r);
+/* A worker has ended.  Returns true if it left the job, as it was asked to. */
+bool	 launch_note_leave(struct launch *l, const struct remote *r, struct member *m, int status);
 
 /* launch_input.c: true if the input may be read, as worker 0 can take more. */
 bool	 launch_wants_input(const struct launch *l);

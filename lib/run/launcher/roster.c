@@ -35,6 +35,12 @@ roster_free(struct roster *c)
 	*c = (struct roster){ 0 };
 }
 
+bool
+roster_reserve(const struct roster *c, const struct member *m)
+{
+	return c->workers > 0 && m->child.role == JOB_WORKER && m->child.rank >= c->workers;
+}
+
 void
 roster_name(const struct member *m, char name[32])
 {
@@ -86,7 +92,7 @@ bool
 roster_started(const struct roster *c)
 {
 	for (uint32_t i = 0; i < c->n; i++)
-		if (c->m[i].pid == 0)
+		if (c->m[i].pid == 0 && !roster_reserve(c, &c->m[i]))
 			return false;
 	return true;
 }
@@ -120,7 +126,8 @@ const struct member *
 roster_unfinished(const struct roster *c)
 {
 	for (uint32_t i = c->n; i-- > 0;)
-		if (c->m[i].state == ROSTER_WAITING || c->m[i].state == ROSTER_RUNNING)
+		if (c->m[i].state < ROSTER_ENDED &&
+		    (c->m[i].state != ROSTER_WAITING || !roster_reserve(c, &c->m[i])))
 			return &c->m[i];
 	return NULL;
 }

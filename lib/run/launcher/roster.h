@@ -16,6 +16,7 @@
 enum roster_state {
 	ROSTER_WAITING,	/* not started */
 	ROSTER_RUNNING,
+	ROSTER_LEAVING,	/* a worker of an elastic job that was asked to leave; ROSTER_WAITING again when it has */
 	ROSTER_ENDED,	/* its status is known */
 	ROSTER_LOST	/* its host was lost */
 };
@@ -36,6 +37,11 @@ struct roster {
 	uint32_t	 n;
 	uint32_t	 nlisteners;		/* the first processes; the others start when all of these listen */
 	uint32_t	 hosts;			/* number of hosts with a process, the first of the hosts file */
+	/*
+	 * An elastic job: its workers now, of those that the roster has, and the least number.  0: all are in the job.
+	 * The others, of higher ranks, are in reserve.
+	 */
+	uint32_t	 workers, least;
 	int		 code;			/* exit status of the job so far */
 	bool		 stopped;		/* the user stopped the job with a signal */
 	/* The launcher sent SIGTERM to the workers, or SIGTERM or SIGKILL to all.  Who dies of that has not failed. */
@@ -46,6 +52,8 @@ struct roster {
 int	 roster_make(const struct hosts *h, bool dmlc, uint32_t servers, uint32_t workers, struct roster *c);
 void	 roster_free(struct roster *c);
 
+/* Whether a process is a worker that is not in the job now. */
+bool	 roster_reserve(const struct roster *c, const struct member *m);
 /* "worker 1" */
 void	 roster_name(const struct member *m, char name[32]);
 /* The status as a shell gives it: 0..255, 128 + n for signal n. */

@@ -1,0 +1,123 @@
+/* scale - changes the number of workers of a job: the verb, and its launcher's side. */
+#include "dlaunch/dlaunch.h"
+#include "front.h"
+
+#include "base/clk.h"
+#include "base/err.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+void
+dlaunch_open_scale(const struct dlaunch *c, const struct jobdir *d, struct dlaunch_scale *s)
+{
+	uint32_t before = c->resume != NULL && c->elastic > 0 ? jobdir_number(d, "workers") : 0;
+
+	*s = (struct dlaunch_scale){ .c = c, .job = d, .workers = c->elastic };
+	if (c->record != NULL)
+		s->workers = c->record->workers;
+	else if (before >= c->elastic && before <= c->workers)
+		s->workers = before;
+}
+
+void
+dlaunch_put_workers(const struct dlaunch_scale *s)
+{
+	char text[16];
+	int n = snprintf(text, sizeof(text), "%u", s->workers > 0 ? s->workers : s->c->workers);
+
+	if (s->job->dir >= 0 && jobdir_put(s->job, "workers", text, (size_t)n) < 0)
+		front_warn("--job", ERR_SYS);
+}
+
+static uint32_t
+read_wanted_workers(void *arg)
+{
+	const struct dlaunch_scale *s = arg;
+
+	return s->job->dir >= 0 ? jobdir_number(s->job, "scale") : 0;
+}
+
+static const char *
+say_why_fixed(const struct dlaunch *c)
+{
+	return dlaunch_is_async(c) ? "the number of its workers is fixed, as it was not started with -n N..M" :
+	    "the number of its workers is fixed, as they wait for each other (no --async)";
+}
+
+static void
+answer_scale(void *arg, uint32_t workers, const char *why)
+{
+	struct dlaunch_scale *s = arg;
+	char text[512];
+	int n;
+
+	if (why == NULL) {
+		s->workers = workers;
+		dlaunch_put_workers(s);
+	} else if (s->c->elastic == 0) {
+		why = say_why_fixed(s->c);
+	}
+	n = snprintf(text, sizeof(text), "%s", why != NULL ? why : "");
+	if (jobdir_put(s->job, "scaled", text, (size_t)n) < 0)
+		front_warn("--job", ERR_SYS);
+	unlinkat(s->job->dir, "scale", 0);
+}
+
+struct launch_scale
+dlaunch_scale_calls(struct dlaunch_scale *s, uint32_t places)
+{
+	return (struct launch_scale){ .most_places = places, .wanted = read_wanted_workers, .answer = answer_scale,
+	    .arg = s };
+}
+
+/* Waits until the launcher has answered.  Returns false if the job has ended before. */
+static bool
+wait_for_answer(const char *name, const struct jobdir *d, struct buf *answer)
+{
+	double since = clk_s(), report_at = since + DLAUNCH_REPORT_S;
+	struct jobdir_state s;
+	int e;
+
+	do {
+		if ((e = jobdir_read_state(d, &s)) < 0)
+			front_die(name, e);
+		if (jobdir_get(d, "scaled", JOBDIR_MOST, answer) == 0)
+			return true;
+		if (clk_s() >= report_at) {
+			front_say("job %s: waiting for its launcher, process %d", name, (int)s.pid);
+			report_at = clk_s() + (clk_s() - since);
+		}
+	} while (s.running && poll(NULL, 0, DLAUNCH_TICK_MS) == 0);
+	return false;
+}
+
+int
+dlaunch_scale_job(const char *name, const char *workers)
+{
+	uint32_t n = (uint32_t)front_num("scale", workers, 1, JOB_MOST);
+	struct jobdir_state s;
+	struct buf answer = { 0 };
+	struct jobdir d;
+	char text[16];
+	int e;
+
+	if ((e = jobdir_open(name, &d)) < 0)
+		front_die(NULL, e);
+	s = dlaunch_find_launcher(name, &d, "scale it there");
+	unlinkat(d.dir, "scaled", 0);
+	if ((e = jobdir_put(&d, "scale", text, (size_t)snprintf(text, sizeof(text), "%u", n))) < 0)
+		front_die(name, e);
+	if (s.pid <= 0 || kill(s.pid, SIGUSR1) < 0)
+		front_die(name, err_sys("launcher process %d", (int)s.pid));
+	if (!wait_for_answer(name, &d, &answer))
+		front_wrong("job %s has ended", name);
+	if (answer.n > 0)
+		front_wrong("job %s: %s", name, (char *)answer.p);
+	buf_free(&answer);
+	jobdir_close(&d);
+	return 0;
+}

@@ -2,9 +2,9 @@
  * shard_plan - which server owns which floats of a model, and how they are cut into slices.
  *
  * lib/ps is the parameter server.  Read it in this order: shard_plan, hello (a job's description), stale (who may
- * step), norms and total (sums over workers and servers), memory (what outlives a server), peer_traffic_row (rows of
- * the log).  server/ has server_state, a state machine, and serve, its event loop.  worker/ has worker_state, a state
- * machine, worker_net, its connections, and worker, the interface for training.
+ * step), deal (who computes which batch), norms and total (sums over workers and servers), memory (what outlives a
+ * server), peer_traffic_row (rows of the log).  server/ has server_state, a state machine, and serve, its event loop.
+ * worker/ has worker_state, a state machine, worker_net, its connections, and worker, the interface for training.
  *
  * Server s of S owns the weights [ceil(P*s/S), ceil(P*(s+1)/S)), cut into slices of at most `bytes`.  A slice is the
  * unit of transfer: one message carries it, and servers sum and answer it by itself.  The running statistics aux [A]

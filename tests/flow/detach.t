@@ -15,8 +15,8 @@ field() { dlaunch status "$1" | sed 1d | cut -f"$2"; }
 ok "a detached job starts" start
 is "$job" 1 "a detached job without a name has a number"
 is "$(living | wc -l)" 6 "a detached job has all its processes"
-is "$(field 1 2,3,6)" "runs		$PWD" "status says that the job runs, and where"
-like <(field 1 7) "^dlaunch --detach -n 2 -s 2 .*/pworker --do wait$" "status prints the job's command line"
+is "$(field 1 2,3,7)" "runs		$PWD" "status says that the job runs, and where"
+like <(field 1 8) "^dlaunch --detach -n 2 -s 2 .*/pworker --do wait$" "status prints the job's command line"
 ok "a second detached job starts" start --job night
 is "$job" night "--job names the job"
 is "$(dlaunch status | cut -f1,2 | paste -sd,)" "job	state,1	runs,night	runs" "status lists both jobs"
@@ -125,7 +125,7 @@ status 2 "stop refuses a job of another host" dlaunch stop seen
 is "$(cat "$T/err")" "dlaunch: job seen: its launcher is process $stranger on host far.example; stop it there" \
 	"the error names the host and the process"
 ok "no process of this host is signalled" kill "$stranger"
-is "$(field seen 5)" far.example "status prints the launcher's host"
+is "$(field seen 6)" far.example "status prints the launcher's host"
 cat "$T/lock" >"$lock"
 dlaunch stop seen
 status 143 "wait returns the status of a stopped job" dlaunch wait seen

@@ -116,7 +116,7 @@ struct dlaunch_scale {
 	uint32_t	 workers;	/* the number now; 0: it is fixed */
 };
 
-/* Sets *s before a job's first attempt. */
+/* Sets *s before a job's first attempt, and blocks the signal by which the verb tells the launcher. */
 void	 dlaunch_open_scale(const struct dlaunch *c, const struct jobdir *d, struct dlaunch_scale *s);
 /* Writes the number where `dlaunch status` and a resumed job read it. */
 void	 dlaunch_put_workers(const struct dlaunch_scale *s);

@@ -467,13 +467,8 @@ dlaunch_run(const struct dlaunch *c, struct jobdir *d)
 {
 	struct start s = { .job = d };
 	struct roster roster;
-	sigset_t scale;
 	int status = 0;
 
-	/* The signal of `dlaunch scale` waits until the launcher reads it. */
-	sigemptyset(&scale);
-	sigaddset(&scale, SIGUSR1);
-	sigprocmask(SIG_BLOCK, &scale, NULL);
 	dlaunch_open_start(c, &s.at_work);
 	read_start(c, &s);
 	dlaunch_open_scale(c, d, &s.scale);

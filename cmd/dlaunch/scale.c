@@ -14,8 +14,13 @@
 void
 dlaunch_open_scale(const struct dlaunch *c, const struct jobdir *d, struct dlaunch_scale *s)
 {
+	sigset_t set;
 	uint32_t before = c->resume != NULL && c->elastic > 0 ? jobdir_number(d, "workers") : 0;
 
+	/* The signal of the verb waits until the launcher reads it. */
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
 	*s = (struct dlaunch_scale){ .c = c, .job = d, .workers = c->elastic };
 	if (c->record != NULL)
 		s->workers = c->record->workers;

@@ -160,7 +160,7 @@ dlaunch_open_start(const struct dlaunch *c, struct dlaunch_start *s)
 {
 	bool trains = strcmp(io_base_name(c->argv[0]), "pworker") == 0;
 
-	*s = (struct dlaunch_start){ .fd = -1, .silent = c->dmlc ? 0 : c->elastic > 0 ? c->elastic : c->workers,
+	*s = (struct dlaunch_start){ .fd = -1, .silent = c->elastic > 0 ? c->elastic : c->workers,
 	    .wait_s = trains ? TRAINS_S : RUNS_S,
 	    .printed = calloc((size_t)c->workers + 1, sizeof(*s->printed)) };
 	if (s->printed == NULL)

@@ -152,6 +152,22 @@ static const struct front_option launch_options[] = {
 	{ 0 }
 };
 
+/* Whether a word of pworker's command line is an option that only dlaunch has. */
+static bool
+is_own_option(const char *word)
+{
+	for (const struct front_option *o = launch_options; o->name != NULL; o++) {
+		size_t n = strlen(o->name);
+
+		if (word[0] == '-' && o->letter != 0 && word[1] == o->letter && word[2] == 0)
+			return true;
+		if (strncmp(word, "--", 2) == 0 && strncmp(word + 2, o->name, n) == 0 &&
+		    (word[2 + n] == 0 || word[2 + n] == '=') && strcmp(o->name, "resume") != 0)
+			return true;
+	}
+	return false;
+}
+
 /* The processes of the job tolerate the same outages.  Without --silence they have their own default. */
 static void
 pass_silence(struct dlaunch *c)
@@ -216,6 +232,9 @@ check_dlaunch_options(struct dlaunch *c)
 		front_missing(c->line[1] != NULL ? 2 : 1, "no command is named, such as pworker");
 	dlaunch_check_command(*c->argv);
 	c->dmlc = strcmp(io_base_name(*c->argv), "pworker") != 0;
+	for (char **word = c->argv; !c->dmlc && *word != NULL; word++)
+		if (is_own_option(*word))
+			front_wrong("%s: is an option of dlaunch, which stands before pworker", *word);
 	if (!c->dmlc && c->servers == 0 && c->workers > 1)
 		front_wrong("-s: %u workers need at least one server", c->workers);
 	if (!c->dmlc && (c->restarts > 0 || c->resume != NULL) && !has_save(c->argv))

@@ -31,7 +31,22 @@ struct run {
 	} unread[UNREAD];
 	struct names	 unknown;	/* what was said about items without a class, each once */
 	uint64_t	 unclassed;	/* such items */
+	bool		 nested;	/* the first class has folders */
 };
+
+/* Whether an item is in a folder of the first class. */
+static bool
+is_nested(const struct run *r, const char *name)
+{
+	const struct names *classes = source_classes(r->in);
+	size_t n = strlen(r->o->path[0]), k = classes->n > 0 ? strlen(classes->p[0]) : 0;
+
+	while (n > 0 && r->o->path[0][n - 1] == '/')
+		n--;
+	if (k == 0 || strncmp(name, r->o->path[0], n) != 0 || strncmp(name + n + 1, classes->p[0], k) != 0)
+		return false;
+	return name[n] == '/' && name[n + 1 + k] == '/' && strchr(name + n + 2 + k, '/') != NULL;
+}
 
 static int
 take_record(void *ctx, const struct pack_item *item, const uint8_t *p, size_t n)
@@ -41,6 +56,7 @@ take_record(void *ctx, const struct pack_item *item, const uint8_t *p, size_t n)
 	    progress_due() ? source_progress(r->in, r->items) : -1);
 
 	r->items++;
+	r->nested = r->nested || is_nested(r, item->name);
 	return e < 0 ? e : recset_put(r->out, item, p, n);
 }
 
@@ -215,6 +231,9 @@ im2rec_pack(const struct im2rec *o)
 		e = recset_commit(r.out, source_classes(r.in));
 	else
 		recset_abandon(r.out);
+	if (e == 0 && r.nested && source_classes(r.in)->n == 1)
+		front_say("all images are of one class, %s; if the folders in it are the classes, pack %s/%s",
+		    source_classes(r.in)->p[0], o->path[0], source_classes(r.in)->p[0]);
 	source_close(r.in);
 	names_free(&r.unknown);
 	im2rec_watch_end();

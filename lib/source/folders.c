@@ -100,6 +100,16 @@ match_split(const char *p, size_t n, enum source_split *split)
 	return s != NULL ? s : find_in_list(p, n, val_names, COUNT(val_names));
 }
 
+bool
+folders_is_split(const char *path)
+{
+	enum source_split split;
+	size_t n;
+	const char *p = find_component(path, strlen(path), 0, &n);
+
+	return p != NULL && match_split(p, n, &split) != NULL;
+}
+
 int
 folders_add(struct folders *f, const char *name)
 {
@@ -195,26 +205,40 @@ fail_need_split(const struct folders *f)
 	    f->place);
 }
 
+/* Whether all folders at that depth are of splits. */
+static bool
+are_splits(const struct names *l, size_t depth)
+{
+	enum source_split split;
+	size_t n, found = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		const char *p = find_component(l->p[i], strlen(l->p[i]), depth, &n);
+
+		if (p != NULL && match_split(p, n, &split) == NULL)
+			return false;
+		found += p != NULL;
+	}
+	return found > 0;
+}
+
 /* Refuses to use folders train and val as classes. */
 static int
 refuse_splits(const struct folders *f)
 {
 	const struct names *l = &f->seen;
-	enum source_split split;
-	size_t n, found = 0;
+	size_t n;
+	bool any = false;
 
-	for (size_t i = 0; i < l->n; i++) {
-		const char *p = find_component(l->p[i], strlen(l->p[i]), f->depth, &n);
-
-		if (p != NULL && match_split(p, n, &split) == NULL)
-			return 0;
-		found += p != NULL;
-	}
-	if (found == 0)
+	if (are_splits(l, f->depth))
+		return fail_need_split(f);
+	for (size_t i = 0; i < l->n && !any; i++)
+		any = find_component(l->p[i], strlen(l->p[i]), f->depth, &n) != NULL;
+	if (!any)
 		return err_fail(ERR_NOTSUP, "%s: its images are in no class folders, and have no labels beside them "
 		    "(KEY.cls, or KEY.json with 3 or {\"labels\": [3]}); put each class into a folder of its own, or "
 		    "list images and labels in a .lst", f->place);
-	return fail_need_split(f);
+	return 0;
 }
 
 int
@@ -225,7 +249,10 @@ folders_resolve(struct folders *f, bool dir)
 
 	f->last.n = 0;
 	f->resolved = true;
-	f->depth = dir ? 0 : find_common_depth(l);
+	f->depth = find_common_depth(l);
+	/* The first folder of a directory is a class, even if it is the only one, unless it holds splits. */
+	if (dir && f->split == SOURCE_ALL && !are_splits(l, f->depth))
+		f->depth = 0;
 	e = f->split != SOURCE_ALL ? choose_split(f) : refuse_splits(f);
 	/* Numbers the classes of all splits together, so that a class has the same number in each. */
 	for (size_t i = 0; e == 0 && !f->given && i < l->n; i++) {

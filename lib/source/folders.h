@@ -3,8 +3,8 @@
  *
  * A class is a component of the image's path.  One of three ways decides which component it is, and its number:
  *
- *	collected	all names were added before.  In a directory it is the first component, else the first
- *			component in which the paths differ.  Classes are numbered in the order of their bytes.
+ *	collected	all names were added before.  In a directory without splits it is the first component, else the
+ *			first component in which the paths differ.  Classes are numbered in the order of their bytes.
  *	given		the classes are known: it is the first component that is the name of one.
  *	streamed	it is the last component of the first image's path, and the component at the same depth in
  *			the others.  Classes are numbered as they appear, and must appear in the order of their
@@ -47,5 +47,7 @@ int	 folders_class(struct folders *f, const char *name, size_t *class);
  * val.
  */
 int	 folders_finish(const struct folders *f);
+/* Whether the first folder on a path has the name of a split. */
+bool	 folders_is_split(const char *path);
 
 #endif

@@ -153,7 +153,7 @@ like err '^im2rec: n\.tar: no images: n\.tar: .*archives are nested more than 4 
 	"im2rec reports archives nested more than four deep"
 path=$(printf 'd/%.0s' $(seq 64))
 mkdir -p "far/$path" && png >"far/$path/1.png"
-is "$(im2rec far | im2rec --list - | wc -l)" 1 "im2rec reads folders nested 64 deep"
+is "$(im2rec far 2>err | im2rec --list - | wc -l)" 1 "im2rec reads folders nested 64 deep"
 mkdir "far/$path/d" && mv "far/$path/1.png" "far/$path/d/1.png"
 status 1 "im2rec exits with status 1 if folders are nested 65 deep" im2rec -o train.rec far
 like err '^im2rec: far: no images: far/.*folders are nested more than 64 deep$' \

@@ -118,6 +118,19 @@ status 2 "--make-list needs -o" im2rec --make-list images
 status 0 "--quality without a change of images is no error" im2rec -o q.rec --quality 50 images
 like err '^im2rec: --quality: JPEG and PNG images are copied as they are without --resize' \
 	"im2rec says that images are copied in spite of --quality"
+mkdir one one/set && cp -r images one/set/train && im2rec -q -o one.rec --split train one
+ok "im2rec finds the split train in the only folder of a directory" cmp one.rec d.rec
+mv one/set/train one/set/all && mv one/set/all one/all
+status 0 "im2rec packs a directory of one folder" im2rec -q -o one.rec one
+like err '^im2rec: all images are of one class, all; if the folders in it are the classes, pack one/all$' \
+	"im2rec says that a class has folders"
+im2rec -q -o one.rec one/all 2>err
+ok "im2rec packs the folder that it names, and says nothing" cmp one.rec d.rec
+is "$(cat err)" "" "im2rec says nothing of classes"
+mkdir parts && cp -r images parts/train && cp -r images parts/val
+status 0 "--make-list lists folders train and val" im2rec --make-list -o parts.all --recursive parts
+like err '^im2rec: parts has folders such as train and val, .* list each by itself, as parts/train$' \
+	"--make-list says that their classes are counted apart"
 cp all.lst given && cp all.names names
 status 2 "im2rec refuses to write records over its list" im2rec -o all.lst all.lst images
 status 2 "im2rec refuses to write rejects over its list" im2rec -o x.rec --rejects all.lst all.lst images

@@ -74,6 +74,10 @@ status 1 "--detach returns the status of workers that find no data" \
 like "$T/err" '^worker [01]: pworker: nosuch.rec: open: No such file' "--detach prints what the workers lack"
 is "$(dlaunch status | grep -c '^nodata	')" 0 "nothing is left of the job"
 status 2 "a job that did not start is gone" dlaunch status none
+status 3 "--detach returns the status of another command that fails at once" dlaunch --detach --job fails -s 0 -- sh -c 'exit 3'
+is "$(cat "$T/out") $(tail -n 1 "$T/err")" " dlaunch: job fails did not start" "the name of such a job is not printed"
+status 0 "--detach accepts another command that ends well at once" dlaunch --detach --job ends -s 0 -- true
+is "$(cat "$T/out")" ends "the name of such a job is printed"
 status 75 "--detach waits for servers that do not listen" dlaunch --detach --timeout 2 --server-command 'sh -c "exec sleep 1000"' \
 	"$T/bin/pworker" --do hello
 like "$T/err" '^dlaunch: waited [0-9]+ s for server 0 on localhost to listen' "--detach reports the server that does not listen"

@@ -96,6 +96,10 @@ test_splits(void)
 	    "the test split uses val, with the same class numbers");
 	is_str(all_of("p", NULL, SOURCE_ALL), "-7 p: has folders such as train and val; choose with --split train or --split test",
 	    "train and val are not classes");
+	is_str(all_of("q", NULL, SOURCE_ALL), "-7 q: has folders such as train and val; choose with --split train or --split test",
+	    "train and val are not classes in the only folder of a directory, nor is that folder a class");
+	is_str(all_of("q", NULL, SOURCE_TEST), "0 1 q/p/val/b/3.png\n1 2 q/p/val/c/4.png\na,b,c,",
+	    "a split is found in the only folder of a directory");
 	ok(strstr(all_of("p.tar", NULL, SOURCE_TRAIN), "1 p.tar: p/train/b/1.png\n") != NULL,
 	    "the train split of an archive has its images");
 	ok(strstr(all_of("t.tar", NULL, SOURCE_TRAIN), "1 t.tar: p/train/b/1.png\n") != NULL,

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LARGE	900u	/* outputs of the first layer */
+#define LARGE	700u	/* outputs of the first layer */
 #define LENT_LEAST 16384u	/* bytes of a slice that is lent, as in wire/conn.c */
 #define TURNS	2000000	/* after which a job hangs */
 
@@ -269,13 +269,13 @@ draw_job(struct job *j, uint64_t seed)
 	}
 	/* Memory is lent for slices of 16 KB and more. */
 	j->shm = rng_below(&c, 4) == 0;
-	if (j->shm && rng_below(&c, 4) == 0) {
+	if (j->shm && rng_below(&c, 2) == 0) {
 		bool bn = j->x.graph->A > 0;
 
 		graph_free(j->x.graph);
 		j->x.graph = world_graph_of(bn, LARGE);
 		j->x.codec = NULL;
-		j->x.slice = LENT_LEAST << rng_below(&c, 2);
+		j->x.slice = LENT_LEAST;
 	}
 	world_rules(&j->x);
 	j->streams = rng_below(&c, 2);

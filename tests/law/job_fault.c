@@ -32,14 +32,18 @@ job_fault_draw(struct job *j)
 	j->outage = OUTAGE_NS;
 }
 
-uint64_t
-job_fault_outage(struct job *j)
+static uint64_t
+take_outage(struct job *j, uint64_t ns)
 {
-	uint64_t ns = SIM_MS + rng_below(sim_chance(), SIM_MS << rng_below(sim_chance(), 14));
-
 	ns = ns < j->outage ? ns : j->outage;
 	j->outage -= ns;
 	return ns;
+}
+
+uint64_t
+job_fault_outage(struct job *j)
+{
+	return take_outage(j, SIM_MS + rng_below(sim_chance(), SIM_MS << rng_below(sim_chance(), 14)));
 }
 
 /* A server or worker that has not ended. */
@@ -63,7 +67,9 @@ cut_hosts(struct job *j, enum job_fault kind)
 
 	if (wire_together(s, w))
 		return false;
-	until = sim_now() + job_fault_outage(j);
+	/* Where attempts fail at once, seconds decide. */
+	until = sim_now() + (kind == JOB_UNREACHABLE && rng_below(sim_chance(), 2) ?
+	    take_outage(j, rng_below(sim_chance(), 6 * SIM_S)) : job_fault_outage(j));
 	sim_log("%s of hosts %u and %u until %.6f", job_fault_names[kind], s, w, (double)until * 1e-9);
 	if (to_worker)
 		wire_cut(s, w, until, kind == JOB_UNREACHABLE);

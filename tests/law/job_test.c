@@ -4,6 +4,21 @@
 #include "tap.h"
 
 #include <inttypes.h>
+#include <signal.h>
+#include <unistd.h>
+
+static uint64_t seed;
+
+/* A fault may also end the test itself. */
+static void
+report_signal(int signal)
+{
+	char line[64];
+	int n = snprintf(line, sizeof(line), "# seed %" PRIu64 ": signal %d\n", seed, signal);
+
+	(void)!write(STDOUT_FILENO, line, (size_t)n);
+	_exit(1);
+}
 
 int
 main(int argc, char **argv)
@@ -15,7 +30,10 @@ main(int argc, char **argv)
 	if (!seeds_parse(argc, argv, &asked))
 		return 2;
 	s = seeds_or(&asked, 2000);
-	for (uint64_t seed = s.from; seed <= s.to && good + WORLD_BAD > seed - s.from; seed++)
+	signal(SIGABRT, report_signal);
+	signal(SIGSEGV, report_signal);
+	signal(SIGBUS, report_signal);
+	for (seed = s.from; seed <= s.to && good + WORLD_BAD > seed - s.from; seed++)
 		good += job_run(seed, s.trace, &f);
 	is(good, seeds_count(&s), "no fault that a job survives changes a bit");
 	printf("# %" PRIu64 " schedules\n", seeds_count(&s));

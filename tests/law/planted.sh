@@ -14,10 +14,10 @@ missed=0
 
 # laws: builds and runs the tests; true if all pass, and else sets $claim and $seed.
 laws() {
-	make -s -j2 build/tests/law/{sync,slack,elastic}_test ${CC:+CC="$CC"} >log 2>&1 || { tail log >&2; exit 1; }
-	for law in sync slack elastic; do
+	make -s -j2 build/tests/law/{job,sync,slack,elastic}_test ${CC:+CC="$CC"} >log 2>&1 || { tail log >&2; exit 1; }
+	for law in job sync slack elastic; do
 		timeout 300 "build/tests/law/${law}_test" >out 2>&1 && continue
-		claim=$(sed -n 's/^not ok [0-9]* - //p' out | head -n 1)
+		claim=$(sed -n 's/^not ok [0-9]* - //p; s/^# seed [0-9]*: \(signal\)/\1/p' out | head -n 1)
 		seed=$(sed -n 's/^# seed \([0-9]*\).*/\1/p' out | head -n 1)
 		return 1
 	done

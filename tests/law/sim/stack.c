@@ -1,15 +1,14 @@
 /* stack - stacks between which one thread switches. */
 #include "law/sim/stack.h"
 
-#include <sanitizer/asan_interface.h>
-#include <sanitizer/common_interface_defs.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* Where the address sanitizer is not linked, these are NULL. */
-#pragma weak __sanitizer_start_switch_fiber
-#pragma weak __sanitizer_finish_switch_fiber
+/* Of the address sanitizer's library, which not every compiler brings; NULL where it is not linked. */
+__attribute__((weak)) void __sanitizer_start_switch_fiber(void **save, const void *base, size_t size);
+__attribute__((weak)) void __sanitizer_finish_switch_fiber(void *saved, const void **base, size_t *size);
+__attribute__((weak)) void __asan_unpoison_memory_region(const volatile void *p, size_t n);
 
 #define SIZE	(256u << 10)
 
@@ -43,7 +42,8 @@ stack_make(struct stack *s, void (*fn)(void))
 	    (s->base = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) == MAP_FAILED)
 		abort();
 	/* A sanitizer is not to confuse its frames with those of the function before. */
-	ASAN_UNPOISON_MEMORY_REGION(s->base, SIZE);
+	if (__asan_unpoison_memory_region != NULL)
+		__asan_unpoison_memory_region(s->base, SIZE);
 	s->begun = false;
 	getcontext(&s->context);
 	s->context.uc_stack = (stack_t){ .ss_sp = s->base, .ss_size = SIZE };

@@ -6,6 +6,7 @@
  */
 #include "law/draw.h"
 #include "law/pair.h"
+#include "law/seeds.h"
 #include "law/world.h"
 #include "tap.h"
 
@@ -19,6 +20,8 @@
 #define END	300	/* batches of the job */
 #define LEAVES	64
 #define TURNS	400000
+
+static struct seeds asked;
 
 enum phase { AWAY, GREETS, BEGINS, CHOOSES, COMPUTES, PARTS };
 
@@ -399,10 +402,11 @@ run_job(struct job *j, uint32_t scales, uint32_t kills)
 static void
 many(uint32_t scales, uint32_t kills, const char *name)
 {
-	unsigned good = 0, n = world_jobs(200), joins = 0, leaves = 0, deaths = 0;
+	const struct seeds s = seeds_or(&asked, 200);
+	unsigned good = 0, joins = 0, leaves = 0, deaths = 0;
 	static struct job j;
 
-	for (uint64_t seed = 1; seed <= n && good + WORLD_BAD >= seed; seed++) {
+	for (uint64_t seed = s.from; seed <= s.to && good + WORLD_BAD > seed - s.from; seed++) {
 		open_job(&j, seed);
 		run_job(&j, scales, kills);
 		if (j.why != NULL)
@@ -413,15 +417,20 @@ many(uint32_t scales, uint32_t kills, const char *name)
 		deaths += j.deaths;
 		close_job(&j);
 	}
-	is(good, n, "%s: each batch is computed once, and counts once", name);
-	printf("# %u joined, %u left, %u servers died\n", joins, leaves, deaths);
+	is(good, seeds_count(&s), "%s: each batch is computed once, and counts once", name);
+	printf("# %llu schedules\n# %u workers that joined\n# %u workers that left\n# %u deaths of servers\n",
+	    (unsigned long long)seeds_count(&s), joins, leaves, deaths);
+	if (asked.to > 0)
+		return;
 	ok((scales == 0) == (joins == 0) && (scales == 0) == (leaves == 0) && (kills == 0) == (deaths == 0),
 	    "%s: workers and servers came and went", name);
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
+	if (!seeds_parse(argc, argv, &asked))
+		return 2;
 	many(0, 0, "a fixed number of workers");
 	many(20, 0, "workers join and leave");
 	many(20, 20, "workers join and leave, and servers die");

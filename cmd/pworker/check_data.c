@@ -3,7 +3,7 @@
 #include "front.h"
 
 #include "net/weights.h"
-#include "record/recimg.h"
+#include "record/imrec.h"
 #include "record/recs.h"
 
 #include <inttypes.h>
@@ -11,30 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define COLOUR_LOOKS	4u	/* images that are decoded to know whether they have colours */
 #define SCANNED		16384u	/* most records whose labels are read */
 #define SCANNED_NAMED	1024u	/* the same if the classes have names, which rarely lack one */
-
-static void
-look_at_records(const struct recs *r, struct pworker_look *l)
-{
-	uint64_t looks = r == NULL ? 0 : r->count < PWORKER_LOOKS ? r->count : PWORKER_LOOKS;
-	struct recimg *reader;
-	struct imrec rec;
-	struct img size;
-
-	*l = (struct pworker_look){ 0 };
-	if (looks == 0)
-		return;
-	front_must(NULL, recimg_new(r, 3, &reader));
-	for (uint64_t i = 0; i < looks; i++)
-		if (recimg_head(reader, i * (r->count / looks), &rec, &size) == 0) {
-			l->labels = rec.labels;
-			l->h[l->n] = size.h;
-			l->w[l->n++] = size.w;
-		}
-	recimg_free(reader);
-}
 
 /* Whether the option --loss of nets asks for a number for each output. */
 static bool
@@ -120,43 +98,18 @@ choose_outputs(struct pworker *p, const struct pworker_look *l)
 		p->classes = end - d->label_at;
 }
 
+/* Whether the pixels of a sample are of another size than those of the record. */
 static bool
-are_alike(const struct pworker_look *l)
+scales_images(const struct aug *a)
 {
-	for (uint32_t i = 1; i < l->n; i++)
-		if (l->h[i] != l->h[0] || l->w[i] != l->w[0])
-			return false;
-	return l->n > 0;
-}
-
-static uint32_t
-get_shorter_side(const struct pworker_look *l, uint32_t i)
-{
-	return l->h[i] < l->w[i] ? l->h[i] : l->w[i];
-}
-
-/* The shorter side of all images, or 0 if they differ or it is no value of --resize. */
-static uint32_t
-find_packed_side(const struct pworker_look *l)
-{
-	uint32_t side = 0;
-
-	for (uint32_t i = 0; i < l->n; i++) {
-		if (i > 0 && get_shorter_side(l, i) != side)
-			return 0;
-		side = get_shorter_side(l, i);
-	}
-	return side <= 65536 ? side : 0;
+	return a->resize > 0 || a->resized_crop || a->crop_size.hi > 0 || a->scale_by.hi > 0 || a->side.hi > 0;
 }
 
 /* Whether an option decides on the size of images. */
 static bool
 has_size_options(const struct pworker *p)
 {
-	const struct aug *a = &p->train.data.aug;
-
-	return a->resize > 0 || a->resized_crop || a->crop_size.hi > 0 || a->scale_by.hi > 0 || a->side.hi > 0 ||
-	    a->pad > 0 || p->train.device_cache;
+	return scales_images(&p->train.data.aug) || p->train.data.aug.pad > 0 || p->train.device_cache;
 }
 
 /* Sets the shape of samples without --shape: smaller than the net's if all images are as small. */
@@ -167,7 +120,7 @@ choose_shape(struct pworker *p, const struct pworker_look *l)
 	const struct graph_node *x;
 	uint32_t h = l->h[0], w = l->w[0];
 
-	if (p->c > 0 || has_size_options(p) || !are_alike(l) ||
+	if (p->c > 0 || has_size_options(p) || !pworker_look_alike(l) ||
 	    script_run(p->net, 0, 0, 0, p->classes, p->option, p->noption, &own) < 0)
 		return;
 	x = &own->node[0];
@@ -191,92 +144,57 @@ choose_shape(struct pworker *p, const struct pworker_look *l)
 void
 pworker_choose_sample(struct pworker *p, struct pworker_look *l)
 {
-	look_at_records(p->train.data.recs, l);
-	p->train.data.aug.packed = find_packed_side(l);
+	pworker_look(p->train.data.recs, p->train.data.path, l);
+	p->train.data.aug.packed = pworker_look_side(l);
 	choose_outputs(p, l);
 	choose_shape(p, l);
 }
 
-/* Whether one of the first images that are looked at has colours. */
-static bool
-has_colours(const struct recs *r)
-{
-	struct recimg *reader;
-	struct imrec rec;
-	struct img image;
-	bool found = false;
-
-	if (r == NULL)
-		return false;
-	front_must(NULL, recimg_new(r, 3, &reader));
-	for (uint64_t i = 0; i < r->count && i < COLOUR_LOOKS && !found; i++)
-		if (recimg_get(reader, i * (r->count / COLOUR_LOOKS), &rec, &image) == 0)
-			for (size_t at = 0, n = (size_t)image.h * image.w * 3; at < n && !found; at += 3)
-				found = image.p[at] != image.p[at + 1] || image.p[at] != image.p[at + 2];
-	recimg_free(reader);
-	return found;
-}
-
-/*
- * Whether crops leave out more of all images than is usual: a random crop of half of a side and more is a means to get
- * other samples in each epoch, and a crop at the centre usually keeps 7/8 (224 of 256, 28 of 32), rarely less than 3/4.
- */
-static bool
-do_crops_lose_much(const struct pworker *p, const struct graph_node *x, const struct pworker_look *l)
-{
-	uint64_t side = x->h > x->w ? x->h : x->w;
-
-	for (uint32_t i = 0; i < l->n; i++)
-		if (p->train.data.aug.rand_crop ? 2 * side >= get_shorter_side(l, i) :
-		    4 * side >= 3 * (uint64_t)get_shorter_side(l, i))
-			return false;
-	return l->n > 0;
-}
-
 /* Says what of the images is lost if no option asks for it. */
+static void
+report_crops(const struct pworker *p, const struct graph_node *x, const struct pworker_look *l)
+{
+	bool shaped = pworker_given(p, "shape") != PWORKER_ABSENT, random = p->train.data.aug.rand_crop;
+	bool alike = pworker_look_alike(l);
+	uint32_t side = x->h > x->w ? x->h : x->w, most = pworker_look_largest(l);
+
+	if (has_size_options(p) || pworker_given(p, "rand-crop") == PWORKER_BY_RECIPE)
+		return;
+	if (pworker_look_loses(l, side, random) ||
+	    (!shaped && !random && alike && (l->h[0] > x->h || l->w[0] > x->w)))
+		front_say("%s: of images of %s%ux%u %s %ux%u is used; --resize %u%s or --shape change that",
+		    p->train.data.path, alike ? "" : "up to ", l->h[most], l->w[most],
+		    random ? "a random" : "the middle", x->h, x->w, side, random ? "" : ", --rand-crop");
+}
+
 static void
 report_losses(const struct pworker *p, const struct graph_node *x, const struct pworker_look *l)
 {
-	bool shaped = pworker_given(p, "shape") != PWORKER_ABSENT, random = p->train.data.aug.rand_crop;
-
 	if (p->train.ps.rank > 0)
 		return;
-	if (!shaped && x->c == 1 && has_colours(p->train.data.recs))
+	if (pworker_given(p, "shape") == PWORKER_ABSENT && x->c == 1 && pworker_look_colours(p->train.data.recs))
 		front_say("%s: images have colours, and samples are gray; --shape 3x%ux%u keeps them",
 		    p->train.data.path, x->h, x->w);
-	if (p->train.data.aug.resize > 0 || has_size_options(p) || pworker_given(p, "rand-crop") == PWORKER_BY_RECIPE)
-		return;
-	if (do_crops_lose_much(p, x, l) || (!shaped && !random && are_alike(l) && (l->h[0] > x->h || l->w[0] > x->w)))
-		front_say("%s: of images of %ux%u %s %ux%u is used; --resize %u%s or --shape change that",
-		    p->train.data.path, l->h[0], l->w[0], random ? "a random" : "the middle", x->h, x->w,
-		    x->h > x->w ? x->h : x->w, random ? "" : ", --rand-crop");
-}
-
-/* Whether all images are so much larger or smaller than a side that a net sees things of another size: by a quarter. */
-static bool
-differ_from(const struct pworker_look *l, uint32_t side)
-{
-	uint64_t larger = 0, smaller = 0;
-
-	for (uint32_t i = 0; i < l->n; i++) {
-		larger += 3 * (uint64_t)get_shorter_side(l, i) > 4 * (uint64_t)side;
-		smaller += 4 * (uint64_t)get_shorter_side(l, i) < 3 * (uint64_t)side;
-	}
-	return l->n > 0 && side > 0 && (larger == l->n || smaller == l->n);
+	report_crops(p, x, l);
 }
 
 void
-pworker_compare_sizes(const struct pworker *p)
+pworker_compare_sizes(const struct pworker *p, const char *weights, uint32_t side, const struct graph *g,
+    const struct pworker_look *l)
 {
-	const struct aug *a = &p->train.data.aug;
-	struct pworker_look l;
+	const struct graph_node *x = &g->node[0];
 
-	if (p->train.data.recs == NULL || a->resize > 0)
+	if (p->train.ps.rank > 0)
 		return;
-	look_at_records(p->train.data.recs, &l);
-	if (differ_from(&l, a->packed))
+	if (p->train.start != NULL && x->c == 1 && pworker_look_colours(p->train.data.recs))
+		front_say("%s: images have colours, and %s takes gray ones", p->train.data.path, weights);
+	if (has_size_options(p))
+		return;
+	if (side == 0)
+		report_crops(p, x, l);
+	else if (pworker_look_differs(l, side))
 		front_say("%s: images are %ux%u, and %s was trained on images with a shorter side of %u; --resize %u "
-		    "makes them alike", p->train.data.path, l.h[0], l.w[0], p->weights, a->packed, a->packed);
+		    "makes them alike", p->train.data.path, l->h[0], l->w[0], weights, side, side);
 }
 
 static void
@@ -338,10 +256,9 @@ check_val_sizes(const struct pworker *p, const struct graph *g)
 	const struct aug *a = &p->train.data.aug;
 	struct pworker_look l;
 
-	look_at_records(p->train.val_recs, &l);
+	pworker_look(p->train.val_recs, NULL, &l);
 	check_sizes(p->train.val, aug_plain(a), g, &l);
-	if (p->train.ps.rank == 0 && a->resize == 0 && !a->resized_crop && a->crop_size.hi <= 0 &&
-	    a->scale_by.hi <= 0 && a->side.hi <= 0 && differ_from(&l, a->packed))
+	if (p->train.ps.rank == 0 && !scales_images(a) && pworker_look_differs(&l, a->packed))
 		front_say("%s: images are %ux%u, and those of %s have a shorter side of %u; --resize %u makes them "
 		    "alike", p->train.val, l.h[0], l.w[0], p->train.data.path, a->packed, a->packed);
 }
@@ -465,8 +382,8 @@ report_labels(const struct pworker *p, const struct pworker_look *l)
 {
 	const struct batch_opt *d = &p->train.data;
 
-	if (p->train.ps.rank == 0 && l->n > 0 && l->labels > 1 && pworker_given(p, "label-at") == PWORKER_ABSENT &&
-	    !(d->weighted && l->labels == 2))
+	if (p->train.ps.rank == 0 && l->n > 0 && l->labels > 1 && d->label_at == 0 &&
+	    pworker_given(p, "label-at") == PWORKER_ABSENT && !(d->weighted && l->labels == 2))
 		front_say("%s: records have %u labels, and the first is the class; --label-at chooses another, --loss "
 		    "sigmoid or squared learns all", d->path, l->labels);
 }

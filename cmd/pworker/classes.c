@@ -125,6 +125,22 @@ keep_names(struct pworker_classes *k, const struct names *names)
 	buf_free(&text);
 }
 
+/* Says that records without names are taken for the classes of others.  Numbers as names say nothing else. */
+static void
+report_unnamed(const struct pworker *p, const struct recs *r, const char *path, const struct names *own,
+    const struct names *all)
+{
+	const char *lacks = own->n == 0 ? path : NULL;
+
+	if (p->train.ps.rank > 0 || all->n == 0 || are_numbers(all))
+		return;
+	if (r != NULL && r->unnamed != NULL && own->n > 0)
+		lacks = r->unnamed(r);
+	if (lacks != NULL)
+		front_say("%s: has no names of classes, so label 0 counts as %s; pack them with names, or copy their "
+		    ".labels file", lacks, all->p[0]);
+}
+
 void
 pworker_open_classes(struct pworker *p, const char *weights, const struct graph *g)
 {
@@ -145,10 +161,14 @@ pworker_open_classes(struct pworker *p, const char *weights, const struct graph 
 		names_free(&data);
 	whose = file.n > 0 ? "the weights" : "the training records";
 	keep_names(k, file.n > 0 || data.n > g->classes ? &file : &data);
-	if (p->mode == PWORKER_EVAL && t->data.path != NULL && t->data.label_at == 0 && graph_targets(g) == 0 &&
-	    data.n == 0 && !are_numbers(&k->names))
-		front_say("%s: has no names of classes, so label 0 counts as %s; pack them with names, or copy their "
-		    ".labels file", t->data.path, k->names.p[0]);
+	if (t->data.label_at == 0 && graph_targets(g) == 0 && p->mode != PWORKER_STATISTICS) {
+		const struct names *all = data.n == 0 && file.n == 0 ? &val : &k->names;
+
+		if (t->data.path != NULL)
+			report_unnamed(p, t->data.recs, t->data.path, &data, all);
+		if (t->val != NULL)
+			report_unnamed(p, t->val_recs, t->val, &val, &k->names);
+	}
 	if (p->mode == PWORKER_PREDICT)
 		k->foreign = data.n > 0 && k->names.n > 0 && !are_known(&data, &k->names, &unknown);
 	if (p->mode != PWORKER_STATISTICS && !k->foreign && graph_targets(g) == 0) {

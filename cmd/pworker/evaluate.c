@@ -308,12 +308,13 @@ print_predictions(struct eval_opt *o, uint32_t top, struct recmaker *pics, const
 
 /* Stores the preprocessing that the statistics were measured with, if the weights had any. */
 static void
-update_preprocessing(struct weights *f, const struct aug *a)
+update_preprocessing(struct weights *f, const struct batch_opt *d)
 {
 	struct preprocess images;
 	struct buf text = { 0 };
 
-	preprocess_from_aug(a, &images);
+	preprocess_from_aug(&d->aug, &images);
+	images.label_at = (float)d->label_at;
 	for (uint32_t i = 0; i < f->nmeta; i++)
 		if (strcmp(f->meta[i].key, WEIGHTS_PREPROCESSING) == 0) {
 			free(f->meta[i].value);
@@ -337,7 +338,7 @@ write_statistics(const struct pworker *p, const struct eval_opt *j, struct weigh
 		front_wrong("--statistics: weights cannot be written to a terminal; redirect to a FILE");
 	if ((e = stats_run(&o, f->aux, &samples)) == 0 && !num_finite(f->aux, f->graph->A))
 		e = err_fail(ERR_FORMAT, "statistics of %" PRIu64 " samples are NaN or infinite", samples);
-	update_preprocessing(f, &j->data.aug);
+	update_preprocessing(f, &j->data);
 	if (e < 0 ||
 	    (e = weights_save("-", f->graph, f->w, f->aux, f->state, f->rule, NULL, j->data.aug.mean, f->meta,
 	    f->nmeta)) < 0)
@@ -434,6 +435,7 @@ pworker_evaluate(struct pworker *p)
 	struct eval_opt o = { .engine = engine_find(p->engine), .devices = t->devices, .threads = t->threads,
 	    .precision = t->precision, .tune = t->tune, .weights = &f, .views = t->views };
 	struct recmaker *pics;
+	struct pworker_look look;
 	float *mean;
 
 	pworker_settle_batch(p);
@@ -442,9 +444,10 @@ pworker_evaluate(struct pworker *p)
 	load_weights(p, &f);
 	if (!p->no_average)
 		use_average(&f);
+	pworker_take_label(p, p->weights);
 	open_data(p, f.graph, &t->data, &pics);
-	mean = pworker_open_preprocess(p, p->weights, f.graph, NULL);
-	pworker_compare_sizes(p);
+	pworker_look(t->data.recs, pics == NULL ? t->data.path : NULL, &look);
+	mean = pworker_open_preprocess(p, p->weights, f.graph, &look);
 	o.data = t->data;
 	o.data.aug.mean = mean;
 	o.data.aug.seed = t->seed;

@@ -70,7 +70,7 @@ void	pworker_log_rates(const struct pworker_log *l);
 /* console.c: lines in tally's own words, and what remains after a signal. */
 void	pworker_log_console(struct pworker_log *l, const struct train_event *ev);
 void	pworker_log_stopped(const struct pworker_log *l);
-/* progress.c: draws the progress on a terminal.  The steps of the whole run; 0: unknown. */
+/* console.c: draws the progress on a terminal.  The steps of the whole run; 0: unknown. */
 uint64_t pworker_log_steps(const struct pworker_log *l);
 void	pworker_log_progress(struct pworker_log *l, const struct train_event *ev);
 

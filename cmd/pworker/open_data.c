@@ -14,7 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SPAN	16	/* largest usual distance between black and white; with --std-rgb 58 it is 4.4 */
+/* The largest and least usual distance between black and white; with --std-rgb 58 it is 4.4. */
+#define SPAN		16
+#define LEAST_SPAN	0.1f
 
 void
 pworker_report_wait(void *arg, const char *whom)
@@ -103,6 +105,7 @@ use_preprocessing(struct pworker *p, const char *weights, struct preprocess *fil
 	struct preprocess mine;
 
 	preprocess_from_aug(&p->train.data.aug, &mine);
+	mine.label_at = (float)p->train.data.label_at;
 	if (p->mode != PWORKER_TRAIN)
 		mine.packed = file->packed;
 	if (file->resize <= 0 && (p->train.data.stream != NULL || mine.resize == file->packed))
@@ -128,6 +131,20 @@ use_preprocessing(struct pworker *p, const char *weights, struct preprocess *fil
 		buf_free(&was);
 	}
 	preprocess_to_aug(&mine, &p->train.data.aug);
+}
+
+void
+pworker_take_label(struct pworker *p, const char *weights)
+{
+	struct preprocess file;
+	struct stat st;
+
+	if (weights == NULL || pworker_given(p, "label-at") != PWORKER_ABSENT || stat(weights, &st) < 0 ||
+	    !S_ISREG(st.st_mode))
+		return;
+	front_must(NULL, preprocess_read(weights, &file));
+	p->train.data.label_at = (uint32_t)file.label_at;
+	preprocess_free(&file);
 }
 
 /* Takes the mean image out of the file's preprocessing, for an input [c,h,w]. */
@@ -174,17 +191,40 @@ use_net_defaults(struct pworker *p, const struct graph *g)
 	memcpy(a->std_of, g->defaults.std, sizeof(a->std_of));
 }
 
-/* Whether a recipe says how pixels are normalized: recipes know what they do. */
 static bool
-recipe_normalizes(const struct pworker *p)
+has_normalization(const struct pworker *p, enum pworker_given how)
 {
-	return gives_mean(p, PWORKER_BY_RECIPE) || pworker_given(p, "std-rgb") == PWORKER_BY_RECIPE ||
-	    pworker_given(p, "scale") == PWORKER_BY_RECIPE;
+	return gives_mean(p, how) || pworker_given(p, "std-rgb") == how || pworker_given(p, "scale") == how;
+}
+
+/* PyTorch's means and deviations are for pixels from 0 to 1. */
+static bool
+is_for_unit_pixels(const struct pworker *p)
+{
+	const struct aug *a = &p->train.data.aug;
+
+	if (p->mean != NULL || pworker_given(p, "std-rgb") != PWORKER_GIVEN ||
+	    pworker_given(p, "scale") != PWORKER_ABSENT)
+		return false;
+	for (int c = 0; c < 3; c++)
+		if (a->std_of[c] >= 1 || a->mean_of[c] > 1 || a->mean_of[c] < 0)
+			return false;
+	return true;
+}
+
+static void
+report_unit_pixels(const struct aug *a)
+{
+	const float *m = a->mean_of, *s = a->std_of;
+
+	front_say("--std-rgb: pixels are 0 to 255, so use 255 times these numbers: --mean-rgb %.6g,%.6g,%.6g --std-rgb "
+	    "%.6g,%.6g,%.6g", 255 * (double)m[0], 255 * (double)m[1], 255 * (double)m[2], 255 * (double)s[0],
+	    255 * (double)s[1], 255 * (double)s[2]);
 }
 
 /*
- * Warns of pixels that options and defaults leave too far apart.  The deviation of photographs is near a quarter of the
- * span, and first weights and rates are meant for one near 1.
+ * Warns of pixels that options and defaults leave too far apart, or too close.  The deviation of photographs is near a
+ * quarter of the span, and first weights and rates are meant for one near 1.  Recipes know what they do.
  */
 static void
 warn_raw_pixels(const struct pworker *p, const struct graph *g)
@@ -192,12 +232,28 @@ warn_raw_pixels(const struct pworker *p, const struct graph *g)
 	const struct aug *a = &p->train.data.aug;
 	float span = 0;
 
+	if (p->train.ps.rank > 0 || has_normalization(p, PWORKER_BY_RECIPE))
+		return;
 	for (uint32_t c = 0; c < g->node[0].c && c < 3; c++)
 		span = fmaxf(span, 255 * (a->scale > 0 ? a->scale : 1) / (a->std_of[c] > 0 ? a->std_of[c] : 1));
-	if (span > SPAN && !recipe_normalizes(p) && !has_batch_norm(g) && p->train.ps.rank == 0)
-		front_say("%s: pixels span %.3g%s, and the net has no batch norm to scale them; add --std-rgb 58 or "
+	if (is_for_unit_pixels(p))
+		report_unit_pixels(a);
+	else if (span < LEAST_SPAN)
+		front_say("%s: pixels span only %.3g; leave out --std-rgb or --scale", p->net, (double)span);
+	else if (span > SPAN && !has_batch_norm(g))
+		front_say("%s: pixels span %.3g%s, and the net has no batch norm to scale them; %s --std-rgb 58 or "
 		    "--scale 0.00390625", p->net, (double)span,
-		    gives_mean(p, PWORKER_GIVEN) ? " after the mean is subtracted" : "");
+		    gives_mean(p, PWORKER_GIVEN) ? " after the mean is subtracted" : "",
+		    pworker_given(p, "std-rgb") != PWORKER_ABSENT ? "use" : "add");
+}
+
+/* Files of other programs do not tell how images were made, and the net's defaults are for first weights. */
+static void
+report_unknown_pixels(const struct pworker *p, const char *weights)
+{
+	if (!has_normalization(p, PWORKER_GIVEN) && !has_normalization(p, PWORKER_BY_RECIPE))
+		front_say("%s: does not say how its images were made, so pixels are 0 to 255; --mean-rgb, --std-rgb "
+		    "and --scale change that", weights);
 }
 
 float *
@@ -207,8 +263,9 @@ pworker_open_preprocess(struct pworker *p, const char *weights, const struct gra
 	size_t bytes = (size_t)x->c * x->h * x->w * sizeof(float);
 	struct preprocess file = { 0 };
 	float *mean = NULL;
-	struct stat st;
+	struct stat st = { 0 };
 	bool old = false;	/* a checkpoint without preprocessing */
+	uint32_t packed = 0;
 	int known = 0;
 
 	/* Another worker's host may lack the file; train_agree.c compares. */
@@ -220,6 +277,7 @@ pworker_open_preprocess(struct pworker *p, const char *weights, const struct gra
 		old = known == 0 && p->train.resume != NULL;
 	}
 	if (known > 0) {
+		packed = (uint32_t)file.packed;
 		use_preprocessing(p, weights, &file);
 	} else if (p->mode == PWORKER_TRAIN && !old) {
 		use_net_defaults(p, g);
@@ -235,7 +293,11 @@ pworker_open_preprocess(struct pworker *p, const char *weights, const struct gra
 		mean = take_mean_image(weights, &file, x);
 	}
 	preprocess_free(&file);
+	if (known > 0)
+		pworker_compare_sizes(p, weights, packed, g, l);
 	if (known == 0 && p->mode == PWORKER_TRAIN && !old)
 		warn_raw_pixels(p, g);
+	if (known == 0 && p->mode != PWORKER_TRAIN && S_ISREG(st.st_mode))
+		report_unknown_pixels(p, weights);
 	return mean;
 }

@@ -140,6 +140,27 @@ report_refused_cut(const char *why)
 	front_say("%s; it is not used", why);
 }
 
+/* A run that starts from the beginning replaces the checkpoints of another one by and by, and leaves the later ones. */
+static void
+report_other_run(const struct train_opt *t)
+{
+	struct checkpoint_name *names = NULL;
+	size_t n = 0;
+	char *newest;
+
+	if (t->save == NULL || t->resume != NULL || t->ps.rank > 0)
+		return;
+	front_must("--save", checkpoint_list(t->save, UINT64_MAX, UINT64_MAX, &names, &n));
+	if (n > 0) {
+		if ((newest = checkpoint_path(t->save, &names[0])) == NULL)
+			front_die(NULL, err_nomem());
+		front_say("--save %s: %s is of another run, which --resume-last would continue; this run replaces its "
+		    "files epoch by epoch", t->save, newest);
+		free(newest);
+	}
+	free(names);
+}
+
 /*
  * A run without a checkpoint starts as it does without the option.  A worker that was started again within a run goes
  * on from its memory, and takes only preprocessing and classes from the checkpoint: the others wait for it meanwhile.
@@ -153,6 +174,8 @@ pworker_find_last(struct pworker *p)
 	int e;
 
 	t->resumes_last = p->resume_last;
+	if (!p->resume_last && !again)
+		report_other_run(t);
 	if (!p->resume_last || (t->ps.rank > 0 && t->cut_copies == 0))
 		return;
 	e = cut_find(t->save, t->cuts, train_run_id(t), again ? NULL : report_refused_cut, &t->resume_at, &p->found);

@@ -3,9 +3,9 @@
  *
  * The files of cmd/pworker are:
  *	main, options*				the command line
- *	open_data, check_data, classes, class_weights	the records, and whether they fit the net
+ *	open_data, look, check_data, classes, class_weights	the records, and whether they fit the net
  *	run, lr_find				training
- *	log, console, messages, progress	what a run writes
+ *	log, console, messages			what a run writes
  *	evaluate, confusion, outputs		evaluation and prediction
  *	print_net, profile_net, weights_net	a net's layers, their costs, and the net of a checkpoint
  *
@@ -23,6 +23,7 @@
 #include "net/graph/script.h"
 #include "train/train.h"
 #include "pworker/log.h"
+#include "pworker/look.h"
 #include "front_option.h"
 
 #include <stddef.h>
@@ -186,7 +187,7 @@ uint32_t pworker_largest_batch(const struct pworker *p);
 /* Sets the batch of this worker and of the others, as soon as rank and number of workers are known. */
 void	 pworker_settle_batch(struct pworker *p);
 
-/* options_checkpoint.c: worker 0 finds the checkpoint of --resume-last. */
+/* options_checkpoint.c: worker 0 finds the checkpoint of --resume-last, or reports those of another run. */
 void	 pworker_find_last(struct pworker *p);
 
 /*
@@ -197,20 +198,15 @@ struct recs *pworker_open_records(const char *path, const uint8_t *key);
 /* Prints for whom the reader of records waits. */
 void	 pworker_report_wait(void *arg, const char *whom);
 /*
- * check_data.c: compares records with the net before the first step.  A look reads a few headers; a pipe is not looked
- * at.
+ * check_data.c: compares records with the net before the first step.  Looks at the records (look.h), and sets the
+ * number of outputs without --classes and the shape of samples without --shape.
  */
-#define PWORKER_LOOKS	16
-struct pworker_look {
-	uint32_t n, h[PWORKER_LOOKS], w[PWORKER_LOOKS];	/* sizes of images */
-	uint32_t labels;	/* labels of the last of these records */
-};
-/* Looks at the records, and sets the number of outputs without --classes and the shape of samples without --shape. */
 void	 pworker_choose_sample(struct pworker *p, struct pworker_look *l);
 /* Sets --resize without options for sizes, if the images are smaller or much larger than samples. */
 void	 pworker_choose_size(struct pworker *p, const struct graph *g, const struct pworker_look *l);
-/* Evaluation: says if images are of another size than those that the weights were trained on. */
-void	 pworker_compare_sizes(const struct pworker *p);
+/* Says if images are of another size than those that weights were trained on.  side: their shorter side; 0: differs. */
+void	 pworker_compare_sizes(const struct pworker *p, const char *weights, uint32_t side, const struct graph *g,
+	    const struct pworker_look *l);
 /* Refuses records none of whose images gives a sample, and labels that are no classes of the net. */
 void	 pworker_check_data(const struct pworker *p, const struct graph *g, const struct pworker_look *l);
 
@@ -230,6 +226,9 @@ void	 pworker_open_class_weights(const struct pworker *p, const struct graph *g,
  */
 float	*pworker_open_preprocess(struct pworker *p, const char *weights, const struct graph *g,
 	    const struct pworker_look *l);
+
+/* The same for the label that is the class, which must be known before the records are looked at. */
+void	 pworker_take_label(struct pworker *p, const char *weights);
 
 /* The modes of pworker; each returns the exit status. */
 int	 pworker_evaluate(struct pworker *p);			/* evaluate.c */

@@ -14,6 +14,7 @@
 #include "train/kept.h"
 #include "wire/conn.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,6 +156,8 @@ open_records(struct pworker *p, const uint8_t *key)
 		front_read_key(p->data_key, own);
 	key = p->data_key != NULL ? own : p->key != NULL ? key : NULL;
 	t->data.recs = pworker_open_records(t->data.path, key);
+	if (t->data.recs == NULL && t->epochs > 1 && pworker_given(p, "epochs") == PWORKER_GIVEN)
+		front_say("--epochs %" PRIu64 ": a pipe is read once, so there is one epoch", t->epochs);
 	if (t->val != NULL)
 		t->val_recs = pworker_open_records(t->val, key);
 	if (t->val != NULL && t->val_recs == NULL)
@@ -281,6 +284,7 @@ pworker_run(struct pworker *p, double began_s)
 	if (p->lr_find && t->ps.nworkers > 1)
 		front_wrong("--lr-find: runs in one worker, not in %u", t->ps.nworkers);
 	open_records(p, key);
+	pworker_take_label(p, t->resume);
 	pworker_choose_sample(p, &look);
 	t->ps.graph = g = pworker_net(p);
 	if (keeps && (e = kept_open(&kept, &memory, hash_run(t), worker_residuals_size(t->ps.mults, g->P))) < 0)

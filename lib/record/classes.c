@@ -8,7 +8,20 @@
 #include <string.h>
 #include <unistd.h>
 
-/* An empty line names a class, too, so that the numbers of the others stay right. */
+/* Without its name, the numbers of the classes after it would be wrong. */
+static int
+refuse_empty_lines(const char *text)
+{
+	unsigned long line = 1;
+
+	for (; *text != 0; text += strcspn(text, "\n") + 1, line++)
+		if (text[strspn(text, "\r")] == '\n')
+			return err_fail(ERR_FORMAT, "line %lu is empty, and class %lu has no name", line, line - 1);
+		else if (text[strcspn(text, "\n")] == 0)
+			break;
+	return 0;
+}
+
 int
 classes_read(struct names *l, const char *rec)
 {
@@ -18,13 +31,11 @@ classes_read(struct names *l, const char *rec)
 
 	if (e == 0 && access(path, F_OK) == 0)
 		e = io_slurp(path, NAMES_BYTES, &text);
-	for (size_t i = 0; e == 0 && i < text.n;) {
-		const uint8_t *end = memchr(text.p + i, '\n', text.n - i);
-		size_t n = (end != NULL ? (size_t)(end - text.p) : text.n) - i;
-
-		e = names_append(l, (const char *)text.p + i, n);
-		i += n + 1;
-	}
+	if (e == 0 && text.n > 0 && (e = buf_terminate(&text)) == 0 &&
+	    (e = refuse_empty_lines((char *)text.p)) == 0)
+		e = names_parse(l, (char *)text.p);
+	if (e < 0)
+		names_free(l);
 	err_wrap(e, "%s", path != NULL ? path : rec);
 	buf_free(&text);
 	free(path);

@@ -89,6 +89,22 @@ joined_classes(const struct recs *r, struct names *l)
 	return e;
 }
 
+static const char *
+joined_unnamed(const struct recs *r)
+{
+	const struct joined *j = (const struct joined *)r;
+	const char *path = NULL;
+
+	for (size_t i = 0; path == NULL && i < j->n; i++) {
+		struct names names = { 0 };
+
+		if (j->part[i].recs->classes(j->part[i].recs, &names) == 0 && names.n == 0)
+			path = j->part[i].recs->path;
+		names_free(&names);
+	}
+	return path;
+}
+
 static void
 joined_close(struct recs *r)
 {
@@ -189,7 +205,7 @@ recs_open_several(char *const path[], size_t n, struct recs **out)
 	if (j == NULL)
 		return err_nomem();
 	j->recs = (struct recs){ .read = joined_read, .name = joined_name, .want = joined_want,
-	    .classes = joined_classes, .close = joined_close };
+	    .classes = joined_classes, .unnamed = joined_unnamed, .close = joined_close };
 	if ((j->recs.path = j->path = strdup(path[0])) == NULL)
 		e = err_nomem();
 	for (size_t i = 0; e == 0 && i < n; i++)

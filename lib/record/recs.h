@@ -32,6 +32,11 @@ struct recs {
 	 * ERR_FORMAT if two files name them differently, or an error of classes_read().  NULL: never any names.
 	 */
 	int	(*classes)(const struct recs *r, struct names *l);
+	/*
+	 * The first of several files that has no names of classes, or NULL; the text is that of the records.  NULL: the
+	 * records are one file, or remote.
+	 */
+	const char *(*unnamed)(const struct recs *r);
 	void	(*close)(struct recs *r);
 };
 

@@ -20,6 +20,7 @@ const struct preprocess_field preprocess_fields[] = {
 	{ "std", "std-rgb", FIELD(std) },
 	{ "scale", "scale", FIELD(scale) },
 	{ "mean_image", NULL, FIELD(has_mean_image) },
+	{ "label_at", "label-at", FIELD(label_at) },
 	{ 0 }
 };
 
@@ -71,7 +72,8 @@ preprocess_put(const struct preprocess *p, struct buf *text)
 	int e = 0;
 
 	for (const struct preprocess_field *f = preprocess_fields; f->name != NULL && e == 0; f++)
-		if ((e = buf_put_fmt(text, "%s%s=", f == preprocess_fields ? "" : " ", f->name)) == 0)
+		if ((strcmp(f->name, "label_at") != 0 || p->label_at > 0) &&
+		    (e = buf_put_fmt(text, "%s%s=", f == preprocess_fields ? "" : " ", f->name)) == 0)
 			e = preprocess_put_field(p, f, text);
 	return e == 0 ? buf_terminate(text) : e;
 }
@@ -105,7 +107,8 @@ static int
 check_fields(const struct preprocess *p)
 {
 	bool good = p->resize >= 0 && p->resize <= 65536 && p->packed >= 0 && p->packed <= 65536 && p->pad >= 0 &&
-	    p->pad <= 4096 && p->fill >= 0 && p->fill <= 255 && p->scale >= 1e-30f;
+	    p->pad <= 4096 && p->fill >= 0 && p->fill <= 255 && p->scale >= 1e-30f &&
+	    p->label_at >= 0 && p->label_at <= 65535;
 
 	for (int i = 0; i < 3; i++)
 		good = good && p->mean[i] >= -1e6f && p->mean[i] <= 1e6f && p->std[i] >= 1e-6f && p->std[i] <= 1e6f;

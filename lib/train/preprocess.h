@@ -5,7 +5,8 @@
  *
  * 	resize=0 packed=32 pad=0 fill=255 mirror=0 mean=0,0,0 std=1,1,1 scale=0.00390625 mean_image=0
  *
- * and "class_names", one name a line.  If mean_image is 1, the tensor "mean_image" f32 [c,h,w] replaces mean.
+ * and "class_names", one name a line.  If the class is not the first label, there is also label_at=N.  If mean_image is
+ * 1, the tensor "mean_image" f32 [c,h,w] replaces mean.
  *
  * Threads: no state.
  */
@@ -20,6 +21,7 @@ struct preprocess {
 	/* as in struct aug, except that a std or scale of 0 is 1 */
 	float	 resize, packed, pad, fill, mirror, mean[3], std[3], scale;
 	float	 has_mean_image;	/* 0 or 1 */
+	float	 label_at;	/* number of the record's label that is the class */
 	float	*mean_image;	/* [c,h,w], or NULL; owned */
 	uint64_t c, h, w;	/* shape of mean_image */
 	char	*class_names;	/* lines, or NULL; owned */
@@ -34,8 +36,8 @@ struct preprocess_field {
 extern const struct preprocess_field preprocess_fields[];	/* the last has no name */
 
 /*
- * preprocess_from_aug() sets all but the mean image itself and class_names, which become NULL.  preprocess_to_aug()
- * does not touch a->mean.
+ * preprocess_from_aug() sets all but label_at, the mean image itself and class_names, which become 0 and NULL.
+ * preprocess_to_aug() does not touch a->mean.
  */
 void	 preprocess_from_aug(const struct aug *a, struct preprocess *p);
 void	 preprocess_to_aug(const struct preprocess *p, struct aug *a);

@@ -93,6 +93,7 @@ train_save(struct train *t, enum checkpoint_kind kind, const struct train_sums *
 	t->writes_cut = kind == CHECKPOINT_CUT;
 	updates = t->sync ? 0 : worker_updates(t->wk);
 	preprocess_from_aug(&t->o->data.aug, &images);
+	images.label_at = (float)t->o->data.label_at;
 	checkpoint_room(t->writer, &w, &aux, &state, &average);
 	memcpy(aux, t->aux, t->graph->A * sizeof(*aux));
 	if ((e = worker_exact(t->wk, w)) < 0 || (e = worker_pull_state(t->wk, state)) < 0 ||

@@ -70,12 +70,14 @@ ok "the rate of a resumed epoch is not that of all samples" awk -F'\t' -v steps=
 
 # A signal while a pipe is empty.
 mkfifo empty first
-pworker --net mlp --shape 1x28x28 --data - --batch 16 0<>empty >first 2>err &
+exec 9<>empty
+pworker --net mlp --shape 1x28x28 --data empty --batch 16 >first 2>err 9>&- &
 p=$!
 while read -r line && [[ $line != *start* ]]; do :; done <first
 kill -TERM $p
 wait $p
 is "$?" 143 "a signal ends a worker that waits for its first records"
+exec 9>&-
 $pty sh -c 'pworker --net mlp --shape 1x28x28 --data - 2>err; echo $? >status' >/dev/null
 is "$(cat status) $(cat err)" "2 pworker: standard input is a terminal; pipe records into it, or name a file of them" \
 	"records are not read from a terminal"

@@ -21,8 +21,10 @@ sum() { # EVENT RANK EPOCH PEER CLASS COLUMN
 }
 steps=$(awk -F '\t' '$5 == "step" && $4 == 0 && $6 == 1' job.tsv | wc -l)
 ok "an epoch has $steps steps" test "$steps" -gt 0
+ok "rank 0: the first transfer of the weights has rows of its own" test "$(sum traffic 0 '' server start tx_bytes)" -gt 1000
+ok "rank 0: no weights come back" test "$(sum traffic 0 '' server start rx_bytes)" -lt 1000
+ok "rank 1: the first transfer of the weights has rows of its own" test "$(sum traffic 1 '' server start rx_bytes)" -gt 1000
 for r in 0 1; do
-	ok "rank $r: the first transfer has rows of its own" test "$(sum traffic $r '' server start rx_bytes)" -gt 1000
 	n=$(sum traffic $r 1 server gradients tx_bytes)
 	ok "rank $r: gradients are whole floats, as many each step: $n bytes" \
 		test "$n" -gt 0 -a $((n % (4 * steps))) -eq 0

@@ -50,7 +50,7 @@ status 2 "scale refuses more workers than -n allows" dlaunch scale grow 5
 like err '^dlaunch: job grow: 5 workers: the job was started with -n 2\.\.4$' "the error says how many there may be"
 status 2 "scale refuses fewer workers than -n allows" dlaunch scale grow 1
 # Another launcher takes the job over with the number of workers.
-ok "its launcher is killed" kill -9 "$(cut -d" " -f1 "$job/grow/lock")"
+ok "the launcher of the job is killed" kill -9 "$(cut -d" " -f1 "$job/grow/lock")"
 status 0 "scale takes workers away, with another launcher if it was killed" dlaunch scale grow 2
 ok "worker 3 leaves" leaves grow 3
 ok "worker 2 leaves" leaves grow 2

@@ -5,6 +5,7 @@
 #include "base/io.h"
 #include "base/num.h"
 #include "image/img.h"
+#include "record/classes.h"
 #include "record/imrec.h"
 #include "record/recwalk.h"
 #include "record/tarfile.h"
@@ -224,6 +225,47 @@ write_tar_record(void *ctx, uint64_t number, const struct imrec *rec)
 	return e == 0 ? put_labels(t, key, rec) : e;
 }
 
+/* Adds the names of the classes of all records to the text.  Leaves it empty if one of the files has none. */
+static int
+read_tar_names(const struct im2rec *o, struct buf *text)
+{
+	struct names first = { 0 };
+	bool all = true;
+	int e = 0;
+
+	for (size_t i = 0; e == 0 && i < o->paths; i++) {
+		struct names l = { 0 };
+
+		if (strcmp(o->path[i], "-") != 0 && (e = classes_read(&l, o->path[i])) < 0)
+			break;
+		all = all && l.n > 0;
+		if (i > 0 && all && !classes_equal(&first, &l))
+			e = err_fail(ERR_ARG, "%s: its classes are not those of %s; write an archive of each",
+			    o->path[i], o->path[0]);
+		if (i == 0)
+			first = l;
+		else
+			names_free(&l);
+	}
+	for (size_t i = 0; e == 0 && all && i < first.n; i++)
+		e = buf_put_fmt(text, "%s\n", first.p[i]);
+	names_free(&first);
+	return e;
+}
+
+/* The names come first, so that a reader of a pipe has them before the numbers. */
+static int
+put_names(const struct im2rec *o, struct taring *t)
+{
+	struct buf text = { 0 };
+	int e = read_tar_names(o, &text);
+
+	if (e == 0 && text.n > 0)
+		e = put_file(t, "__labels__", text.p, text.n);
+	buf_free(&text);
+	return e;
+}
+
 static int
 write_tar(const struct im2rec *o, struct im2rec_watch *watch, int fd)
 {
@@ -231,6 +273,8 @@ write_tar(const struct im2rec *o, struct im2rec_watch *watch, int fd)
 	int e = tarfile_open(fd, &t.tar);
 
 	t.to = fd != STDOUT_FILENO ? o->out : "standard output";
+	if (e == 0)
+		e = put_names(o, &t);
 	for (size_t i = 0; e == 0 && i < o->paths; i++)
 		e = im2rec_each(o->path[i], watch, write_tar_record, &t);
 	if (e < 0)

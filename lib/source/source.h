@@ -9,7 +9,8 @@
  *	class folders	a directory or an archive; class = folder, in the order of the names' bytes
  *	webdataset	archives (shards) in which KEY.jpg (or .jpeg .png ...) is next to KEY.cls, its label in
  *			digits, or KEY.json with {"labels": [labels]}, or one without brackets, or with a number
- *			alone; a label that is no finite number is a string of label.h
+ *			alone; a label that is no finite number is a string of label.h.  A file __labels__ before
+ *			them names the classes, a line each; given classes are found by these names
  *	a list		.lst lines, and the folder that their paths start in
  *	CIFAR-10, -100	data_batch_N.bin and test_batch.bin; train.bin and test.bin; in a directory, an archive,
  *			or alone

@@ -8,6 +8,7 @@
 #include "source/source_kind.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #define LABEL_BYTES	256u		/* most bytes of a label's file */
 #define JSON_BYTES	(1u << 21)	/* most bytes of a JSON file with labels */
 #define JSON_LABELS	(1u << 16)	/* most labels in JSON, as in a record */
+#define NAMES_FILE	"__labels__"	/* names of the classes; webdataset skips a name of this form */
 #define NAMED_CLASSES	(1u << 16)	/* most classes that are named by numbers */
 
 struct state {
@@ -28,6 +30,8 @@ struct state {
 	int			 e;
 	const char		*name;
 	char			 line[ERR_LINE];	/* error line of e */
+	bool			 given;		/* the classes were given */
+	struct names		 own;		/* names that the numbers of the shards stand for, if they have them */
 	bool			 numbered;	/* labels are class numbers */
 	uint32_t		 most;		/* the largest so far */
 	/* The current sample. */
@@ -59,10 +63,16 @@ parse_label_index(const char *name)
 	return strcmp(end, ".cls") == 0 ? 0 : strcmp(end, ".cls2") == 0 ? 1 : -1;
 }
 
+static bool
+is_names_file(const char *name)
+{
+	return strcmp(io_base_name(name), NAMES_FILE) == 0;
+}
+
 bool
 source_shards_knows(const char *name)
 {
-	return parse_label_index(name) == 0;
+	return parse_label_index(name) == 0 || is_names_file(name);
 }
 
 static bool
@@ -142,6 +152,7 @@ shards_close(void *p)
 	buf_free(&s->key);
 	buf_free(&s->shown);
 	buf_free(&s->data);
+	names_free(&s->own);
 	free(s->list);
 	free(s);
 }
@@ -156,6 +167,7 @@ shards_open(const struct source_opt *opt, struct files *files, struct names *cla
 	s->files = files;
 	s->bytes = opt->bytes;
 	s->classes = classes;
+	s->given = classes->n > 0;
 	s->split = opt->split;
 	*out = s;
 	return 0;
@@ -196,6 +208,13 @@ parse_class_label(struct state *s, const char *text, float *label)
 	uint64_t v;
 	long at;
 
+	if (num_u64(text, 0, SOURCE_CLASSES - 1, &v) == 0 && s->own.n > 0 && s->given) {
+		const char *name = v < s->own.n ? s->own.p[v] : "";
+
+		*label = (float)(at = names_find(s->classes, name, strlen(name)));
+		return at >= 0 ? 0 : err_fail(ERR_CLASS, "its class %" PRIu64 ", '%.64s', is none of the given classes",
+		    v, name);
+	}
 	if (num_u64(text, 0, SOURCE_CLASSES - 1, &v) == 0) {
 		*label = (float)v;
 		s->most = v > s->most ? (uint32_t)v : s->most;
@@ -229,6 +248,33 @@ read_class_label(struct state *s, int which)
 	}
 	buf_free(&b);
 	return e == ERR_BYTES ? ERR_ITEM : e;
+}
+
+/* Reads the names of the classes.  All shards must have the same. */
+static int
+read_names(struct state *s)
+{
+	struct names now = { 0 };
+	struct buf text = { 0 };
+	int e = files_slurp(s->files, NAMES_BYTES, &text);
+
+	if (e == 0 && (e = buf_terminate(&text)) == 0)
+		e = names_parse(&now, (const char *)text.p);
+	for (size_t i = 0; e == 0 && s->own.n > 0 && i < now.n + s->own.n; i++)
+		if (now.n != s->own.n || (i < now.n && strcmp(now.p[i], s->own.p[i]) != 0))
+			e = err_fail(ERR_FORMAT, "its names of classes are not those of an earlier shard");
+	if (e == 0 && s->given && s->numbered)
+		e = err_fail(ERR_FORMAT, "names of classes follow the samples; move the file before them");
+	if (e == 0 && s->classes->n == 0)
+		e = names_parse(s->classes, (const char *)text.p);
+	buf_free(&text);
+	if (e < 0) {
+		names_free(&now);
+		return err_wrap(e == ERR_NOMEM ? e : ERR_FORMAT, "%s", files_display_name(s->files));
+	}
+	names_free(&s->own);
+	s->own = now;
+	return 0;
 }
 
 static int
@@ -293,6 +339,8 @@ add_file(struct state *s, bool wanted)
 	const char *end = s->name + s->key.n;
 	int which = parse_label_index(s->name), e = 0;
 
+	if (is_names_file(s->name))
+		return read_names(s);
 	if (which >= 0)
 		e = read_class_label(s, which);
 	else if (is_json_name(s->name) && !s->has_label[0])

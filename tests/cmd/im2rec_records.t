@@ -75,11 +75,27 @@ is $? 1 "--extract exits with status 1 if a folder of a class is a link"
 like err '^im2rec: planted/0: open without following links: ' "--extract names the link"
 is "$(ls away)" "" "--extract writes nothing through the link"
 status 0 "--to-tar exits with status 0 for sound records" im2rec --to-tar -o t.tar t.rec
-is "$(tar tf t.tar | sed -n '1,4p' | tr '\n' ' ')" "00000000.png 00000000.cls 00000001.png 00000001.cls " \
-	"--to-tar writes images and classes"
+is "$(tar tf t.tar | sed -n '1,5p' | tr '\n' ' ')" "__labels__ 00000000.png 00000000.cls 00000001.png 00000001.cls " \
+	"--to-tar writes the names of classes, images and classes"
 is "$(im2rec --to-tar t.rec | cksum)" "$(cksum <t.tar)" "--to-tar writes to standard output without -o"
 im2rec -o w.rec t.tar
 ok "an archive from --to-tar gives the same records" cmp t.rec w.rec
+ok "an archive from --to-tar gives the same names of classes" cmp t.labels w.labels
+im2rec --to-tar t.rec | im2rec -o w.rec -
+ok "an archive from a pipe gives the same names of classes" cmp t.labels w.labels
+sort -r t.labels >reversed
+status 0 "im2rec packs an archive of --to-tar by given names" im2rec -o w.rec --labels reversed t.tar
+is "$(im2rec --list w.rec | cut -f 3)" "$(im2rec --list t.rec | cut -f 3 | awk -v n="$(wc -l <t.labels)" '{ print n - 1 - $1 }')" \
+	"the names of an archive decide which given class is meant"
+sed 1s/^/other-/ t.labels >others
+status 1 "im2rec leaves out images of an archive whose class is not given" im2rec -o w.rec --labels others t.tar
+like err "its class 0, '$(head -n 1 t.labels)', is none of the given classes$" "im2rec names the class"
+mkdir shards && cp t.tar shards/1.tar && tar cf shards/2.tar --transform 's/others/__labels__/' others
+status 1 "im2rec refuses shards with other names of classes" im2rec -o w.rec shards
+like err 'shards/2\.tar: __labels__: its names of classes are not those of an earlier shard$' "im2rec names the shard"
+cp t.rec o.rec && cp others o.labels
+status 2 "--to-tar refuses records of other classes together" im2rec --to-tar -o w.tar t.rec o.rec
+like err '^im2rec: o\.rec: its classes are not those of t\.rec' "--to-tar names the records"
 cp t.rec records.rec && cp records.rec records.x
 status 2 "--to-tar refuses to replace its records" im2rec --to-tar -o records.x records.x
 like err '^im2rec: -o: records\.x is also an input, which would be lost; name another file$' \
@@ -145,7 +161,7 @@ labels() { # FILE: the label of each record, whether it stands in the header or 
 is "$(labels l2.rec)" "$(labels l.rec)" "labels keep their bits through --to-tar"
 im2rec --extract -o lx l.rec && im2rec -o l3.rec lx.lst lx
 ok "labels keep their bits through --extract" cmp l.rec l3.rec
-im2rec -o evil.rec images && printf '../../up\n.hid\na/b\n\n' >evil.labels
+im2rec -o evil.rec images && printf '../../up\n.hid\na/b\n' >evil.labels
 im2rec --extract -o evil evil.rec
 is "$(ls evil | tr '\n' ' ')" "3 4 5 6 7 8 9 _._.._up _hid a_b " "--extract keeps odd class names inside its folder"
 

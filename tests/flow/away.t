@@ -85,7 +85,7 @@ field() { dlaunch status "$1" | sed 1d | cut -f"$2"; }
 
 tests() {
 	# This job ends by itself while the others run.
-	STAND=$T/lonely must "$1: a job with a short silence starts" start 300 --silence 2
+	STAND=$T/lonely must "$1: a job with a short silence starts" start 300 --silence 6
 	local lonely=$job
 	slay "$launcher"
 

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <strings.h>
 
 #define LINE	65536	/* bytes of the longest line */
 
@@ -177,7 +178,22 @@ print_tables(const struct options *o, struct logs *l, const struct curve_rows *m
 	return lines;
 }
 
-/* Refuses to replace a log, which is what remains of a run. */
+/* Whether a name says that the file is of another kind. */
+static bool
+is_of_other_kind(const char *path, const char *kind)
+{
+	static const char *const kinds[] = { ".png", ".svg", ".html", ".jpg", ".jpeg", ".pdf", ".gif", ".csv", ".tsv",
+	    ".txt", ".md" };
+	size_t n = strlen(path);
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (strcmp(kinds[i] + 1, kind) != 0 && n > strlen(kinds[i]) &&
+		    strcasecmp(path + n - strlen(kinds[i]), kinds[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Refuses to replace a log, which is what remains of a run, and the name of another kind of file. */
 static void
 check_output(const char *option, const char *path)
 {
@@ -185,13 +201,16 @@ check_output(const char *option, const char *path)
 	char head[8] = "";
 	FILE *f = path != NULL ? fopen(path, "r") : NULL;
 
-	if (f == NULL)
-		return;
-	if (fread(head, 1, sizeof(head), f) == sizeof(head))
+	if (f != NULL && fread(head, 1, sizeof(head), f) == sizeof(head))
 		for (size_t i = 0; i < sizeof(first) / sizeof(*first); i++)
 			if (memcmp(head, first[i], strlen(first[i])) == 0)
 				front_wrong("%s: %s is a log; name the file to write before it", option, path);
-	fclose(f);
+	if (f != NULL)
+		fclose(f);
+	if (path != NULL && strcmp(path, "-") == 0)
+		front_wrong("%s: needs a file", option);
+	if (path != NULL && is_of_other_kind(path, option + 2))
+		front_wrong("%s: %s is the name of another kind of file; name it FILE.%s", option, path, option + 2);
 }
 
 static void
@@ -332,6 +351,8 @@ main(int argc, char *argv[])
 		front_wrong("-f: only with text, and not with --compare or --machines");
 	if (o.figures_given && !o.plot && !o.html && !o.png && !o.svg)
 		front_wrong("--figures: only with --plot, --png, --svg or --html");
+	if (o.plot && o.form_given && o.form != TABLE_TEXT && o.form != TABLE_MARKDOWN)
+		front_wrong("--plot: writes to standard output, as --csv and --format do; use one of them");
 	if (o.profile && (o.compare || o.follow || o.by_rank || o.machines || o.plot || o.html || o.png || o.svg ||
 	    o.tensorboard))
 		front_wrong("--profile: only with --all, --csv and --format");

@@ -19,8 +19,7 @@ static const char dlaunch_usage[] =
     "dlaunch [-Pv] [-H hosts] [-n workers] [-s servers] [option ...] [@recipe]\n"
     "               command [argument ...]\n"
     "       dlaunch attach | logs | stop | wait job\n"
-    "       dlaunch list | rm job ... | scale job workers\n"
-    "       dlaunch status [job ...]";
+    "       dlaunch list | rm job ... | scale job workers | status [job ...]";
 static const char dlaunch_help[] =
     "Runs a command as the workers of a job, beside servers, here or on many hosts.\n"
     "What runs:\n"

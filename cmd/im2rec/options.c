@@ -16,8 +16,7 @@
 static const char im2rec_usage[] =
     "im2rec [-q] [-j n] [-o file.rec] [option ...] images ...\n"
     "       im2rec [-q] [-j n] [-o file.rec] [option ...] list.lst [root]\n"
-    "       im2rec --list [-v] file.rec ...\n"
-    "       im2rec --verify [-q] [-j n] file.rec ...\n"
+    "       im2rec --list [-v] | --verify [-q] [-j n] file.rec ...\n"
     "       im2rec --extract -o directory file.rec\n"
     "       im2rec --cat records file.rec\n"
     "       im2rec --to-tar [-o file.tar] file.rec ...\n"
@@ -30,7 +29,6 @@ static const char im2rec_help[] =
     "Input:\n"
     "  --split train|test  pack only this part  --part I/N  every Nth item, from I on\n"
     "  --root DIR  where a list's paths begin   --rejects FILE  list what is left out\n"
-    "Labels:\n"
     "  --labels FILE  names of the classes, one a line, in the order of their numbers\n"
     "  --label-width N  pack N labels of each item  --pack-label  all (default)\n"
     "Output:\n"

@@ -20,11 +20,9 @@
 
 static const char pmerge_usage[] =
     "pmerge [-o file] [--mean | --weights a:b... | --ema decay | --join]\n"
-    "              [--pick pattern] [--drop pattern] [--rename rule]\n"
-    "              [--state | --no-state] [--average | --no-average] [--mean-image]\n"
-    "              [--force] [--to format] file ...\n"
-    "       pmerge --to onnx [--logits] [--net net [--net-opt key=value]\n"
-    "              [--shape CxHxW] [--classes n]] ... file ...\n"
+    "              [--pick pattern] [--drop pattern] [--rename rule] [--to format]\n"
+    "              [option ...] file ...\n"
+    "       pmerge --to onnx [--net net] [option ...] file ...\n"
     "       pmerge --split n -o prefix file\n"
     "       pmerge --list | --verify file ...\n"
     "       pmerge --diff [--tolerance x] file file";

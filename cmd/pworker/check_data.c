@@ -399,6 +399,9 @@ pworker_check_data(const struct pworker *p, const struct graph *g, const struct 
 		check_shares(p, p->train.val_recs, g);
 		return;
 	}
+	if (p->train.data.weighted && p->train.data.weight_at == p->train.data.label_at)
+		front_wrong("--weight-at %u: is the label that is the class; records have their weights in another",
+		    p->train.data.weight_at);
 	report_labels(p, l);
 	check_labels(p, p->train.data.recs, p->train.data.class_of, g->classes);
 	check_labels(p, p->train.val_recs, p->train.val_class_of, g->classes);

@@ -11,6 +11,7 @@
 #include "record/recmaker.h"
 #include "record/recs.h"
 #include "record/recs_stream.h"
+#include "source/suffix.h"
 #include "train/eval.h"
 #include "train/preprocess.h"
 #include "train/stats.h"
@@ -56,6 +57,8 @@ settle_eval_options(struct pworker *p)
 
 	if (!evaluates && p->nimage > 0 && p->before != NULL)
 		front_wrong("'%.64s': %s takes no value", p->image[0], p->before);
+	if (!evaluates && p->nimage > 0 && suffix_is(p->image[0], strlen(p->image[0]), ".rec"))
+		front_wrong("'%.64s' is not an option; did you mean --data %.64s?", p->image[0], p->image[0]);
 	if (!evaluates && p->nimage > 0)
 		front_wrong("'%.64s' is not an option; images are for --eval and --predict; --help shows "
 		    "the usage", p->image[0]);
@@ -63,7 +66,8 @@ settle_eval_options(struct pworker *p)
 		front_wrong("needs --data, or images after the options; --help shows the usage");
 	if (evaluates && p->net == NULL && p->noption > 0) {
 		pworker_propose(p->option[0].key);
-		front_wrong("--%s: needs --net", p->option[0].key);
+		front_wrong("--%s: needs --net if it is an option of a net; pworker has no such option",
+		    p->option[0].key);
 	}
 	if (statistics && p->train.devices != NULL && strchr(p->train.devices, ',') != NULL)
 		front_wrong("--statistics: runs on one device, not on %.64s", p->train.devices);

@@ -14,8 +14,7 @@
 
 static const char pworker_usage[] =
     "pworker [@recipe] --net net --data train.rec [options]\n"
-    "       pworker --eval | --predict | --statistics weights --data file [options]\n"
-    "       pworker --eval | --predict weights [options] [image ...]";
+    "       pworker --eval | --predict | --statistics weights [options] [image ...]";
 static const char pworker_help[] =
     "Training:\n"
     "  --net NAME|FILE.lua  with its options: --net-opt KEY=VALUE, or --KEY VALUE\n"

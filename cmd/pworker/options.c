@@ -302,11 +302,26 @@ take_operand(struct pworker *p, int argc, char *argv[])
 	return !last && optind < argc;
 }
 
+/* The name of an option that has one hyphen in place of two, at the word being parsed; or NULL. */
+static const char *
+find_single_hyphen(char *argv[], int argc)
+{
+	for (int i = optind - 1; i <= optind && i < argc; i++) {
+		const char *word = argv[i], *near;
+
+		if (word[0] == '-' && word[1] == optopt && word[2] != 0 && (near = pworker_nearest(word + 1)) != NULL &&
+		    strcmp(near, word + 1) == 0)
+			return near;
+	}
+	return NULL;
+}
+
 void
 pworker_options(struct pworker *p, int argc, char *argv[])
 {
 	struct option longs[PWORKER_OPTIONS + 1] = { { 0 } };
 	const struct pworker_option *o;
+	const char *near;
 	int c;
 
 	*p = (struct pworker){ .frequent = 50,
@@ -323,6 +338,8 @@ pworker_options(struct pworker *p, int argc, char *argv[])
 		o = c >= FIRST ? get_option((size_t)(c - FIRST)) : NULL;
 		if (c == ':')
 			front_wrong("%s: needs a value", argv[optind - 1]);
+		else if (c == '?' && optopt != 0 && optopt < FIRST && (near = find_single_hyphen(argv, argc)) != NULL)
+			front_wrong("-%s: no such option; did you mean --%s?", near, near);
 		else if (c == '?' && optopt != 0 && optopt < FIRST)	/* a letter; else 0, or a row */
 			front_wrong("-%c: no such option; --help lists the options", optopt);
 		else if (o == NULL || is_abbreviation(o->name, argv))

@@ -223,6 +223,11 @@ check_epochs(const struct pworker *p)
 		return;
 	if (s->base <= 0)
 		front_say("--lr 0: the weights stay as they are");
+	if ((s->curve == SCHED_COSINE || s->curve == SCHED_POLY) && s->end <= 0 && s->until < epochs)
+		front_say("--lr: the rate is 0 from epoch %g on, and --epochs is %" PRIu64 "; end the curve at @%"
+		    PRIu64, s->until, t->epochs, t->epochs);
+	if ((s->curve == SCHED_COSINE || s->curve == SCHED_POLY) && s->until > epochs)
+		front_say("--lr: its curve ends at epoch %g, and the run with --epochs %" PRIu64, s->until, t->epochs);
 	if (s->warmup > epochs)
 		front_say("--lr: a warm-up of %g epochs does not end with --epochs %" PRIu64, s->warmup, t->epochs);
 	for (uint32_t i = 0; i < s->n; i++)

@@ -197,7 +197,13 @@ mean_get(const char *path, const struct recs *r, const struct aug *a, unsigned t
 	struct lockfile *o;
 	int e;
 
-	if ((e = lockfile_acquire(path, 0, waiting, arg, &o)) < 0)
+	if ((e = lockfile_acquire(path, 0, waiting, arg, &o)) == ERR_SYS) {
+		/* The message names the lock, which nobody asked for. */
+		const char *why = strrchr(err_line(), ':');
+
+		return err_fail(e, "%s: does not exist, and cannot be made%s", path, why != NULL ? why : "");
+	}
+	if (e < 0)
 		return e;
 	if (e > 0)
 		return mean_load(path, a->c, a->h, a->w, mean);

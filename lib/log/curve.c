@@ -136,6 +136,16 @@ rank_top(struct curve *c, const struct logline *l)
 	return l->rank < CURVE_RANKS && c->headed[l->rank] ? &c->top[l->rank] : &c->highest;
 }
 
+/* Whether a rank of the run has had epoch or step 0. */
+static bool
+has_begun(const struct curve *c)
+{
+	for (size_t i = 0; i < CURVE_RANKS; i++)
+		if (c->first[i])
+			return true;
+	return false;
+}
+
 static bool
 begins_run(struct curve *c, const struct logline *l, const char *label)
 {
@@ -143,8 +153,11 @@ begins_run(struct curve *c, const struct logline *l, const char *label)
 
 	if (c->fresh || (place && c->placed && l->by_step != c->by_step) || strcmp(label, c->label[c->run]) != 0)
 		return true;
-	/* A resumed run may repeat its last epoch, but a further log with epoch 0 again is another run's. */
-	if (place && c->further && l->at == 0 && l->rank < CURVE_RANKS && c->first[l->rank])
+	/*
+	 * A resumed run may repeat its last epoch, but a further log with epoch 0 again is another run's, whichever of
+	 * its ranks has written first.
+	 */
+	if (place && c->further && l->at == 0 && has_begun(c))
 		return true;
 	return place && l->at + (l->by_step ? 0 : 1) < *rank_top(c, l);
 }

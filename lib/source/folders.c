@@ -201,8 +201,8 @@ choose_split(struct folders *f)
 static int
 fail_need_split(const struct folders *f)
 {
-	return err_fail(ERR_ARG, "%s: has folders such as train and val; choose with --split train or --split test",
-	    f->place);
+	return err_fail(ERR_ARG, "%s: has folders such as train and val; name one of them, or give im2rec --split "
+	    "train or --split test", f->place);
 }
 
 /* Whether all folders at that depth are of splits. */
@@ -324,7 +324,8 @@ find_given_class(struct folders *f, const char *path, size_t n, size_t from, siz
 		at = names_find(f->classes, p, len);
 	*class = (size_t)at;
 	if (at < 0 && n == 0)
-		return err_fail(ERR_ITEM, "is in no class folder");
+		return err_fail(ERR_CLASS, "is in no folder of a class; name the folder that holds those of the "
+		    "classes");
 	if (at < 0)
 		return refuse_folder(f, path, n);
 	if (f->split != SOURCE_ALL || (part = find_split(path, (size_t)(p - path))) == NULL)

@@ -38,7 +38,7 @@ int	 folders_resolve(struct folders *f, bool dir);
 
 /*
  * Finds the class of an image.  Returns 1, or 0 if it is not of the split.  Errors: ERR_ITEM, it is in no folder;
- * ERR_CLASS, its folder is none of the given classes; ERR_ARG, a split is needed; ERR_FORMAT, a stream needs given
+ * ERR_CLASS, it is in no folder of a given class; ERR_ARG, a split is needed; ERR_FORMAT, a stream needs given
  * classes; ERR_LIMIT; ERR_NOMEM.
  */
 int	 folders_class(struct folders *f, const char *name, size_t *class);

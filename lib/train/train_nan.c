@@ -131,7 +131,8 @@ train_check_loss(struct train *t, const struct batch *b, const struct engine_dra
 		return 0;
 	describe_first_layer(t, b, draw, first);
 	describe_weights(t, where);
-	snprintf(text, sizeof(text), "the loss is %s; %s%s", isnan(loss) ? "nan" : "inf", first, where);
+	snprintf(text, sizeof(text), "the loss is %s; %s%s; a smaller learning rate may help", isnan(loss) ? "nan" :
+	    "inf", first, where);
 	return skip_or_fail(t, b, text);
 }
 

@@ -161,6 +161,18 @@ read_meta_f64(const struct weights *f, int m, double *v)
 	return 0;
 }
 
+/* At the start of an epoch another batch is allowed, and may not be meant. */
+static void
+tell_other_batch(struct train *t, const char *was, const char *is)
+{
+	char text[256];
+
+	if (t->o->ps.rank > 0 || was == NULL || strcmp(was, is) == 0)
+		return;
+	snprintf(text, sizeof(text), "resumes with --batch %.64s, and the checkpoint was saved with %.64s", is, was);
+	train_tell(t, &(struct train_event){ .kind = TRAIN_REMARK, .text = text });
+}
+
 /* Reads the position of a checkpoint, in steps of this run. */
 static int
 read_position(struct train *t, const struct weights *f, uint64_t *step)
@@ -178,6 +190,8 @@ read_position(struct train *t, const struct weights *f, uint64_t *step)
 	if (at > 0 && (n != count_micro_batches(t) || batch == NULL || strcmp(batch, (char *)mine.p) != 0))
 		e = err_fail(ERR_ARG, "stopped within an epoch with %" PRIu64
 		    " micro-batches of %.64s a step; resume with the same", n, batch != NULL ? batch : "?");
+	else if (n == count_micro_batches(t))
+		tell_other_batch(t, batch, (char *)mine.p);
 	buf_free(&mine);
 	if (e < 0)
 		return e;

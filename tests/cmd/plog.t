@@ -33,6 +33,16 @@ is "$(plog --format tsv both.tsv first.tsv second.tsv first.tsv | cut -f 1 | uni
 is "$(plog both.tsv first.tsv second.tsv 2>/dev/null | awk '{ print $1 }' | uniq | tr '\n' ' ')" "run both.tsv first.tsv second.tsv " \
 	"a table for people names runs after their logs"
 is "$(cat first.tsv second.tsv | plog - 2>/dev/null | awk '{ print $1 }' | uniq | tr '\n' ' ')" "run 1 2 " "runs of one log have numbers"
+# The first row of a job's log may be of either of its workers.
+for first in 0 1; do
+	{ log $first a.tsv 2; log $((1 - first)) a.tsv 2; } >job.tsv
+	is "$(plog --format tsv first.tsv job.tsv | cut -f 1,2 | paste -sd' ')" "run	epoch 1	0 1	1 2	0 2	1" \
+		"the log of a job whose worker $first wrote first is a run of its own"
+done
+{ echo '# tally 0.1 tool=pworker host=h rank=0 workers=2'; echo '# tally 0.1 tool=pworker host=h rank=1 workers=2'
+	sed '1d; s/worker	0/worker	1/' a.tsv; sed 1d a.tsv; } >job.tsv
+is "$(plog --format tsv first.tsv job.tsv | cut -f 1,2 | paste -sd' ')" "run	epoch 1	0 1	1 2	0 2	1" \
+	"so is a log that begins with the heads of both workers"
 { sed 1q a.tsv; log 0 a.tsv | awk -F'\t' '$6 != "0"'; } >rest.tsv
 is "$(plog --format tsv first.tsv rest.tsv | cut -f 1 | tr '\n' ' ')" "epoch 0 1 " "a resumed run may repeat its last epoch"
 is "$(plog --format tsv both.tsv | cut -f 1 | tr '\n' ' ')" "epoch 0 1 " "the workers of a run have logs of their own"

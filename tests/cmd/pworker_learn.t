@@ -134,6 +134,13 @@ like "$T/err" '^pworker: --lr: its change at epoch 4 is not reached with --epoch
 	"pworker reports a change of rate after the last epoch"
 status 0 "--lr accepts a warm-up longer than the run" train --lr warmup:4,0.1 --epochs 2 --steps 1
 like "$T/err" '^pworker: --lr: a warm-up of 4 epochs does not end with --epochs 2$' "pworker reports a warm-up longer than the run"
+train --lr 0.1,cosine@1 --epochs 2 >out 2>err
+like err '^pworker: --lr: the rate is 0 from epoch 1 on, and --epochs is 2; end the curve at @2$' \
+	"pworker reports a curve that ends before the run"
+train --lr 0.1,linear@3 --epochs 1 >out 2>err
+like err '^pworker: --lr: its curve ends at epoch 3, and the run with --epochs 1$' "pworker reports a curve longer than the run"
+train --lr 0.1,cosine:0.01@1 --epochs 2 >out 2>err
+is "$(grep -c -- --lr err)" 0 "nothing is said about a curve that ends above 0"
 status 2 "a warm-up over epochs refuses records from standard input" \
 	sh -c "cat a.rec | pworker --net lenet --variant bn --data - --lr warmup:2,0.1"
 like "$T/err" 'a pipe has no epochs, which this --lr needs' "the error says that a pipe has no epochs for --lr"

@@ -29,7 +29,7 @@ views="needs --val, --eval or --predict" shuffled="does not go with --no-shuffle
 	alone "--data-key-file key" "needs --data or --val HOST:PORT" $train
 	alone "--start-rename a=b" "needs --start, or --net with --eval, --predict or --statistics" $train
 	alone "--start-rename a=b" "needs --start, or --net with --eval, --predict or --statistics" pworker --eval $w --data a.rec
-	alone "--loss softmax" "needs --net" pworker --eval $w --data a.rec
+	alone "--loss softmax" "needs --net if it is an option of a net; pworker has no such option" pworker --eval $w --data a.rec
 	alone "--classes 10" "needs --net" pworker --eval $w --data a.rec
 	alone "--shape 3x28x28" "needs --net" pworker --eval $w --data a.rec
 	alone "--label-at 0" "needs training, --eval or --predict" pworker --statistics $w --data a.rec

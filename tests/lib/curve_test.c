@@ -179,7 +179,7 @@ files(void)
 	add_lines(&c, two);
 	add_lines(&c, three);
 	curve_rows(&c, true, &r);
-	is(r.runs, 3, "a log that begins again after one epoch is a new run; a new rank below the highest epoch joins it");
+	is(r.runs, 4, "a log that begins again after one epoch is a new run, and so is one of more workers");
 	curve_rows_free(&r);
 	curve_free(&c);
 	add_lines(&c, one);

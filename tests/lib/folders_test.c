@@ -3,6 +3,8 @@
 
 #include "source/folders.h"
 
+#define CHOOSE "name one of them, or give im2rec --split train or --split test"
+
 static struct source_opt opt;
 
 /* Returns the items of a pipe of images with these names. */
@@ -40,10 +42,10 @@ test_stream(void)
 	is_str(PIPED("s/a/1.png", "t/a/2.png"), "0 0 pipe: s/a/1.png\n-4 pipe: folder t/a is not next to earlier ones; "
 	    NEEDED "a,", "a stream ends at a class in another folder");
 	is_str(PIPED("s/train/a/1.png", "s/val/a/2.png"),
-	    "0 0 pipe: s/train/a/1.png\n-7 pipe: has folders such as train and val; choose with --split train or --split testa,",
+	    "0 0 pipe: s/train/a/1.png\n-7 pipe: has folders such as train and val; " CHOOSE "a,",
 	    "a stream with two splits needs a choice");
 	is_str(PIPED("train/1.png", "val/2.png"), "0 0 pipe: train/1.png\n1 1 pipe: val/2.png\n"
-	    "-7 pipe: has folders such as train and val; choose with --split train or --split testtrain,val,",
+	    "-7 pipe: has folders such as train and val; " CHOOSE "train,val,",
 	    "train and val are not classes of a stream");
 	is_str(PIPED("bus/1.png", "train/2.png", "3.png"),
 	    "0 0 pipe: bus/1.png\n1 1 pipe: train/2.png\n2 ! pipe: 3.png\nbus,train,",
@@ -73,7 +75,7 @@ test_given(void)
 	    "the first component that is a given class counts");
 	sh("printf 'b\na\n' >labels");
 	is_str(PIPED("train/b/1.png", "val/b/2.png"),
-	    "0 0 pipe: train/b/1.png\n-7 pipe: has folders such as train and val; choose with --split train or --split testb,a,",
+	    "0 0 pipe: train/b/1.png\n-7 pipe: has folders such as train and val; " CHOOSE "b,a,",
 	    "given classes with two splits need a choice");
 	opt.split = SOURCE_TRAIN;
 	is_str(PIPED("val/b/1.png", "train/a/2.png"), "0 1 pipe: train/a/2.png\nb,a,",

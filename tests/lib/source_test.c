@@ -5,6 +5,8 @@
 #define TRAIN "after train-labels-idx1-ubyte: "
 #define LEFT "after p/train/a/2.png: "
 
+#define CHOOSE "name one of them, or give im2rec --split train or --split test"
+
 static const char *
 all_of(const char *path, const char *root, enum source_split split)
 {
@@ -58,7 +60,8 @@ test_given(void)
 	sh("printf 'c\\nb\\r\\n\\nno blank\\n' >labels");
 	told_bytes = true;
 	is_str(told(&opt), "0 ! set/a/x.jpg ! its folder a is none of the classes c, b, no blank\n1 1 set/b/2.png later\n"
-	    "2 1 set/b/deep/er/1.JPEG later\n3 ! set/top.png ! is in no class folder\nc,b,no blank,",
+	    "2 1 set/b/deep/er/1.JPEG later\n3 ! set/top.png ! "
+	    "is in no folder of a class; name the folder that holds those of the classes\nc,b,no blank,",
 	    "given classes have the numbers of their file");
 	told_bytes = false;
 	sh("printf 'a\\nb\\na\\n' >labels");
@@ -94,9 +97,9 @@ test_splits(void)
 	    "the train split of a directory has its images");
 	is_str(all_of("p", NULL, SOURCE_TEST), "0 1 p/val/b/3.png\n1 2 p/val/c/4.png\na,b,c,",
 	    "the test split uses val, with the same class numbers");
-	is_str(all_of("p", NULL, SOURCE_ALL), "-7 p: has folders such as train and val; choose with --split train or --split test",
+	is_str(all_of("p", NULL, SOURCE_ALL), "-7 p: has folders such as train and val; " CHOOSE,
 	    "train and val are not classes");
-	is_str(all_of("q", NULL, SOURCE_ALL), "-7 q: has folders such as train and val; choose with --split train or --split test",
+	is_str(all_of("q", NULL, SOURCE_ALL), "-7 q: has folders such as train and val; " CHOOSE,
 	    "train and val are not classes in the only folder of a directory, nor is that folder a class");
 	is_str(all_of("q", NULL, SOURCE_TEST), "0 1 q/p/val/b/3.png\n1 2 q/p/val/c/4.png\na,b,c,",
 	    "a split is found in the only folder of a directory");

@@ -79,10 +79,12 @@ status 2 "scale refuses a job that has ended" dlaunch scale once 2
 ok "a job with --restart starts" start again -n 1..3 -s 1 --restart 1 -- --epochs 1000 --save again --cut 50
 status 0 "scale adds a worker" dlaunch scale again 2
 ok "worker 1 joins" joins again 1
+until ls again[.-]* >out 2>err; do read -rt 0.1 <> <(:) || :; done
 # shellcheck disable=SC2046
 kill -9 $(really_living | while read -r p; do tr '\0' ' ' <"/proc/$p/cmdline" | grep -q -- '--worker 1/' && echo "$p"; done)
 ok "the job is started again with two workers" line_of "$job/again/err" '^server 0: pserver: holds .* for 2 workers, at most 3$' 1
 like "$job/again/err" '^dlaunch: restart 1 of 1$' "the line says that the job was restarted"
+ok "the restarted job goes on from a cut or a checkpoint" line_of "$job/again/err" '^worker 0: pworker: resumes from again[.-]' 1
 is "$(field again 4)" 2 "status shows two workers"
 status 0 "stop ends it" dlaunch stop again
 

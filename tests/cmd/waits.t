@@ -44,8 +44,12 @@ begin "pworker --data - within a stream" "pworker: waiting for standard input" \
 plog -f - <held >plog.out 2>plog.err &
 plog=$!
 
+SECONDS=0
 for i in "${!names[@]}"; do
-	until grep -q "waiting for" "${names[i]}.err"; do kill -0 "${pids[i]}" || break; read -rt 0.05 <>quiet; done
+	until grep -q "waiting for" "${names[i]}.err" || [ $SECONDS -gt 100 ]; do
+		kill -0 "${pids[i]}" || break
+		read -rt 0.05 <>quiet
+	done
 done
 for i in "${!names[@]}"; do
 	kill -INT "${pids[i]}"
@@ -63,7 +67,8 @@ is "$(cat plog.err)" "" "plog -f says nothing"
 # On a terminal.
 : >shown
 perl "$TOP/tests/cmd/pty.pl" 80 24 sh -c "echo \$\$ >pid; exec $net --data - <held" >shown &
-until grep -q "waiting for" shown; do kill -0 $! || break; read -rt 0.05 <>quiet; done
+SECONDS=0
+until grep -q "waiting for" shown || [ $SECONDS -gt 100 ]; do kill -0 $! || break; read -rt 0.05 <>quiet; done
 kill "$(cat pid)"
 wait $!
 like shown '^pworker: waiting for standard input' "pworker says it on a terminal"

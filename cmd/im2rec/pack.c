@@ -231,6 +231,9 @@ im2rec_pack(const struct im2rec *o)
 		e = recset_commit(r.out, source_classes(r.in));
 	else
 		recset_abandon(r.out);
+	if (e == 0 && source_mixes_splits(r.in))
+		front_say("images for training and for testing are packed together; --split train and --split test "
+		    "pack them apart");
 	if (e == 0 && r.nested && source_classes(r.in)->n == 1)
 		front_say("all images are of one class, %s; if the folders in it are the classes, pack %s/%s",
 		    source_classes(r.in)->p[0], o->path[0], source_classes(r.in)->p[0]);

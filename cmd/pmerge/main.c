@@ -201,7 +201,7 @@ check_options(const struct args *a)
 	bool merges = !shows && a->verb != SPLIT;
 	bool onnx = merges && get_kind(a) == TENSORS_ONNX, net = onnx && a->net.name != NULL;
 	const struct { bool said, fits; const char *option, *with; } all[] = {
-		{ strcmp(a->out, "-") != 0, !shows, "output", "an output" },
+		{ strcmp(a->out, "-") != 0, !shows, "output", "merging and --split" },
 		{ a->merge.npick > 0, merges, "pick", "merging" },
 		{ a->merge.ndrop > 0, merges, "drop", "merging" },
 		{ a->rename != NULL, merges, "rename", "merging" },

@@ -20,6 +20,7 @@ struct source {
 	uint32_t			 label_width, part, parts;
 	size_t				 bytes;	/* most of an image */
 	uint64_t			 cut;	/* items that lost labels */
+	bool				 returned[SOURCE_TEST + 1];	/* by split of the items */
 	size_t				 given;	/* number of given classes */
 	struct names			 classes;
 	char				 fault[ERR_LINE];	/* what was wrong before the kind was known */
@@ -225,6 +226,7 @@ next_of_all(struct source *s, bool wanted, struct source_item *item)
 	if (!s->kind->has_ids)
 		item->id = s->id;
 	s->id++;
+	s->returned[item->part] |= e > 0;
 	if (e > 0 && item->labels < s->label_width)
 		return err_fail(ERR_ITEM, "has %u labels, not %u", item->labels, s->label_width);
 	if (s->label_width > 0) {
@@ -301,6 +303,12 @@ uint64_t
 source_cut_labels(const struct source *s)
 {
 	return s->cut;
+}
+
+bool
+source_mixes_splits(const struct source *s)
+{
+	return s->returned[SOURCE_TRAIN] && s->returned[SOURCE_TEST];
 }
 
 const struct names *

@@ -61,6 +61,7 @@ struct source_item {
 	uint32_t	 labels;	/* 1 or more */
 	const float	*label;
 	const char	*name;		/* where it comes from, for messages */
+	enum source_split part;		/* the split that its file is of; SOURCE_ALL: unknown */
 	bool		 later;		/* data is NULL: source_read() reads the file called name */
 	const uint8_t	*data;		/* an encoded image of n bytes; or, if c > 0, pixels [h,w,c] */
 	size_t		 n;
@@ -98,6 +99,8 @@ int	 source_read(const struct source *s, const char *name, struct buf *data, str
 double	 source_progress(const struct source *s, uint64_t done);
 /* The number of items that lost labels beyond label_width. */
 uint64_t source_cut_labels(const struct source *s);
+/* Whether images for training and for testing were returned together.  Unknown, and so false, for class folders. */
+bool	 source_mixes_splits(const struct source *s);
 /* The class names in the order of their numbers, complete at the end of the source.  None for a list. */
 const struct names *source_classes(const struct source *s);
 

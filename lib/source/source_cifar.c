@@ -31,6 +31,7 @@ struct state {
 	struct names		*classes;
 	bool			 inside;	/* whether a file is open */
 	const struct set	*set;		/* the set of all files; NULL: no file yet */
+	enum source_split	 part;		/* the split of the open file */
 	uint32_t		 record;	/* number of the next record of the file */
 	size_t			 next, end;	/* unread bytes of window */
 	float			 label[2];
@@ -143,6 +144,7 @@ next_cifar_file(struct state *s)
 				return err_fail(ERR_FORMAT, "%s: %s: CIFAR-10 and CIFAR-100 side by side",
 				    files_path(s->files), name);
 			s->set = set;
+			s->part = part;
 			s->inside = true;
 			s->record = 0;
 			s->next = s->end = 0;
@@ -213,6 +215,7 @@ cifar_next(void *p, bool wanted, struct source_item *item)
 	snprintf(s->name, sizeof(s->name), "%s, image %u", s->file, s->record - 1);
 	n = s->set->labels;
 	*item = (struct source_item){ .labels = s->both ? (uint32_t)n : 1, .label = s->label, .name = s->name,
+		.part = s->part,
 		.data = s->pixels, .n = sizeof(s->pixels), .c = 3, .h = SIDE, .w = SIDE };
 	for (size_t i = 0; i < n; i++) {
 		if (r[i] >= s->set->classes[i])

@@ -312,7 +312,8 @@ mnist_next(void *p, bool wanted, struct source_item *item)
 	s->most = label > s->most ? label : s->most;
 	snprintf(s->name, sizeof(s->name), "%s, image %u", s->pair[IMAGES].name, s->next++);
 	*item = (struct source_item){ .labels = 1, .label = &s->label, .name = s->name, .data = s->pixels,
-		.n = (size_t)s->h * s->w, .c = 1, .h = s->h, .w = s->w };
+		.n = (size_t)s->h * s->w, .c = 1, .h = s->h, .w = s->w,
+		.part = s->part - 1 == TRAIN ? SOURCE_TRAIN : SOURCE_TEST };
 	return 1;
 }
 

@@ -424,6 +424,8 @@ shards_next(void *state, bool wanted, struct source_item *item)
 	item->labels = !s->has_label[0] ? (uint32_t)s->listed : s->has_label[1] ? 2 : 1;
 	item->data = s->data.p;
 	item->n = s->data.n;
+	item->part = name_has_split((const char *)s->key.p, SOURCE_TRAIN) ? SOURCE_TRAIN :
+	    name_has_split((const char *)s->key.p, SOURCE_TEST) ? SOURCE_TEST : SOURCE_ALL;
 	return 1;
 }
 

@@ -127,6 +127,15 @@ like err '^im2rec: all images are of one class, all; if the folders in it are th
 im2rec -q -o one.rec one/all 2>err
 ok "im2rec packs the folder that it names, and says nothing" cmp one.rec d.rec
 is "$(cat err)" "" "im2rec says nothing of classes"
+mkdir cifar && for f in data_batch_1 test_batch; do head -c 3073 /dev/zero >cifar/$f.bin; done
+status 0 "im2rec packs both parts of CIFAR-10" im2rec -q -o c10.rec cifar
+like err '^im2rec: images for training and for testing are packed together; --split train' "im2rec says that it packs both"
+im2rec -q -o c10.rec --split test cifar 2>err
+is "$(cat err; wc -l <c10.idx)" 1 "im2rec --split says nothing"
+mkdir wds w && cp "$(find images -name '*.png' | head -n 1)" w/0.png && echo 1 >w/0.cls
+for f in a-train-0 a-val-0; do tar cf wds/$f.tar -C w 0.png 0.cls; done
+im2rec -q -o w.rec wds 2>err
+like err 'for training and for testing are packed together' "im2rec says it of shards, too"
 mkdir parts && cp -r images parts/train && cp -r images parts/val
 status 0 "--make-list lists folders train and val" im2rec --make-list -o parts.all --recursive parts
 like err '^im2rec: parts has folders such as train and val, .* list each by itself, as parts/train$' \

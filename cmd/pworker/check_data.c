@@ -355,10 +355,13 @@ check_targets(const struct pworker *p, const struct graph *g, const struct pwork
 {
 	uint32_t at = p->train.data.label_at;
 
-	if (l->n > 0 && (at >= l->labels || graph_targets(g) > l->labels - at))
-		front_wrong("%s: records have %u label%s, and the net compares %u outputs with labels%s; use --classes",
-		    p->train.data.path, l->labels, l->labels == 1 ? "" : "s", g->classes,
-		    at > 0 ? " from --label-at on" : "");
+	if (l->n > 0 && at >= l->labels)
+		front_wrong("--label-at %u: %s has records of %u label%s, counted from 0", at, p->train.data.path,
+		    l->labels, l->labels == 1 ? "" : "s");
+	if (l->n > 0 && graph_targets(g) > l->labels - at)
+		front_wrong("%s: records have %u label%s, and the net compares %u outputs with labels%s; use --classes "
+		    "%u", p->train.data.path, l->labels, l->labels == 1 ? "" : "s", g->classes,
+		    at > 0 ? " from --label-at on" : "", l->labels - at);
 }
 
 /* Refuses records most of which have classes in place of the labels, 0 to 1, that a sigmoid is compared with. */
@@ -391,6 +394,10 @@ report_labels(const struct pworker *p, const struct pworker_look *l)
 void
 pworker_check_data(const struct pworker *p, const struct graph *g, const struct pworker_look *l)
 {
+	const struct graph_node *x = &g->node[0];
+
+	if (x->c != 1 && x->c != 3)
+		front_wrong("--shape %ux%ux%u: images have 1 or 3 channels, which come first", x->c, x->h, x->w);
 	check_sizes(p->train.data.path, p->train.data.aug, g, l);
 	check_val_sizes(p, g);
 	if (graph_targets(g) > 0) {

@@ -79,6 +79,8 @@ settle_main_options(struct pworker *p)
 	if (!net && p->train.resume != NULL)
 		front_wrong("--net: is missing, and %s names no net; the first line of the run's log has it",
 		    p->train.resume);
+	if (!net && p->resume_last)
+		front_wrong("--net: is missing; --resume-last may find no checkpoint, and then the run starts with it");
 	front_wrong("%s", net ? "--data: is missing; name the records to train on" :
 	    "--net: is missing; name a net such as resnet, or the path of a script");
 }

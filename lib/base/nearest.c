@@ -1,6 +1,7 @@
 /* nearest - the known name that a mistyped word is most like. */
 #include "base/nearest.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static size_t
@@ -9,7 +10,15 @@ take_smaller(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* The optimal string alignment distance: Levenshtein's, with exchanged neighbours counted once. */
+static int
+fold_case(char c)
+{
+	return tolower((unsigned char)c);
+}
+
+/*
+ * The optimal string alignment distance: Levenshtein's, with exchanged neighbours counted once.  Case does not count.
+ */
 static size_t
 measure_distance(const char *a, size_t n, const char *b, size_t m)
 {
@@ -21,7 +30,7 @@ measure_distance(const char *a, size_t n, const char *b, size_t m)
 				d[i][j] = i + j;
 				continue;
 			}
-			replaced = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+			replaced = d[i - 1][j - 1] + (fold_case(a[i - 1]) != fold_case(b[j - 1]));
 			d[i][j] = take_smaller(take_smaller(d[i - 1][j], d[i][j - 1]) + 1, replaced);
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
 				d[i][j] = take_smaller(d[i][j], d[i - 2][j - 2] + 1);

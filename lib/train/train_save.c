@@ -301,6 +301,24 @@ resume_updates(const struct train *t, const struct weights *f, struct worker_fir
 	return e;
 }
 
+/* After an error of loading a file: says that it is no checkpoint, if that is why. */
+static int
+explain_load_error(const char *path, int e)
+{
+	struct tensors file;
+	char line[ERR_LINE];
+
+	snprintf(line, sizeof(line), "%s", err_line());
+	if (e != ERR_FORMAT || tensors_open(&file, path) < 0) {
+		err_note(0, "%s", line);
+		return e;
+	}
+	if (tensors_meta(&file, meta_key[M_EPOCH]) == NULL)
+		err_note(0, "%s: is no checkpoint of pworker; --start takes the weights that fit", path);
+	tensors_close(&file);
+	return e;
+}
+
 int
 train_first(struct train *t, float *state, struct worker_first *first, uint64_t *step)
 {
@@ -315,7 +333,7 @@ train_first(struct train *t, float *state, struct worker_first *first, uint64_t 
 	if (t->o->resume == NULL)
 		return init_train_weights(t);
 	if ((e = weights_load(t->o->resume, t->graph, &f)) < 0)
-		return e;	/* the file is named */
+		return explain_load_error(t->o->resume, e);
 	if (f.graph != NULL && graph_hash(f.graph) != graph_hash(t->graph))
 		e = err_fail(ERR_FORMAT, "holds the weights of another net; use --start for what fits");
 	if (e == 0 && f.state != NULL && f.rule != rule)

@@ -206,10 +206,25 @@ parse_layers(const char *name, const char *net)
 	size_t n = strlen(net);
 	const char *layers;
 
-	if (strncmp(name, net, n) != 0)
+	if (strncasecmp(name, net, n) != 0)
 		return NULL;
 	layers = name + n + (name[n] == '-' || name[n] == '_');
 	return *layers != 0 && layers[strspn(layers, "0123456789")] == 0 ? layers : NULL;
+}
+
+/* Whether a net of the folder has an option --layers, which the comments of its script describe.  Or an error. */
+static int
+takes_layers(const char *folder, const char *net)
+{
+	char path[PATH_MAX + 300];
+	struct buf text = { 0 };
+	int e;
+
+	snprintf(path, sizeof(path), "%s/%.255s.lua", folder, net);
+	if ((e = io_slurp(path, SOURCE_MOST, &text)) == 0)
+		e = memmem(text.p, text.n, "--layers", strlen("--layers")) != NULL;
+	buf_free(&text);
+	return e;
 }
 
 /* The error if there is no net of this name: names the one that is near, or all. */
@@ -221,14 +236,20 @@ refuse_name(const char *name)
 	struct buf list = { 0 };
 	char path[PATH_MAX];
 	const char *layers = NULL, *of = NULL;
-	int e = datadir_find("nets", path), n = e == 0 ? scandir(path, &d, is_script, alphasort) : 0;
+	int takes, e = datadir_find("nets", path), n = e == 0 ? scandir(path, &d, is_script, alphasort) : 0;
 
 	for (int i = 0; i < n && e == 0; i++) {
 		d[i]->d_name[strlen(d[i]->d_name) - 4] = 0;
 		nearest_try(&near, d[i]->d_name);
-		if (layers == NULL && (layers = parse_layers(name, d[i]->d_name)) != NULL)
+		if (layers == NULL && (layers = parse_layers(name, d[i]->d_name)) != NULL) {
 			of = d[i]->d_name;
-		e = buf_put_fmt(&list, "%s%s", i > 0 ? ", " : "", d[i]->d_name);
+			if ((takes = takes_layers(path, of)) < 0)
+				e = takes;
+			if (takes <= 0)
+				layers = NULL;
+		}
+		if (e == 0)
+			e = buf_put_fmt(&list, "%s%s", i > 0 ? ", " : "", d[i]->d_name);
 	}
 	if (e == 0 && n > 0 && (e = buf_terminate(&list)) == 0) {
 		if (layers != NULL)

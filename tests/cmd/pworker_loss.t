@@ -103,7 +103,7 @@ refused() { # STATUS LINE COMMAND...
 	is "$(tail -n 1 err)" "pworker: $2" "the error says why"
 }
 refused 2 "--loss: 'hinge' is none of softmax, sigmoid and squared" $train --loss hinge --data labels.rec
-refused 2 "labels.rec: records have 3 labels, and the net compares 5 outputs with labels; use --classes" \
+refused 2 "labels.rec: records have 3 labels, and the net compares 5 outputs with labels; use --classes 3" \
 	$train --loss sigmoid --classes 5 --data labels.rec
 refused 2 "--class-weights: needs classes or labels, not --loss squared" $values --class-weights balanced
 refused 2 "--confusion: needs classes or labels; this net predicts values" pworker --eval v-0030.safetensors --data values.rec --confusion

@@ -47,7 +47,7 @@ test_refused(void)
 	is(msg_parse(&m, head), ERR_FORMAT, "type 0 is refused");
 	msg_head(&(struct msg){ .type = MSG_TYPES }, head);
 	is(msg_parse(&m, head), ERR_FORMAT, "the type after the last is refused");
-	is_str(err_line(), "a message of unknown type 22", "the line has the unknown type");
+	is_str(err_line(), "a message of unknown type 23", "the line has the unknown type");
 }
 
 int

@@ -20,7 +20,6 @@ send_first(struct worker_state *ws, uint32_t i)
 	const struct shard_plan_slice *s = &ws->plan->slice[i];
 	const struct worker_first *f = &ws->first;
 	struct msg m = { .type = MSG_INIT, .step = ws->first_step, .len = (uint32_t)(s->count * sizeof(float)) };
-
 	uint32_t states = opt_states(ws->w->hyper.rule);
 
 	if (s->kind == SHARD_PLAN_WEIGHTS && !s->frozen && f->state != NULL &&

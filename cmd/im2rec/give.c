@@ -253,28 +253,19 @@ read_tar_names(const struct im2rec *o, struct buf *text)
 	return e;
 }
 
-/* The names come first, so that a reader of a pipe has them before the numbers. */
-static int
-put_names(const struct im2rec *o, struct taring *t)
-{
-	struct buf text = { 0 };
-	int e = read_tar_names(o, &text);
-
-	if (e == 0 && text.n > 0)
-		e = put_file(t, "__labels__", text.p, text.n);
-	buf_free(&text);
-	return e;
-}
-
 static int
 write_tar(const struct im2rec *o, struct im2rec_watch *watch, int fd)
 {
 	struct taring t = { 0 };
-	int e = tarfile_open(fd, &t.tar);
+	struct buf names = { 0 };
+	int e = read_tar_names(o, &names);
 
-	t.to = fd != STDOUT_FILENO ? o->out : "standard output";
 	if (e == 0)
-		e = put_names(o, &t);
+		e = tarfile_open(fd, &t.tar);
+	t.to = fd != STDOUT_FILENO ? o->out : "standard output";
+	/* The names come first, so that a reader of a pipe has them before the numbers. */
+	if (e == 0 && names.n > 0)
+		e = put_file(&t, "__labels__", names.p, names.n);
 	for (size_t i = 0; e == 0 && i < o->paths; i++)
 		e = im2rec_each(o->path[i], watch, write_tar_record, &t);
 	if (e < 0)
@@ -282,6 +273,7 @@ write_tar(const struct im2rec *o, struct im2rec_watch *watch, int fd)
 	else
 		e = err_wrap(tarfile_end(t.tar), "%s", t.to);
 	buf_free(&t.text);
+	buf_free(&names);
 	return e;
 }
 

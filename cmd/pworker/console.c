@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define LARGE		1e6	/* losses from which on digits after the point say nothing */
 #define TOP5_CLASSES	50	/* least classes of a net whose top-5 accuracy says something */
 
 uint64_t
@@ -38,7 +39,7 @@ draw_training_progress(struct pworker_log *l, const struct train_event *ev)
 	progress_spare(&line, 1);
 	progress_add(&line, ", %.1f samples/s", l->shown_samples / l->shown_seconds);
 	progress_spare(&line, 3);
-	progress_add(&line, ", loss %.4f", ev->loss);
+	progress_add(&line, ev->loss < LARGE ? ", loss %.4f" : ", loss %.4g", ev->loss);
 	progress_spare(&line, 4);
 	/* The time so far includes validations and checkpoints. */
 	if (all > ev->step && ev->step > l->first_step && ran > 0.5)
@@ -74,7 +75,7 @@ pworker_log_progress(struct pworker_log *l, const struct train_event *ev)
 static void
 add_figures(struct progress_line *line, const struct pworker_log *l, const struct train_event *ev)
 {
-	progress_add(line, "loss %.4f", ev->loss);
+	progress_add(line, ev->loss < LARGE ? "loss %.4f" : "loss %.4g", ev->loss);
 	if (ev->accuracy >= 0)
 		progress_add(line, ", accuracy %.4f", ev->accuracy);
 	if (ev->top5 >= 0 && l->train->ps.graph->classes >= TOP5_CLASSES)

@@ -226,10 +226,12 @@ static void
 print_log_head(const struct pworker_log *l, uint64_t epoch_steps, const char *device)
 {
 	const struct train_opt *t = l->train;
+	/* A search for a rate goes on for as many epochs as its steps take. */
+	uint64_t epochs = l->finds && epoch_steps > 0 ? (l->steps + epoch_steps - 1) / epoch_steps : l->epochs;
 	struct buf b = { 0 };
 	int e = buf_put_fmt(&b, "# tally %s tool=pworker host=%s rank=%" PRIu32 " workers=%" PRIu32 " net=%s engine=%s"
 	    " epochs=%" PRIu64 " epoch_steps=%" PRIu64 " steps=%" PRIu64, TALLY_VERSION, l->host, l->rank, l->nworkers,
-	    l->net, l->engine, l->epochs, epoch_steps, l->steps);
+	    l->net, l->engine, epochs, epoch_steps, l->steps);
 
 	if (e == 0)
 		e = put_value(&b, "device", device);

@@ -130,8 +130,10 @@ count_needed_height(const struct plot_figure *f, enum plot_kind kind, bool narro
 {
 	unsigned names = (unsigned)(f->first != NULL ? f->lines / 2 : f->lines), high = 100 + 15 * names, least;
 
+	if (kind == PLOT_TEXT && !f->dots)
+		return names + 5 > TEXT_HIGH ? names + 5 : TEXT_HIGH;
 	if (kind == PLOT_TEXT)
-		return f->dots ? f->rows + 5 : TEXT_HIGH;
+		return f->rows + 5;
 	if (f->dots)
 		return 100 + 20 * f->rows;
 	least = narrow ? HIGH_NARROW : HIGH;

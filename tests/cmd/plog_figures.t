@@ -73,6 +73,10 @@ if command -v gnuplot >/dev/null; then
 		@y = sort { $a <=> $b } @y;
 		$y[$_] - $y[$_ - 1] > 12 or die "$y[$_ - 1] $y[$_]\n" for 1 .. $#y; exit(@y != 20)' <many.svg
 	is "$(grep -c '<text>20 logs</text>' many.svg)" 1 "the title counts many logs"
+	perl "$TOP/tests/cmd/pty.pl" 80 24 sh -c 'plog --plot run-*.tsv 2>/dev/null' >shown
+	is "$(grep -E '^ *(validation|training|seconds|samples)' shown | grep -c 'run-')" 0 \
+		"names of many runs on the terminal stay in their figure"
+	is "$(grep -oE 'run-[0-9]+\.tsv' shown | sort -u | wc -l)" 20 "each run is named on the terminal"
 
 	# Text fits a screen.
 	widest() { awk '{ if (length($0) > n) n = length($0) } END { print n + 0 }' "$1"; }

@@ -12,6 +12,7 @@ status 0 "pworker --lr-find ends with status 0" $train --lr-find
 cp out rows.tsv
 like err '^pworker: the loss falls fastest at --lr [0-9.e-]+ and is lowest at [0-9.e-]+, before it diverges; try --lr [0-9.e-]+$' \
 	"--lr-find proposes a rate"
+ok "the head of the log has the epochs that the steps take" grep -qE '^# tally .* epochs=[0-9]{1,3} ' out
 is "$(wc -l <err)" 1 "--lr-find prints one line, without messages about epochs and batches left out"
 lr=$(sed 's/.* //' err)
 ok "the rate is from 0.0001 to 0.5" awk -v lr="$lr" 'BEGIN { exit !(lr >= 0.0001 && lr <= 0.5) }'

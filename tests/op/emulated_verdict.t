@@ -1,6 +1,7 @@
 # emulated_verdict.t - make gpu without a GPU: its verdict on an emulated device that works, captures nothing or is absent.
 . "$TOP/tests/tap.sh"
 [ -e "$BUILD/tests/emu/tally-cuda.so" ] || { echo "1..0 # SKIP no cuda engine in this build"; exit 0; }
+[ -z "${SAN:-}" ] || { echo "1..0 # SKIP emulated.t and gpu.t run these tests with the sanitizers"; exit 0; }
 export TALLY_MODULES=$BUILD/tests/emu OMP_WAIT_POLICY=passive
 
 # Stand-ins: compute-sanitizer runs its command; a PyTorch that takes 3 ms for a step, and fails with bf16.  The checker

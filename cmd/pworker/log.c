@@ -317,6 +317,9 @@ pworker_log_event(void *arg, const struct train_event *ev)
 	default:
 		break;
 	}
+	/* A worker that joins an elastic job near the end of an epoch may have none of its batches. */
+	if (ev->kind == TRAIN_EPOCH && l->train->ps.elastic > 0 && ev->samples == 0)
+		return;
 	if (l->finds)
 		note_rate(l, ev);
 	else

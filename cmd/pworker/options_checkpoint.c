@@ -140,7 +140,15 @@ report_refused_cut(const char *why)
 	front_say("%s; it is not used", why);
 }
 
-/* A run that starts from the beginning replaces the checkpoints of another one by and by, and leaves the later ones. */
+static bool
+is_same_file(const char *a, const char *b)
+{
+	struct stat s, t;
+
+	return stat(a, &s) == 0 && stat(b, &t) == 0 && s.st_dev == t.st_dev && s.st_ino == t.st_ino;
+}
+
+/* A run that does not continue the newest checkpoint replaces those of another by and by, and leaves the later ones. */
 static void
 report_other_run(const struct train_opt *t)
 {
@@ -148,14 +156,15 @@ report_other_run(const struct train_opt *t)
 	size_t n = 0;
 	char *newest;
 
-	if (t->save == NULL || t->resume != NULL || t->ps.rank > 0)
+	if (t->save == NULL || t->ps.rank > 0)
 		return;
 	front_must("--save", checkpoint_list(t->save, UINT64_MAX, UINT64_MAX, &names, &n));
 	if (n > 0) {
 		if ((newest = checkpoint_path(t->save, &names[0])) == NULL)
 			front_die(NULL, err_nomem());
-		front_say("--save %s: %s is of another run, which --resume-last would continue; this run replaces its "
-		    "files epoch by epoch", t->save, newest);
+		if (t->resume == NULL || !is_same_file(t->resume, newest))
+			front_say("--save %s: %s is of another run, which --resume-last would continue; this run "
+			    "replaces its files epoch by epoch", t->save, newest);
 		free(newest);
 	}
 	free(names);

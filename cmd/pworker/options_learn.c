@@ -223,7 +223,8 @@ check_epochs(const struct pworker *p)
 		return;
 	if (s->base <= 0)
 		front_say("--lr 0: the weights stay as they are");
-	if ((s->curve == SCHED_COSINE || s->curve == SCHED_POLY) && s->end <= 0 && s->until < epochs)
+	/* A run may end by its steps before; the epochs that they take are not known yet. */
+	if ((s->curve == SCHED_COSINE || s->curve == SCHED_POLY) && s->end <= 0 && s->until < epochs && t->steps == 0)
 		front_say("--lr: the rate is 0 from epoch %g on, and --epochs is %" PRIu64 "; end the curve at @%"
 		    PRIu64, s->until, t->epochs, t->epochs);
 	if ((s->curve == SCHED_COSINE || s->curve == SCHED_POLY) && s->until > epochs)

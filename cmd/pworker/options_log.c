@@ -2,6 +2,9 @@
 #include "pworker/pworker.h"
 #include "front.h"
 
+#include "base/err.h"
+#include "record/beside.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,10 +65,34 @@ static const struct pworker_option log_options[] = {
 	{ 0 }
 };
 
+/* Refuses a log that would replace what the run reads, or the names of classes beside it. */
+static void
+check_log_path(const struct pworker *p, const char *option, const char *path)
+{
+	const char *const in[] = { p->train.val, p->train.resume, p->train.start, p->mean };
+	struct buf list = { 0 };
+	char *rest, *one, *names;
+
+	front_output(option, path, in, sizeof(in) / sizeof(in[0]));
+	if (buf_put_fmt(&list, "%s%s%s", p->train.data.path != NULL ? p->train.data.path : "",
+	    p->train.val != NULL ? "," : "", p->train.val != NULL ? p->train.val : "") < 0 || buf_terminate(&list) < 0)
+		front_die(NULL, ERR_NOMEM);
+	for (rest = (char *)list.p; (one = strsep(&rest, ",")) != NULL;) {
+		if ((names = beside_name(one, ".labels")) == NULL)
+			front_die(NULL, err_nomem());
+		front_output(option, path, (const char *const[]){ one, names }, 2);
+		free(names);
+	}
+	buf_free(&list);
+}
+
 static void
 settle_log_options(struct pworker *p)
 {
 	const char *style = getenv("TALLY_LOG_STYLE");
+
+	check_log_path(p, "--log", p->log);
+	check_log_path(p, "--trace", p->trace);
 
 	if (pworker_given(p, "log-style") != PWORKER_ABSENT)
 		return;

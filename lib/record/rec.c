@@ -54,6 +54,7 @@ guess_content(const uint8_t *p)
 		{ 3, "\xff\xd8\xff", image }, { 4, "\x89PNG", image }, { 4, "GIF8", image }, { 4, "RIFF", image },
 		{ 4, "II*\0", image }, { 4, "MM\0*", image },
 		{ 4, "PK\x03\x04", " but a zip archive, of images for im2rec to pack or of weights" },
+		{ 8, "__labels", archive },	/* a tar of im2rec */
 		{ 2, "\x1f\x8b", archive }, { 6, "\xfd" "7zXZ", archive },
 		{ 4, "\x28\xb5\x2f\xfd", archive }, { 3, "BZh", archive },
 		{ 3, "\0\0\x08", " but an MNIST file; im2rec packs the folder with its four files" },

@@ -105,6 +105,27 @@ status 0 "a second run with the same prefix trains" $train --shape 3x28x28 --dat
 like err "^pworker: --save w: w-0000-000001\.safetensors is of another run, which --resume-last would continue; this run replaces \
 its files epoch by epoch$" \
 	"the line names the newest checkpoint of the other run"
+status 0 "a run resumed before the newest checkpoint trains" pworker --batch 4 --resume l-0000-000001.safetensors --steps 2 \
+	--data two.rec --save m
+like err "^pworker: --save m: m-0001\.safetensors is of another run" "the line names the checkpoint that is newer"
 status 0 "--resume-last continues it" pworker --net mlp --batch 4 --shape 3x28x28 --data small.rec --save w --resume-last --steps 2
 is "$(grep -c 'another run' err)" 0 "--resume-last says nothing of another run"
+
+# Outputs that are inputs.
+cp small.rec x.rec && cp small.labels x.labels && cp w-0000-000001.safetensors y.safetensors
+for option in --log --trace; do
+	for input in x.rec x.labels y.safetensors; do
+		cp $input before
+		status 2 "$option $input is refused" pworker --net mlp --shape 3x28x28 --batch 4 --steps 1 --data small.rec,x.rec \
+			--start y.safetensors $option $input
+		is "$(cat err)" "pworker: $option: $input is also an input, which would be lost; name another file" "$option names $input"
+		ok "$option leaves $input alone" cmp before $input
+	done
+done
+
+# A curve that ends before the epochs do.
+status 0 "a run ends with its curve" $train --shape 3x28x28 --data small.rec --steps 8 --lr 0.1,cosine@2
+is "$(grep -c -e '--lr' err)" 0 "no line is about a curve whose end --steps may reach"
+status 0 "a curve ends before the run" pworker --net mlp --shape 3x28x28 --batch 4 --data small.rec --epochs 3 --lr 0.1,cosine@2
+like err "^pworker: --lr: the rate is 0 from epoch 2 on, and --epochs is 3; end the curve at @3$" "the line says where to end it"
 done_testing

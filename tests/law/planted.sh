@@ -28,7 +28,7 @@ mkdir build && cp -a "$TOP"/build/{lib,libtally.a,found-*,made-for-*,cuda-for-*}
 laws || { echo "without a fault: seed $seed: $claim" >&2; exit 1; }
 for patch; do
 	name=$(basename "$patch" .patch)
-	patch -s -p1 --fuzz=0 <"$(cd "$TOP" && realpath "$patch")" || exit 1
+	GIT_CEILING_DIRECTORIES=$(dirname "$PWD") git apply "$(cd "$TOP" && realpath "$patch")" || exit 1
 	if laws; then
 		printf '%-28s not found\n' "$name"
 		missed=1

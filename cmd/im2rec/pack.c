@@ -31,21 +31,26 @@ struct run {
 	} unread[UNREAD];
 	struct names	 unknown;	/* what was said about items without a class, each once */
 	uint64_t	 unclassed;	/* such items */
-	bool		 nested;	/* the first class has folders */
+	bool		 nested;	/* the only class has folders */
 };
 
-/* Whether an item is in a folder of the first class. */
+/* Whether an item is in a folder of the only class. */
 static bool
 is_nested(const struct run *r, const char *name)
 {
 	const struct names *classes = source_classes(r->in);
-	size_t n = strlen(r->o->path[0]), k = classes->n > 0 ? strlen(classes->p[0]) : 0;
+	size_t n, k;
 
+	if (classes->n != 1)
+		return false;
+	n = strlen(r->o->path[0]);
+	k = strlen(classes->p[0]);
 	while (n > 0 && r->o->path[0][n - 1] == '/')
 		n--;
-	if (k == 0 || strncmp(name, r->o->path[0], n) != 0 || strncmp(name + n + 1, classes->p[0], k) != 0)
+	if (strncmp(name, r->o->path[0], n) != 0 || name[n] != '/')
 		return false;
-	return name[n] == '/' && name[n + 1 + k] == '/' && strchr(name + n + 2 + k, '/') != NULL;
+	name += n + 1;
+	return strncmp(name, classes->p[0], k) == 0 && name[k] == '/' && strchr(name + k + 1, '/') != NULL;
 }
 
 static int

@@ -188,7 +188,8 @@ pworker_compare_sizes(const struct pworker *p, const char *weights, uint32_t sid
 		return;
 	if (p->train.start != NULL && x->c == 1 && pworker_look_colours(p->train.data.recs))
 		front_say("%s: images have colours, and %s takes gray ones", p->train.data.path, weights);
-	if (has_size_options(p))
+	/* A border that weights were trained with does not change what they see. */
+	if (scales_images(&p->train.data.aug))
 		return;
 	if (side == 0)
 		report_crops(p, x, l);

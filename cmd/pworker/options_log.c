@@ -69,10 +69,12 @@ static const struct pworker_option log_options[] = {
 static void
 check_log_path(const struct pworker *p, const char *option, const char *path)
 {
-	const char *const in[] = { p->train.val, p->train.resume, p->train.start, p->mean };
+	const char *const in[] = { p->train.resume, p->train.start, p->mean };
 	struct buf list = { 0 };
 	char *rest, *one, *names;
 
+	if (path == NULL)
+		return;
 	front_output(option, path, in, sizeof(in) / sizeof(in[0]));
 	if (buf_put_fmt(&list, "%s%s%s", p->train.data.path != NULL ? p->train.data.path : "",
 	    p->train.val != NULL ? "," : "", p->train.val != NULL ? p->train.val : "") < 0 || buf_terminate(&list) < 0)
@@ -93,7 +95,6 @@ settle_log_options(struct pworker *p)
 
 	check_log_path(p, "--log", p->log);
 	check_log_path(p, "--trace", p->trace);
-
 	if (pworker_given(p, "log-style") != PWORKER_ABSENT)
 		return;
 	if (style != NULL && *style != 0)

@@ -24,6 +24,10 @@ status 0 "--start takes images of another size" $train --start $w --data large.r
 like err "^pworker: large\.rec: $size$" "--start says that the images have another size"
 status 0 "--start takes images of the same size" $train --start $w --data small.rec
 is "$(grep -c 'images are' err)" 0 "--start says nothing about images of the same size"
+$train --shape 3x28x28 --data small.rec --pad 4 --rand-crop --save b >log 2>err
+status 0 "--eval takes weights trained with a border" pworker --eval b-0000-000001.safetensors --data large.rec
+like err "^pworker: large\.rec: images are 112x112, and b-0000-000001\.safetensors was trained on images with a shorter side of 32" \
+	"--eval says that the images have another size"
 status 0 "--start resizes images" $train --start $w --data large.rec --resize 32
 is "$(grep -c 'images are' err)" 0 "--start says nothing about images that are resized"
 status 0 "--resume takes images of another size" pworker --batch 4 --resume $w --data large.rec --steps 2

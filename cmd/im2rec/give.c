@@ -265,7 +265,7 @@ write_tar(const struct im2rec *o, struct im2rec_watch *watch, int fd)
 	t.to = fd != STDOUT_FILENO ? o->out : "standard output";
 	/* The names come first, so that a reader of a pipe has them before the numbers. */
 	if (e == 0 && names.n > 0)
-		e = put_file(&t, "__labels__", names.p, names.n);
+		e = put_file(&t, SOURCE_NAMES_FILE, names.p, names.n);
 	for (size_t i = 0; e == 0 && i < o->paths; i++)
 		e = im2rec_each(o->path[i], watch, write_tar_record, &t);
 	if (e < 0)

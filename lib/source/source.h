@@ -35,6 +35,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define SOURCE_NAMES_FILE	"__labels__"	/* of a webdataset; webdataset skips a name of this form */
 #define SOURCE_CLASSES	(1u << 24)	/* labels in .cls files are below this, so that f32 holds them exactly */
 
 enum source_split { SOURCE_ALL, SOURCE_TRAIN, SOURCE_TEST };

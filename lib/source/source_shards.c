@@ -17,7 +17,6 @@
 #define LABEL_BYTES	256u		/* most bytes of a label's file */
 #define JSON_BYTES	(1u << 21)	/* most bytes of a JSON file with labels */
 #define JSON_LABELS	(1u << 16)	/* most labels in JSON, as in a record */
-#define NAMES_FILE	"__labels__"	/* names of the classes; webdataset skips a name of this form */
 #define NAMED_CLASSES	(1u << 16)	/* most classes that are named by numbers */
 
 struct state {
@@ -66,7 +65,7 @@ parse_label_index(const char *name)
 static bool
 is_names_file(const char *name)
 {
-	return strcmp(io_base_name(name), NAMES_FILE) == 0;
+	return strcmp(io_base_name(name), SOURCE_NAMES_FILE) == 0;
 }
 
 bool

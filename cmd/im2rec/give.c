@@ -239,7 +239,7 @@ read_tar_names(const struct im2rec *o, struct buf *text)
 		if (strcmp(o->path[i], "-") != 0 && (e = classes_read(&l, o->path[i])) < 0)
 			break;
 		all = all && l.n > 0;
-		if (i > 0 && all && !classes_equal(&first, &l))
+		if (i > 0 && all && !names_equal(&first, &l))
 			e = err_fail(ERR_ARG, "%s: its classes are not those of %s; write an archive of each",
 			    o->path[i], o->path[0]);
 		if (i == 0)

@@ -65,7 +65,7 @@ map_labels(const char *records, const struct names *names, const struct names *a
 	const char *unknown;
 	uint32_t *of;
 
-	if (names->n == 0 || all->n == 0 || classes_equal(names, all))
+	if (names->n == 0 || all->n == 0 || names_equal(names, all))
 		return NULL;
 	if (!are_known(names, all, &unknown))
 		refuse_class(records, unknown, all, whose);

@@ -41,12 +41,3 @@ classes_read(struct names *l, const char *rec)
 	free(path);
 	return e;
 }
-
-bool
-classes_equal(const struct names *a, const struct names *b)
-{
-	for (size_t i = 0; a->n == b->n && i < a->n; i++)
-		if (strcmp(a->p[i], b->p[i]) != 0)
-			return false;
-	return a->n == b->n;
-}

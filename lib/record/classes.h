@@ -8,15 +8,11 @@
 
 #include "source/names.h"
 
-#include <stdbool.h>
-
 /*
  * Reads the file beside the records `rec` into an empty list, which stays empty if there is no such file.  A CR at the
  * end of a line is ignored.  Returns 0, ERR_SYS, ERR_FORMAT (a name twice, or an empty line), ERR_LIMIT or ERR_NOMEM;
  * the message names the file.
  */
 int	 classes_read(struct names *l, const char *rec);
-/* Whether two lists have the same names in the same order. */
-bool	 classes_equal(const struct names *a, const struct names *b);
 
 #endif

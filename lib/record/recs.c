@@ -76,7 +76,7 @@ joined_classes(const struct recs *r, struct names *l)
 		const struct recs *p = j->part[i].recs;
 		struct names more = { 0 };
 
-		if ((e = p->classes(p, &more)) == 0 && l->n > 0 && more.n > 0 && !classes_equal(l, &more))
+		if ((e = p->classes(p, &more)) == 0 && l->n > 0 && more.n > 0 && !names_equal(l, &more))
 			e = err_fail(ERR_FORMAT, "%s: its classes are not those of %s; pack both with the same classes",
 			    p->path, first);
 		if (e == 0 && l->n == 0 && more.n > 0) {

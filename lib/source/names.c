@@ -4,7 +4,6 @@
 #include "base/grow.h"
 #include "base/io.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,6 +136,15 @@ names_read(struct names *l, const char *path)
 		e = names_parse(l, (char *)b.p);
 	buf_free(&b);
 	return err_wrap(e, "%s", path);
+}
+
+bool
+names_equal(const struct names *a, const struct names *b)
+{
+	for (size_t i = 0; a->n == b->n && i < a->n; i++)
+		if (strcmp(a->p[i], b->p[i]) != 0)
+			return false;
+	return a->n == b->n;
 }
 
 int

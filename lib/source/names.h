@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define NAMES_MOST	(1u << 17)	/* most names of a list */
@@ -33,6 +34,8 @@ int	 names_read(struct names *l, const char *path);
 int	 names_parse(struct names *l, const char *text);
 /* The number of a name, or -1.  The list must be sorted, or come from names_read() or names_parse(). */
 long	 names_find(const struct names *l, const char *name, size_t n);
+/* Whether two lists have the same names in the same order. */
+bool	 names_equal(const struct names *a, const struct names *b);
 /* Appends the first names to a text, with commas between, and "..." if there are more.  Returns 0 or ERR_NOMEM. */
 int	 names_put(const struct names *l, struct buf *text);
 void	 names_free(struct names *l);	/* leaves an empty list */

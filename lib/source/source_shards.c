@@ -259,9 +259,8 @@ read_names(struct state *s)
 
 	if (e == 0 && (e = buf_terminate(&text)) == 0)
 		e = names_parse(&now, (const char *)text.p);
-	for (size_t i = 0; e == 0 && s->own.n > 0 && i < now.n + s->own.n; i++)
-		if (now.n != s->own.n || (i < now.n && strcmp(now.p[i], s->own.p[i]) != 0))
-			e = err_fail(ERR_FORMAT, "its names of classes are not those of an earlier shard");
+	if (e == 0 && s->own.n > 0 && !names_equal(&now, &s->own))
+		e = err_fail(ERR_FORMAT, "its names of classes are not those of an earlier shard");
 	if (e == 0 && s->given && s->numbered)
 		e = err_fail(ERR_FORMAT, "names of classes follow the samples; move the file before them");
 	if (e == 0 && s->classes->n == 0)

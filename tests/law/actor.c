@@ -91,23 +91,21 @@ steps_sent(const struct actor *a)
 	return least == UINT64_MAX ? 0 : least;
 }
 
-/* What rank r adds to its figures in a step. */
-static double
-figure(const struct world *x, uint32_t r, uint64_t step)
+double
+actor_figure(const struct world *x, uint32_t r, uint64_t step)
 {
 	return world_number(x, r, 1000 + step);
 }
 
-/* What rank r gives to a sum at a step. */
-static double
-given(const struct world *x, uint32_t r, uint64_t step, enum actor_sum what)
+double
+actor_given(const struct world *x, uint32_t r, uint64_t step, enum actor_sum what)
 {
 	double running = 0;
 
 	if (what != ACTOR_EPOCH)
 		return world_number(x, r, step) + what;
 	for (uint64_t t = step - ACTOR_EVERY; t < step; t++)
-		running += figure(x, r, t);
+		running += actor_figure(x, r, t);
 	return running;
 }
 
@@ -139,7 +137,7 @@ step(struct actor *a)
 	}
 	world_gradient(x, a->o.rank, a->step, a->o.w, a->stats, g->A, 2);
 	free(one);
-	a->running += figure(x, a->o.rank, a->step);
+	a->running += actor_figure(x, a->o.rank, a->step);
 	kept_put(&a->kept, a->step + 1, &(struct kept_place){ .loss = a->running });
 	a->arrays = 0;
 	for (uint32_t i = 0; i < g->nw; i++)
@@ -161,7 +159,7 @@ sum_answered(struct actor *a, const double v[2])
 
 	for (uint32_t r = 0; r < a->world->W; r++)
 		if (a->world->actor[r].steps >= a->step) {
-			want[0] += given(a->world, r, a->step, a->sum);
+			want[0] += actor_given(a->world, r, a->step, a->sum);
 			want[1] += 1;
 		}
 	if (memcmp(v, want, sizeof(want)) != 0)
@@ -199,7 +197,7 @@ next_sum(const struct actor *a)
 static void
 begin_sum(struct actor *a)
 {
-	double v[2] = { a->sum == ACTOR_EPOCH ? a->running : given(a->world, a->o.rank, a->step, a->sum), 1 };
+	double v[2] = { a->sum == ACTOR_EPOCH ? a->running : actor_given(a->world, a->o.rank, a->step, a->sum), 1 };
 
 	if (kept_find_sum(&a->kept, a->step, a->sum, v, 2)) {
 		sum_answered(a, v);

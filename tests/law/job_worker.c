@@ -35,31 +35,11 @@ log_waiting(void *arg, const char *whom)
 	sim_log("waiting for %s", whom);
 }
 
-/* What rank r adds to its figures in a step. */
-static double
-find_figure(const struct world *x, uint32_t r, uint64_t step)
-{
-	return world_number(x, r, 1000 + step);
-}
-
-/* What rank r gives to a sum at a step. */
-static double
-find_given(const struct world *x, uint32_t r, uint64_t step, enum actor_sum what)
-{
-	double running = 0;
-
-	if (what != ACTOR_EPOCH)
-		return world_number(x, r, step) + what;
-	for (uint64_t t = step - ACTOR_EVERY; t < step; t++)
-		running += find_figure(x, r, t);
-	return running;
-}
-
 static int
 add_up(struct life *l, enum actor_sum what)
 {
 	const uint32_t rank = l->p->index, phase = what == ACTOR_READY && l->p->job->streams ? 0 : 1 + what;
-	double v[2] = { what == ACTOR_EPOCH ? l->running : find_given(l->x, rank, l->step, what), 1 }, want[2] = { 0, 0 };
+	double v[2] = { what == ACTOR_EPOCH ? l->running : actor_given(l->x, rank, l->step, what), 1 }, want[2] = { 0, 0 };
 
 	if (!kept_find_sum(&l->kept, l->step, phase, v, 2)) {
 		sim_log("sum %" PRIu32 " of step %" PRIu64, phase, l->step);
@@ -68,7 +48,7 @@ add_up(struct life *l, enum actor_sum what)
 	}
 	for (uint32_t r = 0; r < l->x->W; r++)
 		if (l->x->actor[r].steps >= l->step) {
-			want[0] += find_given(l->x, r, l->step, what);
+			want[0] += actor_given(l->x, r, l->step, what);
 			want[1] += 1;
 		}
 	if (memcmp(v, want, sizeof(want)) != 0)
@@ -118,7 +98,7 @@ train_step(struct life *l, float *w)
 	sim_log("step %" PRIu64 ", %" PRIu32 " samples", l->step, n);
 	world_gradient(l->x, rank, l->step, w, l->g, g->P, 1);
 	world_gradient(l->x, rank, l->step, w, l->stats, g->A, 2);
-	l->running += find_figure(l->x, rank, l->step);
+	l->running += actor_figure(l->x, rank, l->step);
 	ERR_TRY(worker_step(l->wk, n, world_rate(l->x, l->step)));
 	ERR_TRY(check_slack(l));
 	kept_put(&l->kept, l->step + 1, &(struct kept_place){ .loss = l->running });

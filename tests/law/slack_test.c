@@ -17,17 +17,8 @@ draw(uint64_t seed, uint32_t slack)
 {
 	struct rng c = rng_start(seed, 0, 0);
 	struct world x = { .seed = seed, .slack = slack, .counting = true };
-	bool bn;
 
-	bn = rng_below(&c, 2);
-	x.graph = world_graph(bn);
-	x.W = 2 + (uint32_t)rng_below(&c, WORLD_WORKERS - 1);
-	x.S = 1 + (uint32_t)rng_below(&c, WORLD_SERVERS);
-	x.slice = 8u << rng_below(&c, 6);
-	x.full = 400 * (uint32_t)(seed % 3);
-	x.lends = seed % 4 < 2;
-	x.freeze = world_freeze(&c, bn);
-	x.codec = world_codec(&c, true);
+	world_draw_job(&x, &c, 2, true);
 	return x;
 }
 

@@ -34,26 +34,32 @@ world_graph_of(bool bn, uint32_t k)
 	return g;
 }
 
+void
+world_draw_job(struct world *x, struct rng *c, uint32_t least, bool ones)
+{
+	bool bn = rng_below(c, 2);
+
+	x->graph = world_graph(bn);
+	x->W = least + (uint32_t)rng_below(c, WORLD_WORKERS + 1 - least);
+	x->S = 1 + (uint32_t)rng_below(c, WORLD_SERVERS);
+	x->slice = 8u << rng_below(c, 6);
+	x->full = 400 * (uint32_t)(x->seed % 3);
+	x->lends = x->seed % 4 < 2;
+	x->freeze = world_freeze(c, bn);
+	x->codec = world_codec(c, ones);
+}
+
 struct world
 world_draw(uint64_t seed)
 {
 	struct rng c = rng_start(seed, 0, 0);
 	struct world x = { .seed = seed, .hyper = { .wd = 1e-3f } };
-	bool bn;
 
 	opt_usual((enum opt_rule)rng_below(&c, OPT_RULES), &x.hyper);
 	x.hyper.clip_norm = rng_below(&c, 2) ? 0.5f : 0;
 	x.hyper.unit = rng_below(&c, 2);
 	x.hyper.average = (struct average){ (enum average_kind)rng_below(&c, AVERAGE_KINDS), 0.75f, 2 };
-	bn = rng_below(&c, 2);
-	x.graph = world_graph(bn);
-	x.W = 1 + (uint32_t)rng_below(&c, WORLD_WORKERS);
-	x.S = 1 + (uint32_t)rng_below(&c, WORLD_SERVERS);
-	x.slice = 8u << rng_below(&c, 6);
-	x.full = 400 * (uint32_t)(seed % 3);
-	x.lends = seed % 4 < 2;
-	x.freeze = world_freeze(&c, bn);
-	x.codec = world_codec(&c, false);
+	world_draw_job(&x, &c, 1, false);
 	return x;
 }
 

@@ -63,6 +63,9 @@ struct graph *world_graph_of(bool bn, uint32_t k);
 
 /* A synchronous job, drawn from the seed. */
 struct world world_draw(uint64_t seed);
+/* The same for the net of x, its processes, slices, frozen arrays and codec alone: `least` workers or more; ones: as
+ * in draw.h. */
+void	 world_draw_job(struct world *x, struct rng *c, uint32_t least, bool ones);
 /* Applies `freeze` to the graph and sets `rules`. */
 void	 world_rules(struct world *x);
 

@@ -1,4 +1,5 @@
 /* server_deal_test - how a server counts the workers of an elastic job, and what it tells them. */
+#include "lib/fc_net.h"
 #include "tap.h"
 
 #include "base/buf.h"
@@ -24,17 +25,6 @@ emit(void *arg, uint32_t worker, const struct msg *m)
 	out[n++] = *m;
 }
 
-static struct graph *
-net(void)
-{
-	struct graph *g = graph_new(1, 2, 3);
-	uint32_t at = 0;
-
-	graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "a", .in = &at, .nin = 1, .k = 2 }, &at);
-	graph_add(g, &(struct graph_node){ .op = GRAPH_SOFTMAX, .name = "loss", .in = &at, .nin = 1 }, &at);
-	return g;
-}
-
 static struct server_state *
 server(struct memory *m, uint32_t index)
 {
@@ -47,7 +37,7 @@ server(struct memory *m, uint32_t index)
 static int
 hello(struct server_state *s, uint32_t index, uint32_t w, uint32_t elastic, uint32_t slack)
 {
-	struct graph *g = net();
+	struct graph *g = fc_net();
 	struct hello h = { .version = MSG_VERSION, .tally = TALLY_VERSION, .nworkers = W, .elastic = elastic, .nservers = 2,
 	    .server = index, .slack = slack, .slice = 32, .hash = graph_hash(g) };
 	struct buf b = { 0 };

@@ -1,4 +1,5 @@
 /* server_state_test - what the state machine of a server answers and refuses. */
+#include "lib/fc_net.h"
 #include "tap.h"
 
 #include "base/buf.h"
@@ -27,24 +28,13 @@ emit(void *arg, uint32_t worker, const struct msg *m)
 	n++;
 }
 
-static struct graph *
-net(void)
-{
-	struct graph *g = graph_new(1, 2, 3);
-	uint32_t at = 0;
-
-	graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "a", .in = &at, .nin = 1, .k = 2 }, &at);
-	graph_add(g, &(struct graph_node){ .op = GRAPH_SOFTMAX, .name = "loss", .in = &at, .nin = 1 }, &at);
-	return g;
-}
-
 static uint16_t hello_flags;
 static const char *hello_mults = "";
 
 static int
 hello(struct server_state *s, uint32_t w, uint64_t incarnation, const char *tally, uint32_t slack)
 {
-	struct graph *g = net();
+	struct graph *g = fc_net();
 	struct hello h = { .version = MSG_VERSION, .nworkers = 2, .nservers = 1, .slack = slack, .slice = 32,
 	    .hash = graph_hash(g) };
 	struct buf b = { 0 };
@@ -320,7 +310,7 @@ static struct server_state *
 normed(uint32_t slack, int *e)
 {
 	struct server_state_opt o = { .nworkers = 2, .nservers = 2, .emit = emit };
-	struct graph *g = net();
+	struct graph *g = fc_net();
 	struct hello h = { .version = MSG_VERSION, .tally = TALLY_VERSION, .nworkers = 2, .nservers = 2, .slice = 32,
 	    .slack = slack, .hyper = { .clip_norm = 1 }, .hash = graph_hash(g) };
 	struct buf b = { 0 };

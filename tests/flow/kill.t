@@ -172,7 +172,8 @@ real() {
 	env --default-signal=INT,HUP dlaunch "$@" -n 2 -s 2 --env STAND --env TALLY_SHARE pworker --net mlp --data "$T/test.rec" \
 		--batch 16 --frequent 5 --epochs 1000 --save "$T/m" >"$T/out" 2>"$T/err" &
 	pid=$!
-	line_of "$T/err" 'worker 1: Epoch' 1 && [ "$(really_living | wc -l)" = 4 ]
+	line_of "$T/err" 'worker 1: Epoch' 1 || return
+	[ "$(really_living | wc -l)" = 4 ] || { ps -o pid,ppid,stat,args -p "$(really_living | paste -sd,)"; return 1; }
 }
 ok "two workers and two servers train" real
 kill -9 "$pid"
@@ -192,10 +193,10 @@ ok "pworker within timeout(1) within a shell trains" line_of "$T/err" 'Epoch' 1
 kill -TERM "$pid"
 ok "pworker within timeout(1) ends by SIGTERM" ends 143
 ok "pworker within timeout(1) writes a checkpoint" test -n "$(find "$T" -name 'm-*.safetensors')"
+ok "pworker within timeout(1) leaves no process" really_none_left
 
-ok "two workers and two servers train again" real --respawn 0
-kill -9 "$(really_living | while read -r p; do ! grep -qx pworker "/proc/$p/comm" || echo "$p"; done | tail -n 1)"
-wait "$pid"
-is $? 137 "a killed process is the job's status"
+ok "two workers and two servers train without --respawn" real --respawn 0
+kill -9 "$(real_process --worker 1)" || kill "$pid"
+ok "a killed process is the job's status" ends 137
 ok "a killed pworker leaves no process" really_none_left
 done_testing

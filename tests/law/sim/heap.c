@@ -4,6 +4,7 @@
 #include "law/sim/sys.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct block {
@@ -12,22 +13,43 @@ struct block {
 	int		 proc;
 } __attribute__((aligned(16)));
 
-static struct block *first[SIM_PROCS + 1];	/* [1 + process] */
+struct heap {
+	struct block	*first;
+	size_t		 bytes, peak;
+};
+
+static struct heap outside, *heaps;	/* of no process; [process] */
+
+static struct heap *
+find_heap(int proc)
+{
+	return proc < 0 ? &outside : &heaps[proc];
+}
+
+void
+heap_reserve(unsigned procs)
+{
+	if ((heaps = __real_calloc(procs, sizeof(*heaps))) == NULL)
+		abort();
+}
 
 void *
 heap_malloc(size_t n)
 {
-	struct block *b = n < SIZE_MAX - sizeof(*b) ? __real_malloc(sizeof(*b) + n) : NULL, **list;
+	struct block *b = n < SIZE_MAX - sizeof(*b) ? __real_malloc(sizeof(*b) + n) : NULL;
+	struct heap *h;
 
 	if (b == NULL)
 		return NULL;
 	b->n = n;
 	b->proc = sim_proc();
-	list = &first[1 + b->proc];
+	h = find_heap(b->proc);
 	b->prev = NULL;
-	if ((b->next = *list) != NULL)
+	if ((b->next = h->first) != NULL)
 		b->next->prev = b;
-	*list = b;
+	h->first = b;
+	h->bytes += n;
+	h->peak = h->bytes > h->peak ? h->bytes : h->peak;
 	return b + 1;
 }
 
@@ -52,7 +74,8 @@ heap_free(void *p)
 	b = (struct block *)p - 1;
 	if (b->next != NULL)
 		b->next->prev = b->prev;
-	*(b->prev != NULL ? &b->prev->next : &first[1 + b->proc]) = b->next;
+	*(b->prev != NULL ? &b->prev->next : &find_heap(b->proc)->first) = b->next;
+	find_heap(b->proc)->bytes -= b->n;
 	__real_free(b);
 }
 
@@ -73,8 +96,15 @@ heap_realloc(void *p, size_t n)
 void
 heap_free_all(unsigned proc)
 {
-	while (first[1 + proc] != NULL)
-		heap_free(first[1 + proc] + 1);
+	while (heaps[proc].first != NULL)
+		heap_free(heaps[proc].first + 1);
+	heaps[proc].peak = 0;
+}
+
+size_t
+heap_peak(unsigned proc)
+{
+	return heaps[proc].peak;
 }
 
 size_t
@@ -82,7 +112,7 @@ heap_blocks(unsigned proc)
 {
 	size_t n = 0;
 
-	for (const struct block *b = first[1 + proc]; b != NULL; b = b->next)
+	for (const struct block *b = heaps[proc].first; b != NULL; b = b->next)
 		n++;
 	return n;
 }

@@ -8,10 +8,14 @@
 
 #include <stddef.h>
 
+/* For sim_reserve(). */
+void	 heap_reserve(unsigned procs);
 /* Frees all that a process has allocated. */
 void	 heap_free_all(unsigned proc);
 /* Blocks that a process has. */
 size_t	 heap_blocks(unsigned proc);
+/* The most bytes that a process has had. */
+size_t	 heap_peak(unsigned proc);
 
 /* As those of the system, for the process that runs, or outside of any. */
 void	*heap_malloc(size_t n);

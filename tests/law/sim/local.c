@@ -58,6 +58,7 @@ local_new(void)
 void
 local_close(struct local *l)
 {
+	sim_changed_anywhere();
 	for (unsigned i = 0; i < l->nbacklog; i++)
 		local_close(l->backlog[i]);
 	for (unsigned i = 0; i < l->nchunk; i++)
@@ -88,6 +89,7 @@ local_listen(struct local *l)
 int
 local_connect(struct local *l, const struct sockaddr_un *name, socklen_t n)
 {
+	sim_changed_anywhere();
 	for (struct local *to = all; to < all + SOCKETS; to++) {
 		if (!to->used || !to->listens || to->len != n || memcmp(&to->name, name, n) != 0)
 			continue;
@@ -106,6 +108,7 @@ local_accept(struct local *l)
 {
 	struct local *first = l->backlog[0];
 
+	sim_changed_anywhere();
 	if (l->nbacklog == 0)
 		return NULL;
 	memmove(l->backlog, l->backlog + 1, --l->nbacklog * sizeof(l->backlog[0]));
@@ -119,6 +122,7 @@ local_send(struct local *l, const struct msghdr *m)
 	struct local *to = l->peer;
 	int fd;
 
+	sim_changed_anywhere();
 	if (to == NULL)
 		return -EPIPE;
 	if (to->nchunk == CHUNKS)
@@ -143,6 +147,7 @@ local_receive(struct local *l, struct msghdr *m)
 	unsigned i = 0;
 	int fd = -1;
 
+	sim_changed_anywhere();
 	m->msg_flags = 0;
 	if (l->nchunk == 0) {
 		m->msg_controllen = 0;

@@ -2,14 +2,15 @@
 #include "law/sim/net.h"
 #include "law/sim/local.h"
 #include "law/sim/sim.h"
+#include "law/sim/sys.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FDS	256
 #define WATCHED	4
+#define OWN	8u	/* most descriptors of a process besides its connections */
 
 enum kind { FREE, SOCKET, LOCAL, LISTENER, EVENT, EPOLL };
 
@@ -24,18 +25,27 @@ struct descriptor {
 	unsigned	 nwatch;
 };
 
-static struct descriptor all[FDS];
+static struct descriptor *all;
+static int nall;
+
+void
+net_reserve(unsigned procs, unsigned wires)
+{
+	nall = (int)(OWN * procs + 2 * wires);
+	if ((all = __real_calloc((size_t)nall, sizeof(*all))) == NULL)
+		abort();
+}
 
 void
 net_begin(void)
 {
-	memset(all, 0, sizeof(all));
+	memset(all, 0, (size_t)nall * sizeof(*all));
 }
 
 static int
 new_descriptor(enum kind kind)
 {
-	for (int i = 0; i < FDS; i++)
+	for (int i = 0; i < nall; i++)
 		if (all[i].kind == FREE) {
 			all[i] = (struct descriptor){ .kind = kind, .proc = (unsigned)sim_proc() };
 			return NET_FD + i;
@@ -54,7 +64,7 @@ find_descriptor(int fd)
 bool
 net_has(int fd)
 {
-	return fd >= NET_FD && fd < NET_FD + FDS && sim_inside();
+	return fd >= NET_FD && fd < NET_FD + nall && sim_inside();
 }
 
 unsigned
@@ -62,7 +72,7 @@ net_count(unsigned proc)
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < FDS; i++)
+	for (int i = 0; i < nall; i++)
 		n += all[i].kind != FREE && all[i].proc == proc;
 	return n;
 }
@@ -97,7 +107,7 @@ net_ready(int fd, short events)
 
 	if (fd < 0)
 		return 0;
-	assert(fd >= NET_FD && fd < NET_FD + FDS);
+	assert(fd >= NET_FD && fd < NET_FD + nall);
 	d = &all[fd - NET_FD];
 	switch (d->kind) {
 	case SOCKET:	return d->wire != NULL ? wire_ready(d->wire, d->side, events) : POLLHUP;
@@ -251,7 +261,7 @@ net_shutdown(int fd)
 static void
 forget_watched(const struct descriptor *d, int fd)
 {
-	for (struct descriptor *e = all; e < all + FDS; e++)
+	for (struct descriptor *e = all; e < all + nall; e++)
 		for (unsigned i = 0; e->kind == EPOLL && e->proc == d->proc && i < e->nwatch; i++)
 			if (e->watch[i].fd == fd)
 				e->watch[i--] = e->watch[--e->nwatch];
@@ -278,7 +288,7 @@ net_close(int fd)
 void
 net_close_all(unsigned proc)
 {
-	for (unsigned i = 0; i < FDS; i++)
+	for (int i = 0; i < nall; i++)
 		if (all[i].kind != FREE && all[i].proc == proc)
 			close_descriptor(&all[i]);
 }
@@ -344,5 +354,6 @@ int
 net_put_event(int fd, const uint64_t *count)
 {
 	find_descriptor(fd)->count += *count;
+	sim_changed(sim_host((unsigned)sim_proc()));
 	return sizeof(*count);
 }

@@ -13,6 +13,8 @@
 
 #define NET_FD	1000	/* the first descriptor */
 
+/* For sim_reserve(). */
+void	 net_reserve(unsigned procs, unsigned wires);
 void	 net_begin(void);
 /* For a process: a descriptor of the listener of its host. */
 int	 net_listener(void);

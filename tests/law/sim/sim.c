@@ -4,6 +4,7 @@
 #include "law/sim/local.h"
 #include "law/sim/net.h"
 #include "law/sim/stack.h"
+#include "law/sim/sys.h"
 
 #include "base/err.h"
 
@@ -13,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIBERS	64
-#define TIMERS	64
+#define THREADS	2u	/* of a process, and timers for each */
 #define TICK_NS	4000u	/* most time that a fiber takes before it waits again */
 #define YIELDS	6u	/* of so many locks, one gives up the processor */
 
@@ -34,6 +34,7 @@ struct fiber {
 	uint64_t	 until;		/* of SIM_POLL, SIM_COND */
 	struct pollfd	*poll;
 	unsigned	 npoll;
+	uint64_t	 checked;	/* changes of its host when no descriptor was ready */
 	const void	*on;		/* a lock, a condition */
 	unsigned	 joins;
 	bool		 woken;
@@ -54,24 +55,46 @@ static struct {
 	struct rng	 chance;
 	uint64_t	 now;
 	int64_t		 date_shift;
-	bool		 trace;
-	struct proc	 proc[SIM_PROCS];
+	bool		 trace, calm;
+	unsigned	 room;		/* most processes */
+	struct proc	*proc;		/* [room] */
 	unsigned	 nproc;
-	struct fiber	 fiber[FIBERS];
+	struct fiber	*fiber, **ready;	/* [THREADS * room] */
 	unsigned	 nfiber;	/* the others were never used in this world */
 	struct fiber	*running;
+	uint64_t	 spent;		/* by the process of the fiber that runs, since it got its turn */
 	bool		 dies;		/* the process of the fiber that ran */
-	struct timer	 timer[TIMERS];
+	uint64_t	*changes;	/* [room] of a host, see sim_changed() */
+	struct timer	*timer;		/* [THREADS * room] */
 	unsigned	 ntimer;
 } sim;
 
 void
+sim_reserve(unsigned procs, unsigned wires)
+{
+	sim.room = procs;
+	sim.proc = __real_calloc(procs, sizeof(*sim.proc));
+	sim.fiber = __real_calloc(THREADS * procs, sizeof(*sim.fiber));
+	sim.ready = __real_calloc(THREADS * procs, sizeof(struct fiber *));
+	sim.changes = __real_calloc(procs, sizeof(*sim.changes));
+	sim.timer = __real_calloc(THREADS * procs, sizeof(*sim.timer));
+	if (sim.proc == NULL || sim.fiber == NULL || sim.ready == NULL || sim.changes == NULL || sim.timer == NULL)
+		abort();
+	heap_reserve(procs);
+	wire_reserve(procs, wires);
+	net_reserve(procs, wires);
+}
+
+void
 sim_begin(uint64_t seed, bool trace)
 {
+	if (sim.room == 0)
+		sim_reserve(SIM_PROCS, SIM_WIRES);
 	sim.chance = rng_start(seed, 11, 0);
 	sim.now = SIM_S;
 	sim.date_shift = 0;
 	sim.trace = trace;
+	sim.calm = false;
 	sim.nproc = sim.ntimer = sim.nfiber = 0;
 	net_begin();
 	wire_begin();
@@ -91,7 +114,32 @@ sim_end(void)
 uint64_t
 sim_now(void)
 {
-	return sim.now;
+	return sim.now + sim.spent;
+}
+
+void
+sim_spend(uint64_t ns)
+{
+	sim.spent += ns;
+}
+
+void
+sim_calm(void)
+{
+	sim.calm = true;
+}
+
+void
+sim_changed(uint32_t host)
+{
+	sim.changes[host]++;
+}
+
+void
+sim_changed_anywhere(void)
+{
+	for (unsigned i = 0; i < sim.room; i++)
+		sim.changes[i]++;
 }
 
 void
@@ -125,7 +173,7 @@ sim_log(const char *fmt, ...)
 
 	if (!sim.trace)
 		return;
-	printf("# %.6f %-9s ", (double)sim.now * 1e-9, sim.running != NULL ? sim.proc[sim.running->proc].name : "-");
+	printf("# %.6f %-9s ", (double)sim_now() * 1e-9, sim.running != NULL ? sim.proc[sim.running->proc].name : "-");
 	va_start(ap, fmt);
 	vprintf(fmt, ap);
 	va_end(ap);
@@ -184,9 +232,9 @@ start_fiber(unsigned proc, void *(*main)(void *), void *arg)
 	unsigned i = 0;
 	struct fiber *f;
 
-	while (i < FIBERS && sim.fiber[i].used)
+	while (i < THREADS * sim.room && sim.fiber[i].used)
 		i++;
-	assert(i < FIBERS);
+	assert(i < THREADS * sim.room);
 	f = &sim.fiber[i];
 	sim.nfiber = i < sim.nfiber ? sim.nfiber : i + 1;
 	f->used = true;
@@ -207,7 +255,7 @@ sim_spawn(const char *name, uint32_t host, sim_main_fn *main, sim_ended_fn *ende
 
 	while (p < sim.nproc && sim.proc[p].alive)
 		p++;
-	assert(p < SIM_PROCS);
+	assert(p < sim.room);
 	sim.nproc = p < sim.nproc ? sim.nproc : p + 1;
 	sim.proc[p] = (struct proc){ .host = host, .alive = true, .main = main, .ended = ended, .arg = arg };
 	snprintf(sim.proc[p].name, SIM_NAME, "%s", name);
@@ -226,6 +274,7 @@ end_process(unsigned p, bool killed)
 	proc->alive = false;
 	net_close_all(p);
 	local_free_all(p);
+	sim_changed_anywhere();
 	if (proc->ended != NULL)
 		proc->ended(proc->arg, killed);
 	heap_free_all(p);
@@ -255,7 +304,7 @@ sim_pause(unsigned p, uint64_t until)
 void
 sim_at(uint64_t at, void (*fn)(void *arg), void *arg)
 {
-	assert(sim.ntimer < TIMERS);
+	assert(sim.ntimer < THREADS * sim.room);
 	sim.timer[sim.ntimer++] = (struct timer){ at, fn, arg };
 }
 
@@ -274,17 +323,23 @@ fire_timers(void)
 	}
 }
 
+/* A fiber without an event looks again only when something has changed: its descriptors may be a thousand. */
 static bool
-has_event(const struct fiber *f)
+has_event(struct fiber *f)
 {
+	const uint64_t changes = sim.changes[sim.proc[f->proc].host];
+
+	if (f->checked == changes)
+		return false;
 	for (unsigned i = 0; i < f->npoll; i++)
 		if (net_ready(f->poll[i].fd, f->poll[i].events) != 0)
 			return true;
+	f->checked = changes;
 	return false;
 }
 
 static bool
-can_run(const struct fiber *f)
+can_run(struct fiber *f)
 {
 	if (!f->used || f->over || sim.proc[f->proc].paused_until > sim.now)
 		return false;
@@ -327,11 +382,15 @@ resume_fiber(struct fiber *f)
 	const unsigned p = f->proc;
 
 	sim.running = f;
+	sim.spent = 0;
 	if (strcmp(err_line(), f->line) != 0)
 		err_note(0, "%s", f->line);
 	stack_enter(&f->stack);
 	strcpy(f->line, err_line());
 	sim.running = NULL;
+	if (sim.spent > 0)
+		sim_pause(p, sim_now());
+	sim.spent = 0;
 	if (sim.dies) {
 		sim.dies = false;
 		end_process(p, true);
@@ -343,14 +402,13 @@ resume_fiber(struct fiber *f)
 bool
 sim_turn(void)
 {
-	struct fiber *ready[FIBERS];
 	unsigned n = 0;
 
 	wire_deliver();
 	fire_timers();
 	for (unsigned i = 0; i < sim.nfiber; i++)
 		if (can_run(&sim.fiber[i]))
-			ready[n++] = &sim.fiber[i];
+			sim.ready[n++] = &sim.fiber[i];
 	if (n == 0) {
 		uint64_t next = find_next_time();
 
@@ -359,8 +417,8 @@ sim_turn(void)
 		sim.now = next > sim.now ? next : sim.now + 1;
 		return true;
 	}
-	sim.now += rng_below(&sim.chance, TICK_NS);
-	resume_fiber(ready[rng_below(&sim.chance, n)]);
+	sim.now += sim.calm ? 0 : rng_below(&sim.chance, TICK_NS);
+	resume_fiber(sim.ready[rng_below(&sim.chance, n)]);
 	return true;
 }
 
@@ -386,6 +444,7 @@ sim_poll(struct pollfd *p, unsigned n, uint64_t until)
 
 	f->poll = p;
 	f->npoll = n;
+	f->checked = UINT64_MAX;
 	f->until = until;
 	wait_for(SIM_POLL);
 	for (unsigned i = 0; i < n; i++) {

@@ -22,16 +22,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SIM_PROCS	32	/* most processes, those that ended counted if others started before */
+#define SIM_PROCS	32	/* most processes of a world, those that ended counted if others started before */
+#define SIM_WIRES	192	/* and connections */
 #define SIM_NAME	32
 #define SIM_NEVER	UINT64_MAX
 #define SIM_MS		UINT64_C(1000000)	/* nanoseconds */
 #define SIM_S		(1000 * SIM_MS)
 
+/* To be called before the first world: makes room for worlds with more than SIM_PROCS and SIM_WIRES. */
+void	 sim_reserve(unsigned procs, unsigned wires);
 /* Begins a world.  With a trace, what happens in it is printed. */
 void	 sim_begin(uint64_t seed, bool trace);
 void	 sim_end(void);
-uint64_t sim_now(void);			/* nanoseconds; also for processes */
+uint64_t sim_now(void);			/* nanoseconds; also for processes, with what they have spent */
 /* Moves the date of all processes, which their monotonic clock does not show. */
 void	 sim_shift_date(int64_t ns);
 int64_t	 sim_date_shift(void);
@@ -56,6 +59,10 @@ void	 sim_kill(unsigned proc);
 _Noreturn void sim_die(void);
 /* Until a time, a process does nothing; its connections take bytes. */
 void	 sim_pause(unsigned proc, uint64_t until);
+/* For a process: it is busy for a time, which has passed when the call returns. */
+void	 sim_spend(uint64_t ns);
+/* Processes take no time but what they spend; otherwise each turn takes some microseconds, drawn. */
+void	 sim_calm(void);
 /* Calls fn(arg) at a time. */
 void	 sim_at(uint64_t at, void (*fn)(void *arg), void *arg);
 /* One thing happens.  Returns false if nothing is left that could. */
@@ -66,6 +73,9 @@ enum sim_wait { SIM_READY, SIM_POLL, SIM_LOCK, SIM_COND, SIM_JOIN };
 /* Whether a process runs now; else the system is called. */
 bool	 sim_inside(void);
 void	 sim_yield(void);
+/* Something has changed for which a process of a host, or of any, may wait in sim_poll(). */
+void	 sim_changed(uint32_t host);
+void	 sim_changed_anywhere(void);
 /* Waits for one of n descriptors or a time.  Returns how many are ready, their revents set. */
 int	 sim_poll(struct pollfd *p, unsigned n, uint64_t until);
 void	 sim_lock(int *locked);

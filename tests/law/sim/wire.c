@@ -17,8 +17,6 @@
 #define LATE_NS		(100 * SIM_MS)	/* most delay of the few segments that are late */
 #define LATE		64u	/* one of so many */
 
-struct wires wires;
-
 uint64_t
 wire_draw(uint64_t n)
 {
@@ -28,12 +26,12 @@ wire_draw(uint64_t n)
 void
 wire_begin(void)
 {
-	memset(wires.listens, 0, sizeof(wires.listens));
-	memset(wires.waiting, 0, sizeof(wires.waiting));
-	memset(wires.down, 0, sizeof(wires.down));
-	for (unsigned i = 0; i < WIRES; i++)
+	memset(wires.host, 0, wires.hosts * sizeof(*wires.host));
+	memset(wires.way, 0, (size_t)wires.hosts * wires.hosts * sizeof(*wires.way));
+	for (unsigned i = 0; i < wires.n; i++)
 		wires.all[i].used = false;
-	wires.due = SIM_NEVER;
+	wires.ndue = 0;
+	wires.speed = (struct wire_speed){ .bits_s = 0 };
 	wires.latency = UINT64_C(2000) << wire_draw(9);
 	wires.port = 30000;
 }
@@ -41,7 +39,7 @@ wire_begin(void)
 void
 wire_end(void)
 {
-	for (unsigned i = 0; i < WIRES; i++)
+	for (unsigned i = 0; i < wires.n; i++)
 		for (unsigned side = 0; side < 2; side++) {
 			struct stream *s = &wires.all[i].end[side].in;
 
@@ -49,12 +47,6 @@ wire_end(void)
 			s->p = NULL;
 			s->room = 0;
 		}
-}
-
-static void
-note_due(uint64_t at)
-{
-	wires.due = at < wires.due ? at : wires.due;
 }
 
 uint64_t
@@ -66,7 +58,7 @@ wire_arrival(void)
 static void
 init_stream(struct stream *s)
 {
-	const size_t cap = CAP_LEAST << wire_draw(CAP_POWERS);
+	const size_t cap = CAP_LEAST << (wires.speed.bits_s > 0 ? CAP_POWERS - 1 : wire_draw(CAP_POWERS));
 
 	if (cap > s->room) {
 		__real_free(s->p);
@@ -80,7 +72,7 @@ init_stream(struct stream *s)
 static bool
 is_down(const struct wire *w, unsigned from)
 {
-	return sim_now() < wires.down[w->end[from].host][w->end[!from].host];
+	return sim_now() < wire_way(w->end[from].host, w->end[!from].host)->down;
 }
 
 /* The connection has something to do at a time, or when it has recovered from a cut. */
@@ -98,7 +90,7 @@ wire_fail(struct wire *w, unsigned side, int err, uint64_t at)
 	if (e->err == 0 && (e->err_next == 0 || at < e->err_at)) {
 		e->err_next = err;
 		e->err_at = at;
-		note_due(at);
+		wire_due_add(w, at);
 	}
 }
 
@@ -113,39 +105,22 @@ wire_lose(struct stream *s)
 }
 
 void
-wire_place(uint32_t host, uint32_t machine)
-{
-	wires.machine[host] = machine;
-}
-
-uint32_t
-wire_machine(uint32_t host)
-{
-	return wires.machine[host];
-}
-
-bool
-wire_together(uint32_t a, uint32_t b)
-{
-	return wires.machine[a] == wires.machine[b];
-}
-
-void
 wire_listen(uint32_t host)
 {
-	wires.listens[host] = true;
+	wires.host[host].listens = true;
 }
 
 void
 wire_unlisten(uint32_t host)
 {
-	wires.listens[host] = false;
-	for (unsigned i = 0; i < WIRES; i++) {
+	wires.host[host].listens = false;
+	sim_changed(host);
+	for (unsigned i = 0; i < wires.n; i++) {
 		struct wire *w = &wires.all[i];
 
 		if (w->used && w->open && w->end[1].host == host && !w->accepted && !w->end[1].closed) {
 			w->end[1].closed = true;
-			wires.waiting[host]--;
+			wires.host[host].waiting--;
 			if (w->end[0].closed)
 				w->used = false;
 			else
@@ -161,16 +136,16 @@ try_to_open(struct wire *w)
 	const uint32_t from = w->end[0].host, to = w->end[1].host;
 
 	if (is_down(w, 0) || is_down(w, 1)) {
-		if (wires.refuses[from][to])
+		if (wire_way(from, to)->refuses)
 			wire_fail(w, 0, EHOSTUNREACH, sim_now());
 		w->open_at = sim_now() + w->syn;
 		w->syn *= 2;
-	} else if (!wires.listens[to]) {
+	} else if (!wires.host[to].listens) {
 		wire_fail(w, 0, ECONNREFUSED, sim_now());
 		w->open_at = SIM_NEVER;
 	} else {
 		w->open = true;
-		wires.waiting[to]++;
+		wires.host[to].waiting++;
 		sim_log("host %u is connected to host %u", from, to);
 	}
 }
@@ -232,35 +207,30 @@ find_due(const struct wire *w, unsigned side)
 	return at;
 }
 
+static void
+deliver(struct wire *w)
+{
+	if (!w->open && w->open_at <= sim_now())
+		try_to_open(w);
+	for (unsigned side = 0; side < 2; side++) {
+		deliver_stream(w, side);
+		if (w->end[side].held > 0 && w->end[side].held_until <= sim_now())
+			w->end[side].held = 0;
+		sim_changed(w->end[side].host);
+	}
+	wire_due_add(w, find_due(w, 0));
+	wire_due_add(w, find_due(w, 1));
+	if (!w->open)
+		wire_due_add(w, w->open_at);
+}
+
 void
 wire_deliver(void)
 {
-	if (wires.due > sim_now())
-		return;
-	wires.due = SIM_NEVER;
-	for (unsigned i = 0; i < WIRES; i++) {
-		struct wire *w = &wires.all[i];
+	struct wire *w;
 
-		if (!w->used)
-			continue;
-		if (!w->open && w->open_at <= sim_now())
-			try_to_open(w);
-		for (unsigned side = 0; side < 2; side++) {
-			deliver_stream(w, side);
-			if (w->end[side].held > 0 && w->end[side].held_until <= sim_now())
-				w->end[side].held = 0;
-		}
-		note_due(find_due(w, 0));
-		note_due(find_due(w, 1));
-		if (!w->open)
-			note_due(w->open_at);
-	}
-}
-
-uint64_t
-wire_next(void)
-{
-	return wires.due;
+	while ((w = wire_due_take()) != NULL)
+		deliver(w);
 }
 
 static size_t
@@ -292,7 +262,7 @@ wire_ready(const struct wire *w, unsigned side, short events)
 struct wire *
 wire_waiting(uint32_t host)
 {
-	for (unsigned i = 0; i < WIRES && wires.waiting[host] > 0; i++) {
+	for (unsigned i = 0; i < wires.n && wires.host[host].waiting > 0; i++) {
 		struct wire *w = &wires.all[i];
 
 		if (w->used && w->open && w->end[1].host == host && !w->accepted && !w->end[1].closed)
@@ -316,9 +286,9 @@ wire_connect(uint32_t from, const struct sockaddr_in *addr)
 	const uint32_t to = ntohs(addr->sin_port) - WIRE_PORT;
 	struct wire *w = wires.all;
 
-	while (w < wires.all + WIRES && w->used)
+	while (w < wires.all + wires.n && w->used)
 		w++;
-	assert(w < wires.all + WIRES && to < WIRE_HOSTS);
+	assert(w < wires.all + wires.n && to < wires.hosts);
 	init_end(&w->end[0], from);
 	init_end(&w->end[1], to);
 	w->used = true;
@@ -327,7 +297,8 @@ wire_connect(uint32_t from, const struct sockaddr_in *addr)
 	w->syn = SYN_NS;
 	w->stalled_at = w->recovers_at = 0;
 	w->port = wires.port++;
-	note_due(w->open_at);
+	w->due = SIM_NEVER;
+	wire_due_add(w, w->open_at);
 	return w;
 }
 
@@ -335,7 +306,7 @@ void
 wire_accept(struct wire *w)
 {
 	w->accepted = true;
-	wires.waiting[w->end[1].host]--;
+	wires.host[w->end[1].host].waiting--;
 }
 
 int
@@ -345,7 +316,7 @@ wire_peer(const struct wire *w, unsigned side, struct sockaddr_in *peer)
 		return -ENOTCONN;
 	*peer = (struct sockaddr_in){ .sin_family = AF_INET,
 	    .sin_port = htons(side == 0 ? (uint16_t)(WIRE_PORT + w->end[1].host) : w->port),
-	    .sin_addr.s_addr = htonl(0x0a000000u + wires.machine[w->end[!side].host]) };
+	    .sin_addr.s_addr = htonl(0x0a000000u + wires.host[w->end[!side].host].machine) };
 	return 0;
 }
 
@@ -367,6 +338,8 @@ wire_receive(struct wire *w, unsigned side, void *p, size_t n)
 	}
 	s->n -= n;
 	s->ready -= n;
+	sim_spend((uint64_t)((double)n * wires.speed.byte_ns));
+	sim_changed(w->end[!side].host);
 	return (int)n;
 }
 
@@ -417,12 +390,13 @@ wire_send(struct wire *w, unsigned side, const struct iovec *v, size_t n)
 		put_bytes(s, v[i].iov_base, k);
 		left -= k;
 	}
-	at = wire_arrival();
+	sim_spend((uint64_t)((double)put * wires.speed.byte_ns));
+	at = wires.speed.bits_s > 0 ? wire_pass(w->end[side].host, w->end[!side].host, put) : wire_arrival();
 	if (s->nseg > 0 && s->seg[s->nseg - 1].at > at)
 		at = s->seg[s->nseg - 1].at;
 	s->seg[s->nseg].n = put;
 	s->seg[s->nseg++].at = at;
-	note_due(s->seg[0].at);
+	wire_due_add(w, s->seg[0].at);
 	return (int)put;
 }
 
@@ -435,7 +409,8 @@ send_end(struct wire *w, unsigned side)
 		return;
 	s->fin = true;
 	s->fin_at = s->nseg > 0 && s->seg[s->nseg - 1].at > sim_now() ? s->seg[s->nseg - 1].at : wire_arrival();
-	note_due(s->fin_at);
+	wire_due_add(w, s->fin_at);
+	sim_changed(w->end[side].host);
 }
 
 int
@@ -455,6 +430,7 @@ wire_close(struct wire *w, unsigned side)
 	struct end *e = &w->end[side];
 
 	e->closed = true;
+	sim_changed(w->end[!side].host);
 	if (!w->open || w->end[!side].closed) {
 		w->used = false;
 	} else if (e->err == 0 && e->in.ready > 0) {

@@ -18,10 +18,10 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-#define WIRE_HOSTS	16
-
 struct wire;
 
+/* For sim_reserve(). */
+void	 wire_reserve(unsigned hosts, unsigned wires);
 void	 wire_begin(void);
 void	 wire_end(void);
 /* All that is due arrives.  The time at which the next thing does, or SIM_NEVER. */
@@ -33,6 +33,17 @@ uint64_t wire_next(void);
 void	 wire_place(uint32_t host, uint32_t machine);
 uint32_t wire_machine(uint32_t host);
 bool	 wire_together(uint32_t a, uint32_t b);	/* on one machine */
+/*
+ * Links have a speed: each host sends and receives bytes one after another, with `latency` nanoseconds between two hosts
+ * and without loss.  A process spends `byte_ns` for each byte that it sends or receives.
+ */
+struct wire_speed {
+	double		 bits_s;	/* of a host, in each direction; with headers of Ethernet, IP and TCP */
+	uint64_t	 latency;
+	double		 byte_ns;
+};
+
+void	 wire_limit(const struct wire_speed *speed);
 /* Opens and closes the listener of a host. */
 void	 wire_listen(uint32_t host);
 void	 wire_unlisten(uint32_t host);

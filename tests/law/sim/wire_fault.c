@@ -9,10 +9,11 @@ void
 wire_cut(uint32_t from, uint32_t to, uint64_t until, bool refuses)
 {
 	const uint64_t now = sim_now();
+	struct wire_way *way = wire_way(from, to);
 
-	wires.down[from][to] = until > wires.down[from][to] ? until : wires.down[from][to];
-	wires.refuses[from][to] = refuses;
-	for (unsigned i = 0; i < WIRES; i++) {
+	way->down = until > way->down ? until : way->down;
+	way->refuses = refuses;
+	for (unsigned i = 0; i < wires.n; i++) {
 		struct wire *w = &wires.all[i];
 		const uint32_t a = w->end[0].host, b = w->end[1].host;
 		uint64_t most;
@@ -28,22 +29,30 @@ wire_cut(uint32_t from, uint32_t to, uint64_t until, bool refuses)
 	}
 }
 
+static bool
+is_open(const struct wire *w)
+{
+	return w->used && w->open && !w->end[0].closed && !w->end[1].closed;
+}
+
 bool
 wire_break(void)
 {
-	struct wire *open[WIRES];
 	unsigned n = 0;
+	struct wire *w;
 
-	for (unsigned i = 0; i < WIRES; i++)
-		if (wires.all[i].used && wires.all[i].open && !wires.all[i].end[0].closed && !wires.all[i].end[1].closed)
-			open[n++] = &wires.all[i];
+	for (unsigned i = 0; i < wires.n; i++)
+		n += is_open(&wires.all[i]);
 	if (n == 0)
 		return false;
 	n = (unsigned)wire_draw(n);
-	sim_log("connection of hosts %u and %u breaks", open[n]->end[0].host, open[n]->end[1].host);
+	for (w = wires.all; !is_open(w) || n-- > 0; w++)
+		;
+	sim_log("connection of hosts %u and %u breaks", w->end[0].host, w->end[1].host);
 	for (unsigned side = 0; side < 2; side++) {
-		wire_lose(&open[n]->end[side].in);
-		wire_fail(open[n], side, ECONNRESET, wire_arrival());
+		wire_lose(&w->end[side].in);
+		wire_fail(w, side, ECONNRESET, wire_arrival());
+		sim_changed(w->end[side].host);
 	}
 	return true;
 }

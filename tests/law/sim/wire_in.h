@@ -5,7 +5,6 @@
 #include "law/sim/sim.h"
 #include "law/sim/wire.h"
 
-#define WIRES		192
 #define SEGMENTS	48
 
 /* One way of a connection. */
@@ -38,16 +37,36 @@ struct wire {
 	struct end	 end[2];	/* the one that connects, and the one that accepts */
 	uint64_t	 stalled_at, recovers_at;	/* from a cut until the system has tried again after it */
 	uint16_t	 port;
+	uint64_t	 due;		/* when it is next in the heap; SIM_NEVER: it is not */
+};
+
+struct wire_host {
+	uint32_t	 machine;
+	bool		 listens;
+	unsigned	 waiting;	/* connections that are not accepted yet */
+	uint64_t	 sends_at, receives_at;	/* when its link is free; with a speed */
+};
+
+/* From one host to another. */
+struct wire_way {
+	uint64_t	 down;		/* until when nothing arrives */
+	bool		 refuses;
+};
+
+/* A connection has something to do at a time. */
+struct wire_due {
+	uint64_t	 at;
+	struct wire	*wire;
 };
 
 struct wires {
-	struct wire	 all[WIRES];
-	uint32_t	 machine[WIRE_HOSTS];
-	bool		 listens[WIRE_HOSTS];
-	unsigned	 waiting[WIRE_HOSTS];	/* connections that are not accepted yet */
-	uint64_t	 down[WIRE_HOSTS][WIRE_HOSTS];	/* [from][to] until when nothing arrives */
-	bool		 refuses[WIRE_HOSTS][WIRE_HOSTS];
-	uint64_t	 due;		/* nothing arrives before */
+	struct wire	*all;
+	unsigned	 n, hosts;	/* in all; of hosts */
+	struct wire_host *host;
+	struct wire_way	*way;		/* [from][to] */
+	struct wire_due	*due;		/* a heap, the next one first */
+	size_t		 ndue, room;
+	struct wire_speed speed;	/* bits_s 0: none */
 	uint64_t	 latency;
 	uint16_t	 port;
 };
@@ -55,7 +74,14 @@ struct wires {
 extern struct wires wires;
 
 uint64_t wire_draw(uint64_t n);		/* below n */
-uint64_t wire_arrival(void);		/* when what is sent now arrives */
+uint64_t wire_arrival(void);		/* when what is sent now arrives, unless links have a speed */
+struct wire_way *wire_way(uint32_t from, uint32_t to);
+/* When n bytes have arrived, of links that have a speed. */
+uint64_t wire_pass(uint32_t from, uint32_t to, size_t n);
+/* wire_due.c: a connection has something to do at a time.  What it was to do later stays in the heap, and is skipped. */
+void	 wire_due_add(struct wire *w, uint64_t at);
+/* Takes the next connection that has something to do now, or NULL. */
+struct wire *wire_due_take(void);
 /* The end will find its connection broken. */
 void	 wire_fail(struct wire *w, unsigned side, int err, uint64_t at);
 /* Loses some of the last bytes that have not arrived, and what follows. */

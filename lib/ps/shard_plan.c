@@ -22,21 +22,19 @@ count_trained_floats(const struct graph *g)
 	return n;
 }
 
-/*
- * The first float of server s: s/nservers of the L floats that are not frozen stand before it.  L <= 2^30, s <= 2^12.
- */
+/* The first float of part i: i/n of the L floats that are not frozen stand before it.  L <= 2^30, i <= 2^20. */
 static size_t
-find_shard_start(const struct graph *g, size_t L, uint32_t s, uint32_t nservers)
+find_part(const struct graph *g, size_t L, uint32_t i, uint32_t n)
 {
-	size_t before = (size_t)(((uint64_t)L * s + nservers - 1) / nservers), at = 0;
+	size_t before = (size_t)(((uint64_t)L * i + n - 1) / n), at = 0;
 
-	if (s == 0 || s == nservers)
-		return s == 0 ? 0 : g->P;
-	for (uint32_t i = 0; i < g->nw && before > 0; i++) {
-		size_t some = g->w[i].frozen || g->w[i].count < before ? g->w[i].count : before;
+	if (i == 0 || i == n)
+		return i == 0 ? 0 : g->P;
+	for (uint32_t a = 0; a < g->nw && before > 0; a++) {
+		size_t some = g->w[a].frozen || g->w[a].count < before ? g->w[a].count : before;
 
 		at += some;
-		before -= g->w[i].frozen ? 0 : some;
+		before -= g->w[a].frozen ? 0 : some;
 	}
 	return at;
 }
@@ -123,18 +121,36 @@ cut_slices(struct shard_plan *p, const struct graph_array *a, uint32_t n, const 
 	return any;
 }
 
+/* The parts that each server owns.  Matrices and factors are better whole than shared out evenly. */
+static uint32_t
+count_parts(const struct shard_plan *p, const struct graph *g, size_t L, size_t most, bool whole)
+{
+	const size_t round = p->nservers * most;
+
+	if (p->nservers == 1 || whole)
+		return 1;
+	for (uint32_t i = 0; i < g->nw; i++)
+		if (!g->w[i].frozen && p->codec[i].cols > 1)
+			return 1;
+	return L > round ? (uint32_t)((L + round - 1) / round) : 1;
+}
+
 static void
 build_slices(struct shard_plan *p, const struct graph *g, size_t most, bool whole)
 {
-	size_t L = count_trained_floats(g), first = 0, end;
+	const size_t L = count_trained_floats(g);
+	const uint32_t n = p->nservers * count_parts(p, g, L, most, whole);
+	size_t first = 0, end;
 
-	for (uint32_t s = 0; s < p->nservers; s++, first = end) {
-		end = find_shard_start(g, L, s + 1, p->nservers);
-		end = whole && s + 1 < p->nservers ? find_nearest_array(g, end) : find_row(p, g, end);
+	for (uint32_t i = 0; i < n; i++, first = end) {
+		const uint32_t owner = i % p->nservers;
+
+		end = find_part(g, L, i + 1, n);
+		end = whole && i + 1 < n ? find_nearest_array(g, end) : find_row(p, g, end);
 		if (!cut_slices(p, g->w, g->nw, whole ? p->group : NULL, p->codec,
-		    (struct shard_plan_slice){ .owner = s, .first = first },
+		    (struct shard_plan_slice){ .owner = owner, .first = first },
 		    end, most))
-			append_slice(p, (struct shard_plan_slice){ .owner = s, .first = end });
+			append_slice(p, (struct shard_plan_slice){ .owner = owner, .first = end });
 	}
 	p->nweights = p->n;
 	cut_slices(p, g->aux, g->naux, NULL, NULL, (struct shard_plan_slice){ .kind = SHARD_PLAN_AUX }, p->A, most);
@@ -284,8 +300,8 @@ shard_plan_new(const struct graph *g, uint32_t nservers, uint32_t bytes, const c
 	if (bytes < SHARD_PLAN_LEAST || bytes > SHARD_PLAN_MOST)
 		return err_fail(ERR_LIMIT, "slices of %u bytes are not in %u..%u", bytes, SHARD_PLAN_LEAST,
 		    SHARD_PLAN_MOST);
-	/* Each array and each server's end may leave one slice that is not full, and a server may need an empty one. */
-	most_slices = g->P / most + g->A / most + g->nw + g->naux + 2 * (size_t)nservers;
+	/* Each array and each part's end may leave one slice that is not full, and a part may need an empty one. */
+	most_slices = 3 * (g->P / most) + g->A / most + g->nw + g->naux + 4 * (size_t)nservers;
 	if (most_slices > SHARD_PLAN_SLICES)
 		return err_fail(ERR_LIMIT, "slices of %u bytes are too many", bytes);
 	if ((p = calloc(1, sizeof(*p))) == NULL)

@@ -6,13 +6,16 @@
  * server), peer_traffic_row (rows of the log).  server/ has server_state, a state machine, and serve, its event loop.
  * worker/ has worker_state, a state machine, worker_net, its connections, and worker, the interface for training.
  *
- * Server s of S owns the weights [ceil(P*s/S), ceil(P*(s+1)/S)), cut into slices of at most `bytes`.  A slice is the
- * unit of transfer: one message carries it, and servers sum and answer it by itself.  The running statistics aux [A]
- * are the last slices and belong to server 0.  Every server has at least one slice of weights that is not frozen, if
- * need be an empty one, so that every server takes part in every step.  The first of them, `lead`, is server 0's.
+ * The weights are cut into S * k parts of one size, of which server s of S owns those with i % S == s: part i is
+ * [ceil(P*i/(S*k)), ceil(P*(i+1)/(S*k))).  k is the least number for which a part has at most `bytes`; with one server,
+ * whole matrices, or factors (below), it is 1.  So all servers are busy with each layer, whose gradients come together.
+ * Parts are cut into slices of at most `bytes`.  A slice is the unit of transfer: one message carries it, and servers
+ * sum and answer it by itself.  The running statistics aux [A] are the last slices and belong to server 0.  Every part
+ * has at least one slice of weights that is not frozen, if need be an empty one, so that every server takes part in
+ * every step.  The first of them, `lead`, is server 0's.
  *
  * Frozen arrays (net/freeze.h) have slices of their own.  Workers send and receive them once, at the start of a job,
- * and they have no optimizer state.  Servers divide the floats that are not frozen evenly, L instead of P.
+ * and they have no optimizer state.  Parts divide the floats that are not frozen evenly, L instead of P.
  *
  * If the optimizer needs whole matrices (OPT_WHOLE), servers are cut at the nearest start of an array, and each matrix
  * is a slice of its own.  Matrices are the weights of two dimensions or more, except the last one, the classifier.

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define MSG_HEAD	40u
-#define MSG_VERSION	7u		/* version of the protocol; MSG_HELLO carries it */
+#define MSG_VERSION	8u		/* version of the protocol; MSG_HELLO carries it */
 #define MSG_MOST	(16u << 20)	/* most bytes of payload */
 
 /* The sender comes first: a worker or a server of a job, a reader of records or the host that serves them. */

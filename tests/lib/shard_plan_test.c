@@ -1,8 +1,10 @@
-/* shard_plan_test - ranges of servers cover the weights once, in order, whatever their number. */
+/* shard_plan_test - the parts of servers cover the weights once, in turn, whatever their number. */
 #include "tap.h"
 
 #include "base/err.h"
 #include "ps/shard_plan.h"
+
+#include <stdlib.h>
 
 /* A fully connected net with P = 6 * k + k + 2 * k + 7 * k + 7... of about any size, with batch norm. */
 static struct graph *
@@ -21,26 +23,28 @@ net(uint32_t k)
 	return g;
 }
 
+/* The servers own parts in turn, of one size, and have as many floats each. */
 static bool
 covers(const struct shard_plan *p, size_t P, size_t A, uint32_t S, uint32_t bytes)
 {
-	size_t at = 0;
+	const size_t most = bytes / 4, parts = S > 1 ? (P + S * most - 1) / (S * most) : 1;
+	size_t at = 0, *has = calloc(S, sizeof(*has));
 	uint32_t owner = 0, i;
+	bool good = true;
 
 	for (i = 0; i < p->nweights; i++) {
 		const struct shard_plan_slice *s = &p->slice[i];
 
-		if (s->kind != SHARD_PLAN_WEIGHTS || s->first != at || s->count * 4 > bytes || s->owner < owner ||
-		    s->owner > owner + 1)
-			return false;
-		/* Between ceil(P*s/S) and ceil(P*(s+1)/S). */
-		if (s->count > 0 && (s->first * S < P * s->owner ||
-		    (s->first + s->count - 1) * S >= P * (s->owner + 1)))
-			return false;
+		good &= s->kind == SHARD_PLAN_WEIGHTS && s->first == at && s->count <= most && s->owner < S &&
+		    (s->owner == owner || s->owner == (owner + 1) % S);
 		owner = s->owner;
+		has[owner < S ? owner : 0] += s->count;
 		at += s->count;
 	}
-	if (at != P || owner != S - 1 || p->slice[0].owner != 0 || p->slice[0].count == 0)
+	for (uint32_t k = 0; k < S; k++)
+		good &= has[k] <= P / S + parts && has[k] + parts >= P / S;
+	free(has);
+	if (!good || at != P || owner != S - 1 || p->slice[0].owner != 0 || p->slice[0].count == 0)
 		return false;
 	for (at = 0; i < p->n; i++) {
 		if (p->slice[i].kind != SHARD_PLAN_AUX || p->slice[i].owner != 0 || p->slice[i].first != at)
@@ -228,7 +232,7 @@ main(void)
 				shard_plan_free(p);
 				graph_free(g);
 			}
-	is(good, all, "slices cover w and aux once, in the order of servers, more servers than weights included");
+	is(good, all, "slices cover w and aux once, of servers in turn, more servers than weights included");
 	is(agree, all, "shard_plan_over gives the slices that share floats with an array");
 
 	g = net(5);

@@ -219,8 +219,11 @@ $(TESTS:%=%.o) $(WORLD) $(SIM): DEFINES += -Itests
 $(TESTS:%=%.o): KERNEL := -fno-tree-vectorize
 
 $(BUILD)/bench/%: $(BUILD)/bench/%.o $(FRONT) $(BUILD)/libtally.a
-	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LINK) -o $@ $^ $(LIBS)
+	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LINK) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
 $(BUILD)/bench/%.o: KERNEL := -fopenmp
+$(BUILD)/bench/scale: $(filter $(BUILD)/tests/law/sim/%,$(SIM))
+$(BUILD)/bench/scale: LINK += $(SIM_CALLS:%=-Wl,--wrap=%)
+$(BUILD)/bench/scale.o: DEFINES += -Itests
 # The rate of products, with the module's own parts; build/tests/emu/gpu_rate rehearses it without a GPU.
 $(BUILD)/bench/gpu_rate: $(BUILD)/bench/gpu_rate.o $(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%) $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LINK) -o $@ $^ $(CUDA_LIBS) $(CUDA_PATHS) $(LIBS)

@@ -1,23 +1,16 @@
 /* pserver - a server of a job: gradients in, weights out, for one shard of the weights.  See pserver(1). */
 #include "front.h"
 #include "front_option.h"
-#include "pserver_log.h"
+#include "pserver_run.h"
 
 #include "base/err.h"
-#include "base/io.h"
 #include "run/rendezvous/rendezvous.h"
-#include "ps/memory.h"
-#include "ps/server/serve.h"
 #include "wire/conn.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 static const char pserver_usage[] =
@@ -40,24 +33,20 @@ static const char pserver_help[] =
     "Exit status: 0 if all workers finished, 75 if one was lost, 128+n of signal n.\n";
 
 struct pserver {
-	struct serve_opt serve;
+	struct pserver_run run;
 	const char	*key;
-	const char	*state;
-	bool		 plain, listened;
+	bool		 plain;
 	int		 ready;		/* descriptor of --ready-fd; -1: none */
 	struct rendezvous_env env;	/* variables of a tracker, if there is one */
 	struct rendezvous *rendezvous;	/* NULL: no tracker */
 	char		 at[ADDR_TEXT];	/* the address to listen at, with a tracker */
-	struct server_log log;
 };
 
 static void
-report_listening(void *arg, const char *where)
+announce_address(void *arg, const char *where)
 {
 	struct pserver *p = arg;
 
-	p->listened = true;
-	front_say("listens at %s as server %" PRIu32 " of %" PRIu32, where, p->serve.index, p->serve.nservers);
 	if (p->plain)
 		front_say("--plain: nothing is encrypted, and anybody may take part");
 	front_ready(p->ready, where);
@@ -72,26 +61,22 @@ print_log_line(void *arg, const char *line)
 	front_say("%s", line);
 }
 
+/* A terminal gets no rows. */
 static void
-report_traffic(void *arg, const struct serve_traffic_report *m)
+print_rows(void *arg, const char *rows, size_t n)
 {
-	struct pserver *p = arg;
-
-	server_log_traffic(&p->log, m);
+	(void)arg;
+	if (!isatty(STDOUT_FILENO))
+		fwrite(rows, 1, n, stdout);
+	front_log_lost();
 }
 
-/* Its giver may have left it blocking: then a connection that ends before it is accepted would stop the server. */
 static void
 take_listener(void *pserver, const char *option, char *text)
 {
 	struct pserver *p = pserver;
-	int fd = (int)front_num(option, text, 3, 1 << 20), listens = 0, flags = fcntl(fd, F_GETFL);
 
-	if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &(socklen_t){ sizeof(listens) }) < 0 || !listens)
-		front_wrong("%s: descriptor %d is not a socket that listens", option, fd);
-	if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
-		front_die(option, err_sys("descriptor %d", fd));
-	p->serve.listen_fd = fd;
+	p->run.serve.listen_fd = pserver_take_listener(option, text);
 }
 
 static void
@@ -99,7 +84,7 @@ parse_place(void *pserver, const char *option, char *text)
 {
 	struct pserver *p = pserver;
 
-	front_part(option, text, &p->serve.index, &p->serve.nservers);
+	front_part(option, text, &p->run.serve.index, &p->run.serve.nservers);
 }
 
 /* "4", or "2..4": 2 at the start, and at most 4. */
@@ -111,20 +96,20 @@ parse_workers(void *pserver, const char *option, char *text)
 
 	if (most != NULL)
 		*most = 0;
-	p->serve.nworkers = (uint32_t)front_num(option, most != NULL ? most + 2 : text, 1, 65536);
-	p->serve.elastic = most != NULL ? (uint32_t)front_num(option, text, 1, p->serve.nworkers) : 0;
+	p->run.serve.nworkers = (uint32_t)front_num(option, most != NULL ? most + 2 : text, 1, 65536);
+	p->run.serve.elastic = most != NULL ? (uint32_t)front_num(option, text, 1, p->run.serve.nworkers) : 0;
 }
 
 #define MEMBER(m)	FRONT_MEMBER(struct pserver, m)
 
 static const struct front_option server_options[] = {
 	{ "key-file", FRONT_TEXT, MEMBER(key) },
-	{ "listen", FRONT_TEXT, MEMBER(serve.listen) },
+	{ "listen", FRONT_TEXT, MEMBER(run.serve.listen) },
 	{ "listen-fd", FRONT_VALUE, .apply = take_listener },
 	{ "plain", FRONT_FLAG, MEMBER(plain) },
 	{ "ready-fd", FRONT_WHOLE, MEMBER(ready), 0, 1 << 20 },
 	{ "server", FRONT_VALUE, .apply = parse_place },
-	{ "state", FRONT_TEXT, MEMBER(state) },
+	{ "state", FRONT_TEXT, MEMBER(run.state) },
 	{ "workers", FRONT_VALUE, .apply = parse_workers },
 	{ 0 }
 };
@@ -133,18 +118,18 @@ static void
 parse_options(int argc, char *argv[], struct pserver *p)
 {
 	front_options(&argc, &argv, FRONT_ANYWHERE, server_options, p);
-	if (p->serve.listen != NULL)
-		front_address("--listen", p->serve.listen);
+	if (p->run.serve.listen != NULL)
+		front_address("--listen", p->run.serve.listen);
 	if (optind != argc)
 		front_wrong("%s: is no option; pserver takes no operands", argv[optind]);
-	if (p->serve.listen == NULL && getenv("DMLC_ROLE") == NULL)
+	if (p->run.serve.listen == NULL && getenv("DMLC_ROLE") == NULL)
 		front_missing(argc, "--listen: is missing");
 	if (p->key == NULL && !p->plain)
 		front_wrong("%s: needs --key-file, or --plain, with which anybody may take part",
-		    p->serve.listen != NULL ? "--listen" : "DMLC_ROLE");
-	if (p->serve.listen == NULL && p->serve.listen_fd > 0)
+		    p->run.serve.listen != NULL ? "--listen" : "DMLC_ROLE");
+	if (p->run.serve.listen == NULL && p->run.serve.listen_fd > 0)
 		front_wrong("--listen-fd: needs --listen");
-	if (p->serve.listen != NULL && p->serve.nworkers == 0)
+	if (p->run.serve.listen != NULL && p->run.serve.nworkers == 0)
 		front_wrong("--listen: needs --workers");
 }
 
@@ -169,16 +154,16 @@ join_rendezvous(struct pserver *p, const uint8_t *key)
 	    (e = rendezvous_host(p->rendezvous, &p->env, p->at)) < 0)
 		front_die(NULL, e);
 	snprintf(p->at + strlen(p->at), sizeof(p->at) - strlen(p->at), ":0");
-	p->serve.listen = p->at;
-	p->serve.nworkers = p->env.workers;
-	p->serve.nservers = p->env.servers;
-	p->serve.index = p->env.rank;
+	p->run.serve.listen = p->at;
+	p->run.serve.nworkers = p->env.workers;
+	p->run.serve.nservers = p->env.servers;
+	p->run.serve.index = p->env.rank;
 }
 
 static int
 run_scheduler(struct pserver *p)
 {
-	struct rendezvous_opt o = { .env = &p->env, .key = p->serve.key, .stop_fd = front_stop_fd(),
+	struct rendezvous_opt o = { .env = &p->env, .key = p->run.serve.key, .stop_fd = front_stop_fd(),
 	    .say = print_log_line };
 	int e = rendezvous_run(&o);
 
@@ -192,10 +177,9 @@ run_scheduler(struct pserver *p)
 int
 main(int argc, char *argv[])
 {
-	struct pserver p = { .ready = -1, .serve = { .nservers = 1, .listening = report_listening,
-	    .say = print_log_line, .report_traffic = report_traffic, .arg = &p } };
-	struct memory memory;
-	struct serve_sums sums;
+	struct pserver p = { .ready = -1, .run = { .serve.nservers = 1, .name = "", .listening = announce_address,
+	    .arg = &p, .log.write = print_rows } };
+	struct serve_opt *serve = &p.run.serve;
 	uint8_t key[CONN_KEY];
 	int e;
 
@@ -203,34 +187,18 @@ main(int argc, char *argv[])
 	parse_options(argc, argv, &p);
 	if (!p.plain)
 		front_read_key(p.key, key);
-	p.serve.key = p.plain ? NULL : key;
-	if ((e = conn_transport(&p.serve.tcp)) < 0 || (e = conn_silence(&p.serve.silence_s)) < 0)
+	serve->key = p.plain ? NULL : key;
+	if ((e = conn_transport(&serve->tcp)) < 0 || (e = conn_silence(&serve->silence_s)) < 0)
 		front_die(NULL, e);
-	if (p.serve.listen == NULL)
-		join_rendezvous(&p, p.serve.key);
+	if (serve->listen == NULL)
+		join_rendezvous(&p, serve->key);
 	if (p.env.role == RENDEZVOUS_SCHEDULER)
 		return run_scheduler(&p);
-	if ((e = io_random(&p.serve.incarnation, sizeof(p.serve.incarnation))) < 0)
-		front_die(NULL, e);
-	if (p.state != NULL) {
-		if ((e = memory_open(p.state, &memory)) < 0)
-			front_die(NULL, e);
-		p.serve.memory = &memory;
-	}
-	p.serve.stop_fd = front_stop_fd();
-	server_log_begin(&p.log, &p.serve);
-	e = serve_run(&p.serve, &sums);
-	server_log_end(&p.log, &sums);
-	if (p.listened)
-		front_say("%" PRIu64 " steps, %.1f MB received, %.1f MB sent, %.1f s, %" PRIu64 " unauthenticated "
-		    "connections", sums.steps, (double)sums.received / 1e6, (double)sums.sent / 1e6, sums.seconds,
-		    sums.strangers);
+	serve->stop_fd = front_stop_fd();
+	e = pserver_run(&p.run);
 	rendezvous_leave(p.rendezvous);
-	/* The job is over: another one must not start with its weights. */
-	if (p.state != NULL && e == 0)
-		memory_remove(&memory, p.state);
 	if (e == ERR_STOP)
-		return front_stopped(p.serve.stop_fd);
+		return front_stopped(serve->stop_fd);
 	if (e < 0)
 		front_die(NULL, e);
 	return front_status();

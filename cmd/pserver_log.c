@@ -1,4 +1,4 @@
-/* pserver_log - a server's traffic and load as rows of a log on stdout. */
+/* pserver_log - a server's traffic and load as rows of a log. */
 #include "pserver_log.h"
 #include "base/err.h"
 #include "front.h"
@@ -13,20 +13,20 @@
 void
 server_log_begin(struct server_log *l, const struct serve_opt *o)
 {
-	*l = (struct server_log){ .rank = o->index, .nservers = o->nservers, .nworkers = o->nworkers, .began = clk_s(),
-	    .load = load_now(), .console = isatty(STDOUT_FILENO) };
+	l->rank = o->index;
+	l->nservers = o->nservers;
+	l->nworkers = o->nworkers;
+	l->began = clk_s();
+	l->load = load_now();
 	gethostname(l->host, sizeof(l->host) - 1);
 }
 
-/* A terminal gets no rows. */
 static void
-print_rows(const struct server_log *l, struct buf *text, int e)
+write_rows(const struct server_log *l, struct buf *text, int e)
 {
 	if (e < 0)
 		front_die(NULL, e);
-	if (!l->console)
-		fwrite(text->p, 1, text->n, stdout);
-	front_log_lost();
+	l->write(l->arg, (const char *)text->p, text->n);
 	buf_free(text);
 }
 
@@ -72,12 +72,12 @@ server_log_traffic(struct server_log *l, const struct serve_traffic_report *m)
 		busy.host_load = load_host(&l->load, &now);
 		l->load = now;
 		e = e < 0 ? e : peer_traffic_row_put_all(&text, &r, m->received, m->sent);
-		e = e < 0 ? e : tsv_put(&text, &busy);
-		if (l->console && m->epoch != EPOCH_TRAFFIC_NONE)
+		e = e < 0 || l->part ? e : tsv_put(&text, &busy);
+		if (!l->part && isatty(STDOUT_FILENO) && m->epoch != EPOCH_TRAFFIC_NONE)
 			front_say("epoch %" PRIu64 ": %.1f MB received, %.1f MB sent, %.1f s", m->epoch + 1,
 			    (double)m->received / 1e6, (double)m->sent / 1e6, r.time_s);
 	}
-	print_rows(l, &text, e);
+	write_rows(l, &text, e);
 }
 
 void
@@ -91,5 +91,5 @@ server_log_end(struct server_log *l, const struct serve_sums *sums)
 	r.step = sums->steps;
 	r.sent_bytes = sums->sent;
 	r.received_bytes = sums->received;
-	print_rows(l, &text, tsv_put(&text, &r));
+	write_rows(l, &text, tsv_put(&text, &r));
 }

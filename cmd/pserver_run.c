@@ -1,0 +1,85 @@
+/* pserver_run - a server with its log: the whole of pserver(1), or the shard of pworker(1) --shard. */
+#include "pserver_run.h"
+#include "front.h"
+
+#include "base/err.h"
+#include "base/io.h"
+#include "ps/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/socket.h>
+
+static void
+report_listening(void *arg, const char *where)
+{
+	struct pserver_run *r = arg;
+
+	r->listened = true;
+	front_say("%slistens at %s as server %" PRIu32 " of %" PRIu32, r->name, where, r->serve.index,
+	    r->serve.nservers);
+	if (r->listening != NULL)
+		r->listening(r->arg, where);
+}
+
+static void
+print_server_line(void *arg, const char *line)
+{
+	const struct pserver_run *r = arg;
+
+	front_say("%s%s", r->name, line);
+}
+
+static void
+report_traffic(void *arg, const struct serve_traffic_report *m)
+{
+	struct pserver_run *r = arg;
+
+	server_log_traffic(&r->log, m);
+}
+
+int
+pserver_run(struct pserver_run *r)
+{
+	struct serve_opt *o = &r->serve;
+	struct memory memory;
+	struct serve_sums sums;
+	int e;
+
+	o->listening = report_listening;
+	o->say = print_server_line;
+	o->report_traffic = report_traffic;
+	o->arg = r;
+	ERR_TRY(io_random(&o->incarnation, sizeof(o->incarnation)));
+	if (r->state != NULL) {
+		ERR_TRY(memory_open(r->state, &memory));
+		o->memory = &memory;
+	}
+	server_log_begin(&r->log, o);
+	e = serve_run(o, &sums);
+	server_log_end(&r->log, &sums);
+	if (r->listened)
+		front_say("%s%" PRIu64 " steps, %.1f MB received, %.1f MB sent, %.1f s, %" PRIu64 " unauthenticated "
+		    "connections", r->name, sums.steps, (double)sums.received / 1e6, (double)sums.sent / 1e6,
+		    sums.seconds, sums.strangers);
+	/* The job is over: another one must not start with its weights. */
+	if (r->state != NULL && e == 0)
+		memory_remove(&memory, r->state);
+	else if (r->state != NULL)
+		memory_close(&memory);
+	return e;
+}
+
+/* Its giver may have left it blocking: then a connection that ends before it is accepted would stop the server. */
+int
+pserver_take_listener(const char *option, const char *text)
+{
+	int fd = (int)front_num(option, text, 3, 1 << 20), listens = 0, flags = fcntl(fd, F_GETFL);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &(socklen_t){ sizeof(listens) }) < 0 || !listens)
+		front_wrong("%s: descriptor %d is not a socket that listens", option, fd);
+	if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+		front_die(option, err_sys("descriptor %d", fd));
+	return fd;
+}

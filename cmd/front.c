@@ -94,7 +94,10 @@ front_version(void)
 	exit(0);
 }
 
-/* Writes a line at once.  Control characters, which a name may contain, become question marks. */
+/*
+ * Writes a line at once.  Control characters, which a name may contain, become question marks.  Any thread may call it:
+ * the lock of stderr protects the progress too.
+ */
 static void
 write_line(bool marked, const char *thing, const char *text)
 {
@@ -105,8 +108,10 @@ write_line(bool marked, const char *thing, const char *text)
 	for (char *p = line; n > 0 && *p != 0; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '?';
+	flockfile(stderr);
 	progress_clear();
 	fprintf(stderr, "%s%s\n", marked ? (char[]){ CONSEQUENCE_MARK, 0 } : "", line);
+	funlockfile(stderr);
 }
 
 static void

@@ -129,6 +129,7 @@ progress_draw(const struct progress_line *line, unsigned n)
 	at.next_s = now + (gone < MOST_S ? gone : MOST_S);
 	if (!at.draws)
 		return;
+	flockfile(stderr);
 	progress_clear();
 	at.next_s = now + AGAIN_S;
 	for (unsigned i = 0; i < n; i++) {
@@ -138,17 +139,15 @@ progress_draw(const struct progress_line *line, unsigned n)
 	}
 	at.drawn = n;
 	fflush(stderr);
+	funlockfile(stderr);
 }
 
 /* If the terminal is narrower now, it has broken the lines. */
-void
-progress_clear(void)
+static void
+clear_lines(void)
 {
-	unsigned cols, rows = 0;
+	unsigned cols = progress_wide(STDERR_FILENO), rows = 0;
 
-	if (at.drawn == 0)
-		return;
-	cols = progress_wide(STDERR_FILENO);
 	for (unsigned i = 0; i < at.drawn; i++)
 		rows += at.width[i] > cols ? (at.width[i] + cols - 1) / cols : 1;
 	fputc('\r', stderr);
@@ -158,6 +157,15 @@ progress_clear(void)
 	fflush(stderr);
 	at.drawn = 0;
 	at.next_s = 0;
+}
+
+void
+progress_clear(void)
+{
+	flockfile(stderr);
+	if (at.drawn > 0)
+		clear_lines();
+	funlockfile(stderr);
 }
 
 void

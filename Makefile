@@ -200,6 +200,8 @@ $(BUILD)/libtally.a: $(LIB) $(MADE_FOR)
 
 $(addprefix $(BUILD)/,$(TOOLS)): $(FRONT) $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LINK) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
+# A worker may be a server too.
+$(BUILD)/pworker: $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/pserver_*.c))
 $(foreach t,$(TOOLS),$(eval $(BUILD)/$t: $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/$t.c cmd/$t_*.c) $(if $(wildcard cmd/$t/.),$(call find,cmd/$t,*.c)))))
 
 # Parts of the module by themselves, with its libraries.

@@ -7,7 +7,7 @@
 #include "log/tsv.h"
 
 struct server_log {
-	/* The caller's: writes whole rows, which are lent.  part: the process has a log of its own, with load and epochs. */
+	/* The caller's: writes whole rows, lent.  part: the process has a log of its own, with load and epochs. */
 	void	 (*write)(void *arg, const char *rows, size_t n);
 	void	*arg;
 	bool	 part;

@@ -234,8 +234,6 @@ check_dlaunch_options(struct dlaunch *c)
 	for (char **word = c->argv; !c->dmlc && *word != NULL; word++)
 		if (is_own_option(*word))
 			front_wrong("%s: is an option of dlaunch, which stands before pworker", *word);
-	if (!c->dmlc && c->servers == 0 && c->workers > 1)
-		front_wrong("-s: %u workers need at least one server", c->workers);
 	if (!c->dmlc && (c->restarts > 0 || c->resume != NULL) && !has_save(c->argv))
 		front_wrong("%s: pworker needs --save, as it resumes from a checkpoint",
 		    c->resume != NULL ? "--resume" : "--restart");

@@ -287,7 +287,7 @@ run_attempt(const struct dlaunch *c, struct start *s, struct roster *roster, uin
 		memcpy(id, s->id, sizeof(id));
 	else
 		make_job_id(id);
-	if (!c->dmlc && c->servers > 0)
+	if (!c->dmlc && (c->servers > 0 || c->workers > 1))
 		make_key(key);
 	watch = dlaunch_watch(&s->hosts, roster, dlaunch_on_console(c));
 	status = launch_run(&(struct launch_opt){ .hosts = &s->hosts, .rsh = s->remote ? &s->rsh : NULL,
@@ -295,7 +295,8 @@ run_attempt(const struct dlaunch *c, struct start *s, struct roster *roster, uin
 	    .job = { .dmlc = c->dmlc, .input = c->input, .workers = c->workers, .elastic = elastic,
 		.servers = c->servers, .key = key,
 		.dir = s->dir, .iface = c->iface, .silence_ms = (uint32_t)(choose_silence_s(c) * 1e3),
-		.spool_kib = c->spool_mib << 10, .respawn = strcmp(c->server, "pserver") == 0 ? c->respawn : 0,
+		.spool_kib = c->spool_mib << 10,
+		.respawn = c->servers == 0 || strcmp(c->server, "pserver") == 0 ? c->respawn : 0,
 		.argv = argv.v, .env = env.v, .server_argv = s->server.v,
 		.each = c->each.v != NULL ? c->each.v : none },
 	    .start_s = c->start_s, .outage_s = c->outage_s, .grace_s = c->grace_s, .signals = s->signals,

@@ -262,7 +262,7 @@ check_needs(const struct pworker *p)
 			if (rule[k].why == NULL)
 				front_wrong("--%s: is for training, and does not go with %s%s", o->name, mode[p->mode],
 				    p->train.ps.nservers > 0 && getenv("DMLC_NUM_ATTEMPT") != NULL ?
-				    "; dlaunch -s 0 starts no servers" : "");
+				    "; dlaunch -n 1 -s 0 starts no servers" : "");
 			front_wrong("--%s: %s", o->name, rule[k].why);
 		}
 }

@@ -28,7 +28,9 @@ static const char checkpoint_help[] =
     "  --resume FILE.safetensors  continue from a checkpoint\n"
     "  --resume-last        continue from the newest one of --save, if any\n"
     "  --start FILE         take the weights that fit by name and shape\n"
-    "  --start-rename REGEX=TEXT  rename them first; again for more\n";
+    "  --start-rename REGEX=TEXT  rename them first; again for more\n"
+    "  --state FILE         keep what this worker needs if it is started again\n"
+    "  --shard-state FILE   the same for its shard, which listens on --shard-fd N\n";
 
 static void
 add_start_rename(struct pworker *p, const char *option, char *rule)

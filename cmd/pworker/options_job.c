@@ -1,6 +1,7 @@
 /* options_job - the worker's place in a job, from the command line or from a tracker of dmlc. */
 #include "pworker/pworker.h"
 #include "front.h"
+#include "pserver_run.h"
 
 #include "base/err.h"
 #include "ps/hello.h"
@@ -82,6 +83,12 @@ parse_codec(struct pworker *p, const char *option, char *text)
 		front_wrong("%s: the rules are more than %d bytes", option, HELLO_MULTS - 1);
 }
 
+static void
+take_shard_listener(struct pworker *p, const char *option, char *text)
+{
+	p->shard_fd = pserver_take_listener(option, text);
+}
+
 static const struct pworker_option job_options[] = {
 	{ "async", PWORKER_SET, PWORKER_MEMBER(train.ps.slack), STALE_ASYNC, .needs = NEED_TRAINING },
 	{ "batch", PWORKER_VALUE, .apply = parse_batch },
@@ -89,6 +96,9 @@ static const struct pworker_option job_options[] = {
 	{ "key-file", PWORKER_TEXT, PWORKER_MEMBER(key) },
 	{ "plain", PWORKER_FLAG, PWORKER_MEMBER(plain) },
 	{ "servers", PWORKER_VALUE, .apply = parse_servers },
+	{ "shard", PWORKER_FLAG, PWORKER_MEMBER(shard), .needs = NEED_TRAINING },
+	{ "shard-fd", PWORKER_VALUE, .apply = take_shard_listener, .needs = NEED_TRAINING },
+	{ "shard-state", PWORKER_TEXT, PWORKER_MEMBER(shard_state), .needs = NEED_TRAINING },
 	{ "slack", PWORKER_WHOLE, PWORKER_MEMBER(train.ps.slack), 0, UINT32_MAX - 1, .needs = NEED_TRAINING },
 	{ "state", PWORKER_TEXT, PWORKER_MEMBER(state), .needs = NEED_TRAINING },
 	{ "worker", PWORKER_VALUE, .apply = parse_rank },
@@ -101,7 +111,7 @@ settle_job_options(struct pworker *p)
 	const struct worker_opt *ps = &p->train.ps;
 
 	if (ps->nservers == 0 && ps->nworkers > 1)
-		front_wrong("--worker: several workers need --servers");
+		front_wrong("--worker: several workers need --servers; with --shard they are their own servers");
 	if (ps->nservers > 0 && p->key == NULL && !p->plain)
 		front_wrong("--servers: needs the job's --key-file, or --plain");
 	if (ps->elastic > 0 && ps->slack != STALE_ASYNC)
@@ -111,6 +121,12 @@ settle_job_options(struct pworker *p)
 		front_wrong("--worker: a number of workers that changes needs --servers");
 	if (p->state != NULL && ps->nservers == 0)
 		front_wrong("--state: needs --servers");
+	if (!p->shard && (p->shard_fd > 0 || p->shard_state != NULL))
+		front_wrong("%s: needs --shard", p->shard_fd > 0 ? "--shard-fd" : "--shard-state");
+	if (p->shard && ps->rank >= ps->nservers)
+		front_wrong("--shard: needs an address for worker %" PRIu32 " in --servers", ps->rank);
+	if (p->shard && ps->elastic > 0)
+		front_wrong("--shard: does not go with a number of workers that changes, as a shard cannot leave");
 }
 
 const struct pworker_theme pworker_job_theme = { job_options, settle_job_options };

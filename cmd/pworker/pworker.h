@@ -74,6 +74,8 @@ struct pworker {
 	struct autotune_cache *autotune;
 	const char	*key, *data_key;	/* files */
 	const char	*state;		/* file of what outlives this process, or NULL */
+	const char	*shard_state;	/* the same of its shard */
+	int		 shard_fd;	/* socket on which the shard listens; 0: it makes one */
 	struct buf	 data;		/* the values of --data with commas between them */
 	char		*server[PWORKER_SERVERS];
 	char		*list;		/* list of servers, from a tracker's scheduler; owned */
@@ -91,7 +93,7 @@ struct pworker {
 	uint64_t	 trace_first, trace_steps;
 	enum pworker_style style;	/* wording of the lines for people */
 	uint64_t	 profile;	/* steps to profile instead of training; 0: none */
-	bool		 print, resume_last, plain, lr_find;
+	bool		 print, resume_last, plain, lr_find, shard;
 	struct pworker_classes class;
 	const char	*cut_dir;	/* DIR, or NULL */
 	char		*cuts;		/* the prefix of cuts; owned */

@@ -2,6 +2,7 @@
 #include "pworker/pworker.h"
 #include "front.h"
 #include "front_wait.h"
+#include "pserver_thread.h"
 
 #include "base/clk.h"
 #include "base/err.h"
@@ -197,6 +198,7 @@ run_training(struct pworker *p, double began_s)
 	l.train = t;
 	pworker_log_open(&l, p->log, t->resume != NULL || p->resume_last || kept_began(t->kept, &step) ||
 	    (t->ps.elastic > 0 && t->ps.rank >= t->ps.elastic));
+	pserver_thread_set_rows(l.rows);
 	start_signal_thread(may_leave(t));
 	gethostname(l.host, sizeof(l.host) - 1);
 	signal(SIGPIPE, SIG_IGN);
@@ -219,7 +221,11 @@ run_training(struct pworker *p, double began_s)
 		front_say("leaves the job");
 	else if (e == ERR_STOP)
 		pworker_log_stopped(&l);
+	closed = e == 0 || e == ERR_STOP ? pserver_thread_wait() : 0;
+	pserver_thread_set_rows(NULL);
 	pworker_log_close(&l);
+	if (closed < 0)
+		front_die(NULL, closed);
 	buf_free(&options);
 	if (e < 0 && e != ERR_STOP)
 		front_die(NULL, e);
@@ -260,6 +266,17 @@ hash_run(const struct train_opt *t)
 	return hash_update(HASH_START, of, sizeof(of));
 }
 
+/* state: file of what outlives the shard, or NULL. */
+static void
+start_shard(const struct pworker *p, const char *state)
+{
+	const struct worker_opt *ps = &p->train.ps;
+
+	front_must("--shard", pserver_thread_start(&(struct serve_opt){ .listen = ps->server[ps->rank],
+	    .listen_fd = p->shard_fd, .nworkers = ps->nworkers, .index = ps->rank, .nservers = ps->nservers,
+	    .key = ps->key, .tcp = ps->tcp, .silence_s = ps->silence_s }, state));
+}
+
 int
 pworker_run(struct pworker *p, double began_s)
 {
@@ -269,6 +286,8 @@ pworker_run(struct pworker *p, double began_s)
 	struct kept kept = { 0 };
 	bool keeps = open_state(p, &memory);
 	struct rendezvous *others = pworker_join_rendezvous(p, key);
+	/* Without a successor of the worker its shard needs no state. */
+	const char *shard_state = p->state == NULL || keeps ? p->shard_state : NULL;
 	struct pworker_look look;
 	struct graph *g;
 	float *mean, *weights;
@@ -276,6 +295,9 @@ pworker_run(struct pworker *p, double began_s)
 
 	if ((t->engine = engine_find(p->engine)) == NULL)
 		front_die("--engine", ERR_ARG);
+	/* Before the data are opened, which may take longer than others try to connect. */
+	if (p->shard)
+		start_shard(p, shard_state);
 	if (t->cut_copies > 0 && t->ps.elastic > 0)
 		front_wrong("--cut-copies: the number of workers changes");
 	if (t->cut_copies >= t->ps.nworkers)

@@ -61,12 +61,21 @@ get_job_list(struct ctl_in *in)
 	return list;
 }
 
+bool
+job_has_shards(bool dmlc, uint32_t servers, uint32_t workers)
+{
+	return !dmlc && servers == 0 && workers > 1;
+}
+
 static bool
 is_valid_job(const struct job *j)
 {
+	const bool shards = job_has_shards(j->dmlc, j->servers, j->workers);
+
 	if (j->argv[0] == NULL || j->workers > JOB_MOST || j->servers > JOB_MOST ||
 	    j->elastic > j->workers || (j->elastic > 0 && (j->dmlc || j->servers == 0)) ||
-	    (!j->dmlc && j->servers > 0 && (j->server_argv[0] == NULL || strlen(j->key) != JOB_KEY)))
+	    (!j->dmlc && j->servers > 0 && j->server_argv[0] == NULL) ||
+	    (!j->dmlc && (j->servers > 0 || shards) && strlen(j->key) != JOB_KEY))
 		return false;
 	for (uint32_t i = 0; i < j->nchildren; i++)
 		if (j->child[i].role > JOB_WORKER || (j->child[i].role == JOB_SCHEDULER && !j->dmlc) ||

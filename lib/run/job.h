@@ -16,9 +16,10 @@
  *	words, recipe		lists of words; options from a file
  *
  * A tally job has servers, which report the addresses they listen on, and workers, which get those
- * addresses.  A dmlc job runs one command in all roles, which the environment distinguishes
- * (dmlc-core, doc/ and tracker/; ps-lite, docs/env.md).  It has a scheduler besides, for which the
- * agent chooses a free port.
+ * addresses.  If several workers have no servers, each holds a shard of the weights itself, and the agents
+ * report on which addresses they will listen.  A dmlc job runs one command in all roles, which the
+ * environment distinguishes (dmlc-core, doc/ and tracker/; ps-lite, docs/env.md).  It has a scheduler
+ * besides, for which the agent chooses a free port.
  *
  * Ownership: a job from job_get owns its texts until job_free.  The caller owns all that job_put
  * reads.
@@ -50,7 +51,7 @@ struct job {
 	uint32_t	 workers, servers;	/* numbers of processes in the whole job */
 	/* Workers at the start, if the number changes while the job runs: `workers` is the most then.  0: fixed. */
 	uint32_t	 elastic;
-	const char	*key;			/* [JOB_KEY] digits; "" for a dmlc job */
+	const char	*key;			/* [JOB_KEY] digits; "" for a dmlc job and a single worker */
 	const char	*dir;			/* the working directory of the processes */
 	const char	*addr;			/* this host's address; "": see here_addr */
 	const char	*iface;			/* the interface to use; "": any */
@@ -73,6 +74,9 @@ int	 job_put(const struct job *j, struct buf *b);
 /* Reads one.  Returns 0, ERR_FORMAT or ERR_NOMEM; after an error *j needs no free. */
 int	 job_get(const void *p, size_t n, struct job *j);
 void	 job_free(struct job *j);
+
+/* Whether the workers of a job are also its servers: pworker(1) --shard. */
+bool	 job_has_shards(bool dmlc, uint32_t servers, uint32_t workers);
 
 /* "scheduler", "server" or "worker". */
 const char *job_role(uint32_t role);

@@ -62,12 +62,13 @@ add_each(const struct job *j, uint32_t rank, struct words *w)
 static int
 build_worker_argv(const struct job *j, const struct job_child *c, const struct role_place *at, struct words *w)
 {
+	const bool shards = job_has_shards(j->dmlc, j->servers, j->workers);
 	char workers[32];
 
 	ERR_TRY(words_add_all(w, j->argv));
 	if (c->role == JOB_WORKER)
 		ERR_TRY(add_each(j, c->rank, w));
-	if (j->dmlc || j->servers == 0)
+	if (j->dmlc || (j->servers == 0 && !shards))
 		return 0;
 	ERR_TRY(words_add(w, "--servers"));
 	ERR_TRY(words_add(w, "%s", at->go));
@@ -76,10 +77,19 @@ build_worker_argv(const struct job *j, const struct job_child *c, const struct r
 	ERR_TRY(words_add(w, "%u/%s", c->rank, workers));
 	ERR_TRY(words_add(w, "--key-file"));
 	ERR_TRY(words_add(w, "/dev/fd/%d", at->key_fd));
-	if (at->memory_fd < 0 || c->role != JOB_WORKER)
+	if (shards) {
+		ERR_TRY(words_add(w, "--shard"));
+		ERR_TRY(words_add(w, "--shard-fd"));
+		ERR_TRY(words_add(w, "%d", at->listen_fd));
+	}
+	if (at->memory_fd < 0)
 		return 0;
 	ERR_TRY(words_add(w, "--state"));
-	return words_add(w, "/dev/fd/%d", at->memory_fd);
+	ERR_TRY(words_add(w, "/dev/fd/%d", at->memory_fd));
+	if (at->shard_fd < 0)
+		return 0;
+	ERR_TRY(words_add(w, "--shard-state"));
+	return words_add(w, "/dev/fd/%d", at->shard_fd);
 }
 
 int

@@ -6,12 +6,13 @@
  *	server	--listen ADDR:0 --workers W --server i/S --key-file /dev/fd/K --ready-fd F; if it is started again
  *		when it dies, --listen HOST:PORT --listen-fd L --state /dev/fd/M in place of --listen ADDR:0
  *	worker	WORD VALUE of each of job.each; if there are servers, then
- *		--servers LIST --worker i/W --key-file /dev/fd/K, and --state /dev/fd/M if it is started again
+ *		--servers LIST --worker i/W --key-file /dev/fd/K, and --state /dev/fd/M if it is started again;
+ *		if it holds a shard, the same with --shard --shard-fd L, and --shard-state /dev/fd/N
  *
  * In an elastic job (job.elastic) W is N..M.
  *
  * A server writes "host:port\n" to descriptor F when it listens.  Descriptor K is a pipe with the
- * job's key, L a socket that listens at HOST:PORT, M a memory that outlives the process
+ * job's key, L a socket that listens at HOST:PORT, M and N memories that outlive the process
  * (ps/memory.h).  In a dmlc job only workers get words, those of job.each, and all processes get
  *
  *	DMLC_ROLE DMLC_RANK DMLC_TASK_ID DMLC_NUM_WORKER DMLC_NUM_SERVER DMLC_NODE_HOST
@@ -34,7 +35,7 @@ struct role_place {
 	unsigned	 processors;	/* number of processors of this host */
 	int		 key_fd, ready_fd;
 	const char	*listen;	/* the address of listen_fd; NULL: the server is not started again */
-	int		 listen_fd, memory_fd;
+	int		 listen_fd, memory_fd, shard_fd;	/* -1: none */
 };
 
 /* Each fills an empty list.  Returns 0 or ERR_NOMEM. */

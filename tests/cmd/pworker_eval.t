@@ -17,7 +17,7 @@ is "$(field score 3) $(field score 2) $(field score 4)" \
 	"$(awk -F'\t' '$5 == "validation" { v = $10 " " $9 " " $22 } END { print v }' log.tsv)" \
 	"--eval gives the score of the last validation"
 status 2 "dlaunch with servers refuses --eval" dlaunch -n 1 -s 1 pworker --eval w-0003.safetensors --data a.rec
-like "$T/err" '^worker 0: pworker: --[a-z-]*: is for training, and does not go with --eval; dlaunch -s 0 starts no servers$' \
+like "$T/err" '^worker 0: pworker: --[a-z-]*: is for training, and does not go with --eval; dlaunch -n 1 -s 0 starts no servers$' \
 	"the error says how to start no servers"
 status 0 "pworker --predict exits with 0" pworker --predict w-0003.safetensors --data a.rec --batch 16 --top 1000
 cp "$T/out" rows

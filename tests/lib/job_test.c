@@ -100,7 +100,7 @@ static void
 test_role(void)
 {
 	struct role_place at = { .addr = "[fe80::1]", .bin = "/opt/bin", .go = "a:1,b:2", .processors = 9,
-	    .key_fd = 5, .ready_fd = 6 };
+	    .key_fd = 5, .ready_fd = 6, .shard_fd = -1 };
 	struct job j = a_job();
 	struct words w = { 0 };
 
@@ -124,6 +124,24 @@ test_role(void)
 	is_str(joined(&w), "pworker|--net|a b|--threads|8|--servers|a:1,b:2|--worker|2/3|--key-file|/dev/fd/5",
 	    "a worker gets its value of --each and its options");
 	words_free(&w);
+	j.servers = 0;
+	role_argv(&j, &child[2], &at, &w);
+	is_str(joined(&w), "pworker|--net|a b|--threads|8|--servers|a:1,b:2|--worker|2/3|--key-file|/dev/fd/5|"
+	    "--shard|--shard-fd|7", "without servers a worker gets the socket of its shard");
+	words_free(&w);
+	at.memory_fd = 8;
+	at.shard_fd = 9;
+	role_argv(&j, &child[2], &at, &w);
+	ok(strstr(joined(&w), "|--shard|--shard-fd|7|--state|/dev/fd/8|--shard-state|/dev/fd/9") != NULL,
+	    "a worker with a shard that is started again gets both memories");
+	words_free(&w);
+	at.memory_fd = at.shard_fd = -1;
+	j.workers = 1;
+	role_argv(&j, &child[2], &at, &w);
+	is_str(joined(&w), "pworker|--net|a b|--threads|8", "a single worker without servers gets no options");
+	words_free(&w);
+	j.servers = 2;
+	j.workers = 3;
 	j.elastic = 2;
 	role_argv(&j, &child[2], &at, &w);
 	ok(strstr(joined(&w), "|--worker|2/2..3|") != NULL, "a worker of an elastic job gets both numbers of workers");

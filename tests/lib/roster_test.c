@@ -50,6 +50,13 @@ test_places(void)
 	ok(r.n == 3 && r.nlisteners == 1 && r.m[0].child.role == JOB_SCHEDULER && r.m[1].host == 0 && r.m[2].host == 1,
 	    "a scheduler does not move other processes");
 	roster_free(&r);
+	r = a_roster("a\nb\n", false, 0, 2);
+	ok(r.n == 2 && r.nlisteners == 2 && r.m[1].child.role == JOB_WORKER && roster_unknown(&r) == &r.m[0],
+	    "without servers the workers listen");
+	roster_free(&r);
+	r = a_roster("a\n", false, 0, 1);
+	ok(r.n == 1 && r.nlisteners == 0, "a single worker without servers does not listen");
+	roster_free(&r);
 	r = a_roster("a\n", true, 0, 2);
 	ok(r.n == 2 && r.nlisteners == 0 && roster_unknown(&r) == NULL, "a job without servers has no scheduler");
 	roster_free(&r);

@@ -70,6 +70,21 @@ adopt_children(struct agent *a)
 	    first->child.rank);
 }
 
+/* Opens the sockets of the workers' shards and reports their addresses.  An adopted worker has reported its own. */
+static int
+listen_for_shards(struct agent *a)
+{
+	for (uint32_t i = 0; i < a->job.nchildren; i++) {
+		struct proc *p = &a->proc[i];
+
+		if (p->state != PROC_WAITING)
+			continue;
+		ERR_TRY(proc_listen(p, a->addr));
+		agent_send(a, CTL_READY, &i, 1, p->addr);
+	}
+	return 0;
+}
+
 bool
 agent_reserve(const struct agent *a, uint32_t i)
 {
@@ -101,6 +116,8 @@ handle_job(struct agent *a, const struct frame *f)
 		e = err_sys("%s", a->job.dir);
 	if (e == 0)
 		e = here_addr(a->job.addr, a->job.iface, a->job.host, a->addr);
+	if (e == 0 && job_has_shards(a->job.dmlc, a->job.servers, a->job.workers))
+		e = listen_for_shards(a);
 	for (uint32_t i = 0; i < a->job.nchildren && e == 0; i++) {
 		if (a->proc[i].state == PROC_RUNNING)
 			agent_send(a, CTL_STARTED, (uint32_t[]){ i, (uint32_t)a->proc[i].command }, 2, NULL);

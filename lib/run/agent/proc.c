@@ -33,7 +33,7 @@ void
 proc_init(struct proc *p, const struct job *j, uint32_t i, const char *agent, double hold_s)
 {
 	*p = (struct proc){ .child = j->child[i], .ready = -1, .in = { .fd = -1 }, .shim = -1, .listen_fd = -1,
-	    .memory_fd = -1, .hold_s = hold_s };
+	    .memory_fd = -1, .shard_fd = -1, .hold_s = hold_s };
 	/* Input that an agent has read is lost with it. */
 	if (*agent != 0 && !has_input(j, &p->child))
 		snprintf(p->name, sizeof(p->name), "%s/%u", agent, i);
@@ -71,7 +71,9 @@ proc_free(struct proc *p)
 		close(p->listen_fd);
 	if (p->memory_fd >= 0)
 		close(p->memory_fd);
-	p->shim = p->listen_fd = p->memory_fd = -1;
+	if (p->shard_fd >= 0)
+		close(p->shard_fd);
+	p->shim = p->listen_fd = p->memory_fd = p->shard_fd = -1;
 }
 
 int
@@ -98,18 +100,19 @@ make_key_pipe(const struct job *j, int *fd)
 static int
 spawn_process(struct proc *p, const struct job *j, const struct role_place *at)
 {
-	const int all[] = { at->key_fd, at->ready_fd, at->listen_fd, at->memory_fd };
+	const int all[] = { at->key_fd, at->ready_fd, at->listen_fd, at->memory_fd, at->shard_fd };
 	struct shim_opt shim = { .name = p->name, .hold_s = p->hold_s, .before = p->shim,
-		.fd = { [SHIM_READY] = p->ready, [SHIM_LISTEN] = p->listen_fd, [SHIM_MEMORY] = p->memory_fd },
+		.fd = { [SHIM_READY] = p->ready, [SHIM_LISTEN] = p->listen_fd, [SHIM_MEMORY] = p->memory_fd,
+		    [SHIM_SHARD] = p->shard_fd },
 		.page = { .started_at = p->started_at, .hour_at = p->hour_at, .again = p->again } };
-	int keep[5], n = 0;
+	int keep[6], n = 0;
 	struct words argv = { 0 }, env = { 0 };
 	struct child c;
 	int e;
 
 	snprintf(shim.page.listen, sizeof(shim.page.listen), "%s", p->listen);
 	snprintf(shim.page.key, sizeof(shim.page.key), "%s", j->key);
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 5; i++)
 		if (all[i] >= 0)
 			keep[n++] = all[i];
 	keep[n] = -1;
@@ -152,12 +155,29 @@ spawn_scheduler(struct proc *p, const struct job *j, struct role_place *at)
 	return spawn_process(p, j, at);
 }
 
-/* Opens the memory that outlives a process. */
+/* Opens a memory that outlives a process. */
 static int
-keep_memory(struct proc *p, const char *name)
+keep_memory(int *fd, const char *name)
 {
-	if (p->memory_fd < 0 && (p->memory_fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)) < 0)
+	if (*fd < 0 && (*fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)) < 0)
 		return err_sys("memfd_create");
+	return 0;
+}
+
+static int
+open_listener(struct proc *p, const char *host)
+{
+	char any[PROC_ADDR];
+
+	snprintf(any, sizeof(any), "%s:0", host);
+	return addr_listen(any, &p->listen_fd, p->listen);
+}
+
+int
+proc_listen(struct proc *p, const char *host)
+{
+	ERR_TRY(open_listener(p, host));
+	snprintf(p->addr, sizeof(p->addr), "%s", p->listen);
 	return 0;
 }
 
@@ -165,21 +185,23 @@ keep_memory(struct proc *p, const char *name)
 static int
 keep_server(struct proc *p, const char *host)
 {
-	char any[PROC_ADDR];
-
-	snprintf(any, sizeof(any), "%s:0", host);
-	ERR_TRY(addr_listen(any, &p->listen_fd, p->listen));
-	return keep_memory(p, "tally-server");
+	ERR_TRY(open_listener(p, host));
+	return keep_memory(&p->memory_fd, "tally-server");
 }
 
 /* Data from its standard input cannot be repeated: then a worker keeps nothing. */
 static int
 spawn_worker(struct proc *p, const struct job *j, struct role_place *at)
 {
-	bool keeps = j->respawn > 0 && j->servers > 0 && !j->dmlc && !has_input(j, &p->child);
-	int e = keeps ? keep_memory(p, "tally-worker") : 0;
+	const bool shards = job_has_shards(j->dmlc, j->servers, j->workers);
+	bool keeps = j->respawn > 0 && (j->servers > 0 || shards) && !j->dmlc && !has_input(j, &p->child);
+	int e = keeps ? keep_memory(&p->memory_fd, "tally-worker") : 0;
 
+	if (e == 0 && keeps && shards)
+		e = keep_memory(&p->shard_fd, "tally-server");
 	at->memory_fd = p->memory_fd;
+	at->listen_fd = p->listen_fd;
+	at->shard_fd = p->shard_fd;
 	return e == 0 ? spawn_process(p, j, at) : e;
 }
 
@@ -209,7 +231,7 @@ proc_start(struct proc *p, const struct job *j, const struct role_place *place)
 	struct role_place at = *place;
 	int e = 0;
 
-	at.key_fd = at.ready_fd = at.listen_fd = at.memory_fd = -1;
+	at.key_fd = at.ready_fd = at.listen_fd = at.memory_fd = at.shard_fd = -1;
 	if (p->started_at == 0)
 		p->started_at = clk_s();
 	if (j->key[0] != 0)
@@ -229,7 +251,7 @@ void
 proc_renew(struct proc *p)
 {
 	struct proc new = { .child = p->child, .ready = -1, .in = { .fd = -1 }, .shim = -1, .listen_fd = -1,
-	    .memory_fd = -1, .hold_s = p->hold_s };
+	    .memory_fd = -1, .shard_fd = -1, .hold_s = p->hold_s };
 
 	memcpy(new.name, p->name, sizeof(new.name));
 	proc_free(p);
@@ -255,6 +277,7 @@ proc_adopt(struct proc *p, char key[JOB_KEY + 1])
 	p->ready = o.fd[SHIM_READY];
 	p->listen_fd = o.fd[SHIM_LISTEN];
 	p->memory_fd = o.fd[SHIM_MEMORY];
+	p->shard_fd = o.fd[SHIM_SHARD];
 	snprintf(p->listen, sizeof(p->listen), "%s", o.page.listen);
 	memcpy(key, o.page.key, sizeof(o.page.key));
 	explicit_bzero(&o.page, sizeof(o.page));
@@ -281,7 +304,7 @@ proc_signal(struct proc *p, int signo)
 bool
 proc_has_successor(const struct proc *p, const struct job *j)
 {
-	return p->listen_fd >= 0 || memory_used(p->memory_fd) ||
+	return (p->listen_fd >= 0 && p->child.role == JOB_SERVER) || memory_used(p->memory_fd) ||
 	    (strcmp(io_base_name(j->argv[0]), "pworker") == 0 && memory_untouched(p->memory_fd));
 }
 

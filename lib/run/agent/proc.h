@@ -41,8 +41,8 @@ struct proc {
 	char		 addr[PROC_ADDR];
 	size_t		 addr_len;
 	double		 started_at;
-	/* A process that is started again when it dies: its memory, and a server's socket and address. */
-	int		 listen_fd, memory_fd;	/* -1: none */
+	/* Socket and address of a server or shard; memories of a process that is started again, and of its shard. */
+	int		 listen_fd, memory_fd, shard_fd;	/* -1: none */
 	char		 listen[PROC_ADDR];
 	double		 hour_at;	/* the beginning of the hour in which it was started again `again` times */
 	uint32_t	 again;
@@ -59,6 +59,11 @@ void	 proc_close_pipes(struct proc *p);	/* only those of the process that has en
 
 /* 1 if the process must listen before the others start; else 0. */
 int	 proc_starts_first(const struct job *j, const struct proc *p);
+/*
+ * Opens the socket on which a worker's shard will listen at `host`, and sets addr.  The system accepts connections
+ * before the worker does.  Returns 0, ERR_SYS or ERR_FORMAT.
+ */
+int	 proc_listen(struct proc *p, const char *host);
 /*
  * Starts it with the pipes of its role.  key_fd and ready_fd of `at` are ignored.  Returns 0,
  * ERR_SYS (errno, and the error line names the command) or ERR_NOMEM.

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #define KILL_ALL SIGUSR2	/* stands for SIGKILL, which the shim could not catch */
-#define HELLO	 0x53484d31u	/* the first number of struct hello; another layout has another */
+#define HELLO	 0x53484d32u	/* the first number of struct hello; another layout has another */
 #define RELEASE	 'r'
 #define PAUSE_MS 500		/* time between attempts to accept while descriptors or memory are exhausted */
 

@@ -24,7 +24,12 @@ find_member(struct launch *l, const struct remote *r, uint32_t k)
 static enum job_stage
 find_stage(const struct launch *l, uint32_t i)
 {
+	const struct job *j = &l->opt->job;
 	bool sent = l->opt->detached.from != NULL && (i < l->roster->nlisteners || l->started);
+
+	/* The socket of a shard is lost with its agent if the worker was not started.  The others know its address. */
+	if (job_has_shards(j->dmlc, j->servers, j->workers))
+		sent = l->started;
 
 	if (l->roster->m[i].state >= ROSTER_ENDED)
 		return JOB_ENDED;

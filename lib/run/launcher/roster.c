@@ -14,6 +14,8 @@ roster_make(const struct hosts *h, bool dmlc, uint32_t servers, uint32_t workers
 	uint32_t scheduler = dmlc && servers > 0;
 
 	*c = (struct roster){ .n = scheduler + servers + workers, .nlisteners = dmlc ? scheduler : servers };
+	if (job_has_shards(dmlc, servers, workers))
+		c->nlisteners = workers;
 	if ((c->m = calloc(c->n, sizeof(*c->m))) == NULL)
 		return err_nomem();
 	for (uint32_t i = 0; i < c->n; i++) {

@@ -35,7 +35,7 @@ struct member {
 struct roster {
 	struct member	*m;			/* [n] */
 	uint32_t	 n;
-	uint32_t	 nlisteners;		/* the first processes; the others start when all of these listen */
+	uint32_t	 nlisteners;		/* the first processes; no worker starts before all of these listen */
 	uint32_t	 hosts;			/* number of hosts with a process, the first of the hosts file */
 	/*
 	 * An elastic job: its workers now, of those that the roster has, and the least number.  0: all are in the job.

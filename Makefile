@@ -233,7 +233,7 @@ $(BUILD)/tests/emu/gpu_rate: $(BUILD)/bench/gpu_rate.o $(EMU_SIDE) $(BUILD)/libt
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LINK) -o $@ $^ $(LIBS)
 
 # A fuzz target with an ordinary main: replays the corpus.  libFuzzer's entry has no header to declare it.
-$(REPLAY): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/libtally.a
+$(REPLAY): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/tests/fuzz/mutate.o $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LINK) -o $@ $^ $(LIBS)
 $(BUILD)/tests/fuzz/%.o: KERNEL := -Wno-missing-prototypes
 $(BUILD)/tests/fuzz/%.o: DEFINES += -Itests
@@ -309,7 +309,7 @@ $(FUZZ):
 	cd build-fuzz && run/$@ -max_total_time=$(FUZZTIME) -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=8192 -print_final_stats=1 -verbosity=0 \
 		-close_fd_mask=1 corpus/$@ ../tests/fuzz/corpus/$(@:fuzz_%=%)
 
-$(BUILD)/run/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/libtally.a
+$(BUILD)/run/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/mutate.o $(BUILD)/libtally.a
 	@mkdir -p $(@D)
 	$(call say,link,$@)$(CC) $(CFLAGS) $(LINK) -fsanitize=fuzzer -o $@ $^ $(LIBS)
 

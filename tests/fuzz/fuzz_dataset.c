@@ -6,6 +6,7 @@
  *
  *	u8 type | u8 flags | u8 step | u8 slice | u8 samples | u8 bytes | bytes
  */
+#include "fuzz/mutate.h"
 #include "base/err.h"
 #include "dataset/dataset_reader.h"
 #include "dataset/dataset_sender.h"
@@ -210,6 +211,48 @@ turn(struct end *e, enum turn t, uint8_t what)
 	case LOSE: connect_again(e); return;
 	default: return;
 	}
+}
+
+/* A turn of two bytes, or one with the message that it forges. */
+static size_t
+find_turn(const uint8_t *p, size_t n)
+{
+	size_t size = n < 2 || p[0] % TURN_TYPES < FORGE_ASK ? 2 : n < 8 ? n : 8u + p[7];
+
+	return size < n ? size : n;
+}
+
+/* A forged request has numbers of 8 bytes; a forged answer is a part of a record, or the reason why there is none. */
+static size_t
+make_turn(struct rng *r, uint8_t *p, size_t room)
+{
+	const enum turn turn = (enum turn)rng_below(r, TURN_TYPES);
+	const size_t bytes = turn == FORGE_ASK ? 8 * rng_below(r, 4) : length(rng_below(r, RECORDS - BROKEN));
+	const size_t n = turn < FORGE_ASK ? 2 : 8 + bytes;
+
+	if (room < n || bytes > 255)
+		return 0;
+	memset(p, 0, n);
+	p[0] = (uint8_t)turn;
+	p[1] = (uint8_t)rng_u64(r);
+	if (turn < FORGE_ASK)
+		return n;
+	p[3] = rng_below(r, 4) ? 0 : MSG_EMPTY;
+	p[4] = (uint8_t)rng_below(r, RECORDS);
+	p[5] = rng_below(r, 4) ? 0 : (uint8_t)bytes;
+	p[6] = (uint8_t)length(p[4] % BROKEN);
+	p[7] = (uint8_t)bytes;
+	for (size_t i = 8; i < n; i += 8)
+		p[i] = (uint8_t)rng_below(r, RECORDS);
+	return n;
+}
+
+size_t
+LLVMFuzzerCustomMutator(uint8_t *p, size_t n, size_t room, unsigned seed)
+{
+	static const struct mutate_format turns = { .head = 1, .part = find_turn, .make = make_turn };
+
+	return mutate_parts(&turns, p, n, room, seed);
 }
 
 int

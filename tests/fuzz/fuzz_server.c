@@ -8,13 +8,16 @@
  *
  * With flag 128 the last 3 bytes belong to the next message.
  */
+#include "fuzz/mutate.h"
 #include "base/buf.h"
+#include "base/hash.h"
 #include "ps/stale.h"
 #include "ps/hello.h"
 #include "ps/server/server_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define WORKERS	3
 
@@ -24,11 +27,13 @@ static const struct { uint32_t slack; float clip_norm; const char *rules; } kind
 	{ STALE_SYNC, 0, "codec:*=topk:0.5;codec:bn_*=2bit" }, { STALE_ASYNC, 0, "codec:*=topk:0.5;codec:bn_*=2bit" },
 };
 
-/* Whether weights of a slice have such a length, exact ones or in any kind of job. */
+/* Whether weights of a slice have such a length, exact ones or in any kind of job, or none for the worker that sent them. */
 static bool
-is_size_of(const struct shard_plan_slice *s, uint32_t len)
+is_size_of(const struct shard_plan_slice *s, const struct msg *m)
 {
-	return len == s->count * sizeof(float) || len == codec_bytes(shard_plan_answer(s, true), s->count) ||
+	const uint32_t len = m->len;
+
+	return (m->flags & MSG_EMPTY) != 0 ? len == 0 : len == s->count * sizeof(float) || len == codec_bytes(shard_plan_answer(s, true), s->count) ||
 	    len == codec_bytes(shard_plan_answer(s, false), s->count);
 }
 
@@ -41,7 +46,7 @@ emit(void *arg, uint32_t worker, const struct msg *m)
 
 	if (worker >= WORKERS || m->worker != worker || m->type == 0 || m->type >= MSG_TYPES)
 		abort();
-	if ((m->type == MSG_WEIGHTS && (m->slice >= p->n || !is_size_of(&p->slice[m->slice], m->len))) ||
+	if ((m->type == MSG_WEIGHTS && (m->slice >= p->n || !is_size_of(&p->slice[m->slice], m))) ||
 	    (m->type == MSG_STATE && (m->slice >= p->n || m->len != p->slice[m->slice].count * sizeof(float))))
 		abort();
 	for (uint32_t i = 0; i < m->len; i++)
@@ -126,6 +131,112 @@ text(const uint8_t *p, size_t n)
 		abort();
 	buf_free(&again);
 	graph_free(g);
+}
+
+/* A message, with the bytes that its flag leaves to the next one not counted. */
+static size_t
+find_message(const uint8_t *p, size_t n)
+{
+	size_t words, size;
+
+	if (n < 8)
+		return n;
+	words = p[7] % 32;
+	size = 8 + (words > 0 && (p[1] & 128) != 0 ? 4 * words - 3 : 4 * words);
+	return size < n ? size : n;
+}
+
+/* A message that a worker may send: its own payload, and the step and slice of a job that is at its beginning. */
+static size_t
+make_message(struct rng *r, uint8_t *p, size_t room)
+{
+	static const uint8_t types[] = { MSG_HELLO, MSG_INIT, MSG_PUSH, MSG_PUSH, MSG_PULL, MSG_SUM, MSG_NORMS, MSG_STOP,
+	    MSG_BYE, MSG_EPOCH }, words[] = { 0, 0, 2, 4, 6 };
+
+	if (room < 8 + 4 * 6)
+		return 0;
+	memset(p, 0, 8 + 4 * 6);
+	p[0] = types[rng_below(r, sizeof(types))];
+	p[1] = rng_below(r, 2) ? 0 : (uint8_t)(1u << rng_below(r, 7));
+	p[2] = (uint8_t)(rng_below(r, WORKERS) | (rng_below(r, 8) ? 1 : rng_below(r, 4)) << 4);
+	p[3] = (uint8_t)rng_below(r, 4);
+	p[4] = (uint8_t)rng_below(r, 4);
+	p[5] = (uint8_t)rng_below(r, 3);
+	p[6] = (uint8_t)rng_u64(r);
+	p[7] = p[0] == MSG_HELLO ? 0 : words[rng_below(r, sizeof(words))];
+	return 8 + 4u * p[7];
+}
+
+/* A line of a hello's text. */
+static size_t
+find_line(const uint8_t *p, size_t n)
+{
+	const uint8_t *end = memchr(p, '\n', n);
+
+	return end != NULL ? (size_t)(end - p) + 1 : n;
+}
+
+/* A line of the net; those before it have an order that no made line keeps. */
+static size_t
+make_line(struct rng *r, uint8_t *p, size_t room)
+{
+	static const char *const lines[] = { "fc %c in=%c k=%u bias=0\n", "bn %c in=%c fix_gamma=0 eps=0.001 momentum=0\n",
+	    "act %c in=%c act=relu\n", "flatten %c in=%c\n", "dropout %c in=%c p=0.%u\n", "softmax %c in=%c\n" };
+	const int name = 'a' + (int)rng_below(r, 8), in = 'a' + (int)rng_below(r, 8);
+	int n = snprintf((char *)p, room, lines[rng_below(r, sizeof(lines) / sizeof(lines[0]))], name, in,
+	    (unsigned)rng_below(r, 9));
+
+	return n > 0 && (size_t)n < room ? (size_t)n : 0;
+}
+
+/* Another value for a line's key. */
+static size_t
+change_line(struct rng *r, uint8_t *p, size_t n, size_t room)
+{
+	static const char *const values[] = { "async", "sgd", "adam", "lars", "muon", "ema", "swa", "none",
+	    "lookahead", "-", "codec:*=bf16", "freeze:*_bias;codec:*=topk:0.1", "lr:a_*=0.5", "1e30", "nan" };
+	const uint8_t *space = memchr(p, ' ', n);
+	const size_t head = space != NULL ? (size_t)(space - p) + 1 : 0;
+	int k;
+
+	if (head == 0 || rng_below(r, 4) == 0)
+		return mutate_bytes(p, n, room);
+	k = rng_below(r, 2) ? snprintf((char *)p + head, room - head, "%llu\n",
+	    (unsigned long long)mutate_number(r, strtoull((char *)p + head, NULL, 10))) :
+	    snprintf((char *)p + head, room - head, "%s\n", values[rng_below(r, sizeof(values) / sizeof(values[0]))]);
+	return (size_t)k < room - head ? head + (size_t)k : n;
+}
+
+/* The version of today, and the hash of the net that follows. */
+static size_t
+seal_hello(uint8_t *p, size_t n, size_t room)
+{
+	static const char graph[] = "graph\n", hash[] = "hash ";
+	char version[32], digits[17];
+	uint8_t *at = memmem(p, n, graph, sizeof(graph) - 1), *to = memmem(p, n, hash, sizeof(hash) - 1), *end;
+	const int k = snprintf(version, sizeof(version), "job %u\n", MSG_VERSION);
+
+	if (to != NULL && at != NULL && to + 22 <= at) {
+		at += sizeof(graph) - 1;
+		snprintf(digits, sizeof(digits), "%016llx",
+		    (unsigned long long)hash_update(HASH_START, at, (size_t)(p + n - at)));
+		memcpy(to + sizeof(hash) - 1, digits, 16);
+	}
+	end = n > 5 && memcmp(p + 1, "job ", 4) == 0 ? memchr(p, '\n', n) : NULL;
+	if (end == NULL || n - (size_t)(end + 1 - p) + 1 + (size_t)k > room)
+		return n;
+	memmove(p + 1 + k, end + 1, n - (size_t)(end + 1 - p));
+	memcpy(p + 1, version, (size_t)k);
+	return 1 + (size_t)k + n - (size_t)(end + 1 - p);
+}
+
+size_t
+LLVMFuzzerCustomMutator(uint8_t *p, size_t n, size_t room, unsigned seed)
+{
+	static const struct mutate_format messages_of = { .head = 1, .part = find_message, .make = make_message },
+	    lines = { .head = 1, .part = find_line, .make = make_line, .change = change_line, .seal = seal_hello };
+
+	return mutate_parts(n > 0 && p[0] < sizeof(kinds) / sizeof(kinds[0]) ? &messages_of : &lines, p, n, room, seed);
 }
 
 int

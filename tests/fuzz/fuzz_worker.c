@@ -7,6 +7,7 @@
  *
  *	u8 type | u8 flags | u8 step | u8 slice | u8 samples | u8 words | f32[words]
  */
+#include "fuzz/mutate.h"
 #include "ps/server/server_state.h"
 #include "ps/worker/worker_state.h"
 
@@ -336,6 +337,48 @@ run_turns(struct job *j, const uint8_t *p, size_t n)
 	}
 	if (j->honest && j->stage != DONE)
 		abort();
+}
+
+/* A turn of two bytes, or one with the message that it forges. */
+static size_t
+find_turn(const uint8_t *p, size_t n)
+{
+	size_t size = n < 2 || (p[0] >> 1) % TURN_TYPES != FORGE ? 2 : n < 8 ? n : 8 + 4u * (p[7] % 32);
+
+	return size < n ? size : n;
+}
+
+/* Most messages arrive unchanged, so that the job goes on; a forged one is what a server could send. */
+static size_t
+make_turn(struct rng *r, uint8_t *p, size_t room)
+{
+	static const uint8_t types[] = { MSG_WELCOME, MSG_WEIGHTS, MSG_TOTAL, MSG_STATE, MSG_BYE, MSG_NORMS, MSG_REFUSE },
+	    words[] = { 0, 2, 4, 6, MOST };
+	const enum turn turn = rng_below(r, 4) ? DELIVER : (enum turn)rng_below(r, TURN_TYPES);
+	const size_t n = turn == FORGE ? 8 + 4u * MOST : 2;
+
+	if (room < n)
+		return 0;
+	memset(p, 0, n);
+	p[0] = (uint8_t)((unsigned)turn << 1 | rng_below(r, 2));
+	p[1] = (uint8_t)rng_u64(r);
+	if (turn != FORGE)
+		return n;
+	p[2] = types[rng_below(r, sizeof(types))] - 1;
+	p[3] = rng_below(r, 2) ? 0 : (uint8_t)(1u << rng_below(r, 8));
+	p[4] = (uint8_t)rng_below(r, 4);
+	p[5] = (uint8_t)rng_below(r, 4);
+	p[6] = (uint8_t)rng_below(r, 3);
+	p[7] = words[rng_below(r, sizeof(words))];
+	return 8 + 4u * p[7];
+}
+
+size_t
+LLVMFuzzerCustomMutator(uint8_t *p, size_t n, size_t room, unsigned seed)
+{
+	static const struct mutate_format turns = { .head = 1, .part = find_turn, .make = make_turn };
+
+	return mutate_parts(&turns, p, n, room, seed);
 }
 
 int

@@ -1,15 +1,34 @@
-/* replay - runs a fuzz target's corpus as a test: every file, its beginnings, and the file with each of its bytes changed. */
+/*
+ * replay - runs a fuzz target's corpus as a test: every file, its beginnings, the file with each of its bytes changed,
+ * and what the target's own mutator makes of it.
+ */
 #include "base/buf.h"
 #include "base/io.h"
+#include "fuzz/mutate.h"
 #include "tap.h"
 
 #include <dirent.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #define MOST	4096	/* bytes of a file that are cut at and changed one by one */
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#define MUTANTS	200
+
+/* Most targets have none. */
+#pragma weak LLVMFuzzerCustomMutator
+
+/* In place of libFuzzer's: a byte changes. */
+size_t
+LLVMFuzzerMutate(uint8_t *p, size_t n, size_t room)
+{
+	if (n < room && n % 3 == 0)
+		p[n++] = 0;
+	if (n > 0)
+		p[n / 2] = (uint8_t)(p[n / 2] * 5 + 1);
+	return n;
+}
 
 /* A copy of just this size, so that a sanitizer sees a byte read behind it. */
 static void
@@ -23,6 +42,28 @@ feed(const uint8_t *p, size_t n)
 		memcpy(copy, p, n);
 	LLVMFuzzerTestOneInput(copy, n);
 	free(copy);
+}
+
+/* What the mutator makes of the file, and then of that. */
+static void
+replay_mutants(const char *path, const uint8_t *p, size_t n)
+{
+	uint8_t *room = calloc(1, MOST);
+	bool fits = true;
+
+	if (room == NULL || n > MOST) {
+		free(room);
+		return;
+	}
+	memcpy(room, p, n);
+	for (unsigned i = 0; i < MUTANTS && fits; i++) {
+		n = LLVMFuzzerCustomMutator(room, n, MOST, i);
+		fits = n <= MOST;
+		if (fits)
+			feed(room, n);
+	}
+	ok(fits, "what is made of %s fits", strrchr(path, '/') + 1);
+	free(room);
 }
 
 static void
@@ -49,6 +90,8 @@ replay(const char *path)
 		b.p[i] = keep;
 	}
 	ok(1, "%s", strrchr(path, '/') + 1);
+	if (LLVMFuzzerCustomMutator != NULL)
+		replay_mutants(path, b.p, b.n);
 	buf_free(&b);
 }
 

@@ -306,7 +306,7 @@ fuzz: $(FUZZ)	## give each parser FUZZTIME=60 seconds of hostile bytes (clang)
 $(FUZZ):
 	@$(MAKE) --no-print-directory CC=clang SAN=fuzzer-no-link,address,undefined BUILD=build-fuzz build-fuzz/run/$@
 	@mkdir -p build-fuzz/corpus/$@ tests/fuzz/corpus/$(@:fuzz_%=%)
-	cd build-fuzz && run/$@ -max_total_time=$(FUZZTIME) -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=8192 -print_final_stats=1 -verbosity=0 \
+	cd build-fuzz && run/$@ -max_total_time=$(FUZZTIME) -timeout=10 -len_control=100 -rss_limit_mb=2048 -malloc_limit_mb=8192 -print_final_stats=1 -verbosity=0 \
 		-close_fd_mask=1 corpus/$@ ../tests/fuzz/corpus/$(@:fuzz_%=%)
 
 $(BUILD)/run/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/mutate.o $(BUILD)/libtally.a

@@ -137,7 +137,7 @@ find_item(struct list *l, uint64_t i)
 
 /* Inserts after the claimed records and before the others. */
 static void
-insert_claimed(struct dataset_reader *a, struct dataset_reader_item *it)
+insert_between(struct dataset_reader *a, struct dataset_reader_item *it)
 {
 	struct dataset_reader_item *at;
 
@@ -177,7 +177,7 @@ dataset_reader_claim(struct dataset_reader *a, uint64_t i)
 		return NULL;
 	}
 	it->claimed = true;
-	insert_claimed(a, it);
+	insert_between(a, it);
 	return it;
 }
 
@@ -293,7 +293,7 @@ dataset_reader_receive(struct dataset_reader *a, const struct msg *m, bool *clai
 	return 0;
 }
 
-/* Moves requested records that are claimed, or those that are not, to the front of the wanted ones. */
+/* Moves requested records that are claimed to the front of the wanted ones, or the others behind the claimed ones. */
 static void
 requeue_items(struct dataset_reader *a, bool claimed)
 {
@@ -311,7 +311,11 @@ requeue_items(struct dataset_reader *a, bool claimed)
 		}
 		it->got = 0;
 		it->bytes.n = 0;
-		TAILQ_INSERT_HEAD(&a->wanted, it, link);
+		/* The others may have no room before a claimed record is read, also before one that was not requested. */
+		if (claimed)
+			TAILQ_INSERT_HEAD(&a->wanted, it, link);
+		else
+			insert_between(a, it);
 	}
 }
 

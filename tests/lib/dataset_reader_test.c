@@ -146,7 +146,7 @@ static void
 test_full(void)
 {
 	struct dataset_reader *a = dataset_reader_new(2 * LENGTH);
-	struct dataset_reader_item *it;
+	struct dataset_reader_item *it, *next;
 	struct buf room = { 0 };
 	uint64_t first;
 
@@ -159,11 +159,14 @@ test_full(void)
 	is(asks(a, &first), 1, "one of ten wanted records has room");
 	it = dataset_reader_claim(a, 5);
 	is(asks(a, &first), 1, "a record that a thread waits for needs no room");
+	next = dataset_reader_claim(a, 6);
 	dataset_reader_lost(a);
-	is(asks(a, &first), 1, "one record has room after a reconnection");
+	is(asks(a, &first), 2, "a reconnection requests all records that threads wait for, and others as they have room");
 	is(first, 5, "the record that a thread waits for is requested first");
 	answer(a, 5);
+	answer(a, 6);
 	is(dataset_reader_take(a, it, &room), 1, "the record that a thread waits for arrives");
+	is(dataset_reader_take(a, next, &room), 1, "so does one that was not requested before the connection broke");
 	buf_free(&room);
 	dataset_reader_free(a);
 }

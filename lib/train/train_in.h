@@ -90,6 +90,10 @@ train_loss(double loss)
  */
 int	train_open(struct train *t);
 void	train_close(struct train *t);
+/* Opens the writer of checkpoints and cuts, if this worker writes any. */
+int	train_open_writer(struct train *t);
+/* Sets *rank to the worker that has the newest checkpoint or cut.  It alone reads it, and starts the job. */
+int	train_choose_starter(struct train *t, uint32_t *rank);
 /*
  * Checks that all workers of a synchronous job have the same options and records.  Otherwise they could wait for each
  * other for ever, or read the wrong records.  Sets cuts.next, which worker 0 decides, and

@@ -131,9 +131,8 @@ report_waiting(void *arg, const char *whom)
 	train_tell(arg, &(struct train_event){ .kind = TRAIN_WAIT, .text = whom });
 }
 
-/* Sets *rank to the worker that has the newest checkpoint or cut.  It alone reads it, and starts the job. */
-static int
-choose_starter(struct train *t, uint32_t *rank)
+int
+train_choose_starter(struct train *t, uint32_t *rank)
 {
 	const struct train_opt *o = t->o;
 	double newest = 0;
@@ -194,7 +193,7 @@ join_job(struct train *t)
 	if (t->o->connected != NULL)
 		t->o->connected(t->wk);
 	if (!t->returned)
-		ERR_TRY(choose_starter(t, &starter));
+		ERR_TRY(train_choose_starter(t, &starter));
 	if (ps.rank == starter && !t->returned &&
 	    ((e = alloc_floats(t->graph->P * opt_states(ps.hyper.rule), &state)) < 0 ||
 	    (e = start_job(t, state, &first)) < 0)) {
@@ -226,8 +225,8 @@ check_save(const char *prefix)
 }
 
 /* Fails now, not after the first epoch.  A worker that was started again goes on, as its predecessor would have. */
-static int
-open_checkpoints(struct train *t)
+int
+train_open_writer(struct train *t)
 {
 	const bool copies = train_copies_cuts(t->o);
 	uint64_t step;
@@ -280,7 +279,7 @@ train_open(struct train *t)
 	if ((e = open_train_plan(t)) < 0 || (e = alloc_train(t)) < 0 ||
 	    (e = open_train_data(t, t->o->data.path, t->o->data.recs, true, &t->in)) < 0 ||
 	    (t->o->val != NULL && (e = open_train_data(t, t->o->val, t->o->val_recs, false, &t->val)) < 0) ||
-	    (e = open_checkpoints(t)) < 0)
+	    (e = train_open_writer(t)) < 0)
 		return e;
 	t->stream = batch_steps(t->in) == 0;
 	t->steps = t->stream ? UINT64_MAX / 2 : batch_steps(t->in);

@@ -1,6 +1,7 @@
 /* actor - a simulated worker: its state machine, and its next action. */
 #include "law/world.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,7 +95,7 @@ steps_sent(const struct actor *a)
 double
 actor_figure(const struct world *x, uint32_t r, uint64_t step)
 {
-	return world_number(x, r, 1000 + step);
+	return rint(world_number(x, r, 1000 + step) * 0x1p20) * 0x1p-20;
 }
 
 double

@@ -5,11 +5,14 @@
 #include "law/sim/net.h"
 
 #include "ps/server/serve.h"
+#include "train/cut.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define LARGE	700u	/* outputs of the first layer */
 #define LENT_LEAST 16384u	/* bytes of a slice that is lent, as in wire/conn.c */
@@ -85,6 +88,8 @@ start_process(void *arg)
 	struct job_process *p = arg;
 	char name[SIM_NAME];
 
+	if (p->proc >= 0 || p->over)
+		return;		/* it was started already, after the whole job was lost */
 	snprintf(name, sizeof(name), "%s %" PRIu32, p->server ? "server" : "worker", p->index);
 	p->proc = (int)sim_spawn(name, p->host, run_process, note_end, p);
 }
@@ -106,6 +111,17 @@ stored(void *arg, void *to, size_t n)
 	sim_die();
 }
 
+/* A memory that its process uses, and the next one if it dies. */
+static void
+open_memory(struct job_process *p)
+{
+	p->memory = (struct memory){ .fd = -1 };
+	if (p->job->shm)
+		memory_make(&p->memory);
+	p->memory.stored = stored;
+	p->memory.arg = p;
+}
+
 static void
 open_processes(struct job *j)
 {
@@ -115,12 +131,8 @@ open_processes(struct job *j)
 	for (uint32_t i = 0; i < j->n; i++) {
 		struct job_process *p = &j->process[i];
 
-		*p = (struct job_process){ .job = j, .host = i, .server = i < j->x.S, .proc = -1,
-		    .memory = { .fd = -1 } };
-		if (j->shm)
-			memory_make(&p->memory);
-		p->memory.stored = stored;
-		p->memory.arg = p;
+		*p = (struct job_process){ .job = j, .host = i, .server = i < j->x.S, .proc = -1 };
+		open_memory(p);
 		wire_place(i, j->shm ? (uint32_t)rng_below(sim_chance(), 2) : i);
 		p->index = p->server ? i : i - j->x.S;
 		if (p->server) {
@@ -137,6 +149,64 @@ open_processes(struct job *j)
 		/* All within a second, so that some wait for others. */
 		sim_at(sim_now() + rng_below(sim_chance(), SIM_S >> rng_below(sim_chance(), 16)), start_process, p);
 	}
+}
+
+/* The newest checkpoint or sealed cut on a disk that is left, as the step in it. */
+static uint64_t
+find_newest(const struct job *j)
+{
+	uint64_t newest = 0, epoch, step;
+	char path[DISK_PATH + 512];
+
+	for (uint32_t r = 0; r < j->x.W && r <= j->copies; r++) {
+		char folder[DISK_PATH];
+		const struct dirent *d;
+		DIR *list;
+
+		disk_folder(j->process[j->x.S + r].host, folder);
+		if ((list = opendir(folder)) == NULL)
+			abort();
+		while ((d = readdir(list)) != NULL) {
+			const char *tail = strstr(d->d_name, ".safetensors"), *at = strstr(d->d_name, "-0");
+			const bool cut = strstr(d->d_name, CUT_INFIX) != NULL;
+
+			step = 0;
+			if (tail == NULL || strcmp(tail, ".safetensors") != 0)
+				continue;
+			at = cut ? strstr(strstr(d->d_name, CUT_INFIX) + strlen(CUT_INFIX), "-") : at;
+			snprintf(path, sizeof(path), "%s/%s.manifest", folder, d->d_name);
+			if (at == NULL || sscanf(at, "-%" SCNu64 "-%" SCNu64, &epoch, &step) < 1 ||
+			    (cut && access(path, F_OK) < 0))
+				continue;
+			step += epoch * ACTOR_EVERY;
+			newest = step > newest ? step : newest;
+		}
+		closedir(list);
+	}
+	return newest;
+}
+
+void
+job_lose(struct job *j)
+{
+	for (uint32_t i = 0; i < j->n; i++) {
+		struct job_process *p = &j->process[i];
+
+		if (p->proc >= 0)
+			sim_kill((unsigned)p->proc);
+		else if (p->over)
+			sim_at(sim_now() + job_fault_outage(j), start_process, p);
+		if (p->over && p->server)
+			wire_listen(i);
+		memory_close(&p->memory);
+		open_memory(p);
+		p->over = p->complete = false;
+		p->dies_at = 0;
+	}
+	j->newest = find_newest(j);
+	for (uint32_t i = j->x.S; i < j->n; i++)
+		j->process[i].pushed = j->newest;
+	sim_log("all processes are lost, and go on from step %" PRIu64, j->newest);
 }
 
 static void
@@ -254,14 +324,44 @@ check_results(struct job *j)
 	shard_plan_free(plan);
 }
 
+/* What is on the disks at the end: nothing unfinished, and without a fault the last checkpoint and no cut. */
+static void
+check_disks(struct job *j)
+{
+	const bool met = disk_met(DISK_FULL) + disk_met(DISK_FLUSH) > 0;
+	size_t unfinished = 0, cuts = 0;
+
+	for (uint32_t r = 0; r < j->x.W; r++) {
+		char folder[DISK_PATH];
+		const struct dirent *d;
+		DIR *list;
+
+		disk_folder(j->process[j->x.S + r].host, folder);
+		if ((list = opendir(folder)) == NULL)
+			abort();
+		while ((d = readdir(list)) != NULL) {
+			unfinished += strstr(d->d_name, ".tmp") != NULL;
+			cuts += strstr(d->d_name, CUT_INFIX) != NULL;
+		}
+		closedir(list);
+	}
+	if (unfinished > 0)
+		world_fault(&j->x, "unfinished files are left");
+	if (!met && cuts > 0)
+		world_fault(&j->x, "cuts are left");
+	if (!met && find_newest(j) != j->process[j->x.S].last)
+		world_fault(&j->x, "the last checkpoint is missing");
+}
+
 static void
 draw_job(struct job *j, uint64_t seed)
 {
 	struct rng c = rng_start(seed, 3, 3);
 	bool uneven;
 
+	j->one = seed / JOB_ONE > 0 && seed / JOB_ONE <= JOB_FAULTS ? (enum job_fault)(seed / JOB_ONE - 1) : JOB_FAULTS;
 	j->x = world_draw(seed);
-	if (rng_below(&c, 4) == 0) {
+	if (rng_below(&c, 4) == 0 && !job_fault_needs_sync(j->one)) {
 		j->x.slack = rng_below(&c, 2) ? STALE_ASYNC : 1 + (uint32_t)rng_below(&c, 3);
 		j->x.counting = true;
 		j->x.hyper = (struct opt_hyper){ .lr = 0 };
@@ -277,9 +377,16 @@ draw_job(struct job *j, uint64_t seed)
 		j->x.codec = NULL;
 		j->x.slice = LENT_LEAST;
 	}
-	world_rules(&j->x);
 	j->streams = rng_below(&c, 2);
-	uneven = j->x.slack == STALE_SYNC && rng_below(&c, 4) == 0;
+	uneven = j->x.slack == STALE_SYNC && !job_fault_needs_cuts(j->one) && rng_below(&c, 4) == 0;
+	/* A cut has no residuals, and all workers go on from it. */
+	if (j->x.slack == STALE_SYNC && !uneven && (rng_below(&c, 3) == 0 || job_fault_needs_cuts(j->one))) {
+		j->x.codec = NULL;
+		j->cut = 1 + rng_below(&c, 3);
+		j->copies = (uint32_t)rng_below(&c, j->x.W);
+		j->streams = false;
+	}
+	world_rules(&j->x);
 	j->x.stops = j->x.slack == STALE_SYNC && rng_below(&c, 4) == 0 && !uneven ? 100 : 0;
 	for (uint32_t r = 0; r < j->x.W; r++)
 		j->x.actor[r].steps = uneven ? rng_below(&c, JOB_STEPS + 1) : JOB_STEPS;
@@ -305,8 +412,11 @@ job_run(uint64_t seed, bool trace, struct job_figures *f)
 	}
 	f->turns += turns;
 	f->seconds += (double)(sim_now() - from) * 1e-9;
+	f->dates += sim_dates();
 	if (j->x.why[0] == 0)
 		check_results(j);
+	if (j->x.why[0] == 0 && j->cut > 0)
+		check_disks(j);
 	if (!(good = j->x.why[0] == 0))
 		printf("# seed %" PRIu64 ", %s, slack %d, %u workers, %u servers, slices of %u bytes: %s\n", seed,
 		    opt_name(j->x.hyper.rule), (int)j->x.slack, j->x.W, j->x.S, j->x.slice, j->x.why);

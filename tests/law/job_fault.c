@@ -14,20 +14,36 @@ const char *const job_fault_names[JOB_FAULTS] = {
 	[JOB_SERVER_STORE] = "deaths of servers at a store", [JOB_WORKER_STORE] = "deaths of workers at a store",
 	[JOB_SERVER_KILL] = "deaths of servers elsewhere", [JOB_WORKER_KILL] = "deaths of workers elsewhere",
 	[JOB_BREAK] = "broken connections", [JOB_PARTITION] = "partitions", [JOB_ONE_WAY] = "partitions one way",
-	[JOB_UNREACHABLE] = "partitions that refuse", [JOB_PAUSE] = "pauses", [JOB_DATE] = "moves of the date",
+	[JOB_UNREACHABLE] = "partitions that refuse", [JOB_PAUSE] = "pauses",
+	[JOB_PROCESSES_LOST] = "losses of all processes", [JOB_HOST_LOST] = "losses of a host and all processes",
+	[JOB_POWER] = "failures of the power", [JOB_DISK_FULL] = "full disks", [JOB_DISK_FLUSH] = "disks that do not flush",
+	[JOB_DISK_SHORT] = "disks that write a part", [JOB_DISK_SLOW] = "slow disks",
 };
+
+bool
+job_fault_needs_cuts(enum job_fault f)
+{
+	return f >= JOB_PROCESSES_LOST && f < JOB_FAULTS;
+}
+
+/* In other jobs a worker whose connection ends is lost, and if it returns, it goes on where the others are. */
+bool
+job_fault_needs_sync(enum job_fault f)
+{
+	return job_fault_needs_cuts(f) || f == JOB_WORKER_STORE || f == JOB_WORKER_KILL || f == JOB_BREAK;
+}
 
 void
 job_fault_draw(struct job *j)
 {
 	struct rng *c = sim_chance();
 
-	if (rng_below(c, 8) == 0)
+	if (j->one == JOB_FAULTS && rng_below(c, 8) == 0)
 		return;		/* nothing fails */
-	j->kinds = (unsigned)rng_below(c, 1u << JOB_FAULTS);
-	/* Then a worker whose connection ends is lost, and if it returns, it goes on where the others are. */
-	if (j->x.slack != STALE_SYNC)
-		j->kinds &= ~(1u << JOB_WORKER_STORE | 1u << JOB_WORKER_KILL | 1u << JOB_BREAK);
+	j->kinds = j->one < JOB_FAULTS ? 1u << j->one : (unsigned)rng_below(c, 1u << JOB_FAULTS);
+	for (enum job_fault f = 0; f < JOB_FAULTS; f++)
+		if ((job_fault_needs_cuts(f) && j->cut == 0) || (job_fault_needs_sync(f) && j->x.slack != STALE_SYNC))
+			j->kinds &= ~(1u << f);
 	j->left = 1 + (unsigned)rng_below(c, FAULTS);
 	j->outage = OUTAGE_NS;
 }
@@ -78,6 +94,18 @@ cut_hosts(struct job *j, enum job_fault kind)
 	return true;
 }
 
+/* Whether some steps were pushed since all processes were lost last: else the job would be lost again at its start. */
+static bool
+has_progress(const struct job *j)
+{
+	const uint64_t least = j->newest + rng_below(sim_chance(), 2 * j->cut + 2);
+	bool any = false;
+
+	for (uint32_t i = j->x.S; i < j->n; i++)
+		any |= j->process[i].pushed > least;
+	return any;
+}
+
 /* Returns false if it cannot happen now. */
 static bool
 let_fail(struct job *j, enum job_fault kind)
@@ -107,21 +135,48 @@ let_fail(struct job *j, enum job_fault kind)
 		return p != NULL;
 	case JOB_BREAK:
 		return wire_break();
-	case JOB_DATE:
-		sim_shift_date((int64_t)rng_below(sim_chance(), 2 * SIM_S * 86400) - (int64_t)SIM_S * 86400);
+	case JOB_PROCESSES_LOST:
+	case JOB_HOST_LOST:
+	case JOB_POWER:
+		if (!has_progress(j))
+			return false;
+		if (kind == JOB_POWER)
+			disk_power_fail();
+		if (kind == JOB_HOST_LOST)
+			disk_lose(j->x.S + (uint32_t)rng_below(sim_chance(), j->x.W));
+		job_lose(j);
+		return true;
+	case JOB_DISK_FULL:
+	case JOB_DISK_FLUSH:
+	case JOB_DISK_SHORT:
+	case JOB_DISK_SLOW:
+		disk_fail(j->x.S + (uint32_t)rng_below(sim_chance(), 1 + j->copies),
+		    (enum disk_fault)((unsigned)kind - JOB_DISK_FULL), sim_now() + job_fault_outage(j));
 		return true;
 	default:
 		return cut_hosts(j, kind);
 	}
 }
 
+/* One of the kinds that may happen in this job; JOB_FAULTS: there is none. */
+static enum job_fault
+draw_kind(const struct job *j)
+{
+	unsigned n = j->kinds != 0 ? (unsigned)rng_below(sim_chance(), (unsigned)__builtin_popcount(j->kinds)) : 0;
+
+	for (unsigned kind = 0; kind < JOB_FAULTS; kind++)
+		if ((j->kinds & 1u << kind) != 0 && n-- == 0)
+			return (enum job_fault)kind;
+	return JOB_FAULTS;
+}
+
 static void
 draw_fault(void *arg)
 {
 	struct job *j = arg;
-	const enum job_fault kind = (enum job_fault)rng_below(sim_chance(), JOB_FAULTS);
+	const enum job_fault kind = draw_kind(j);
 
-	if (j->left == 0 || (j->kinds & 1u << kind) == 0 || !let_fail(j, kind))
+	if (j->left == 0 || kind == JOB_FAULTS || !let_fail(j, kind))
 		return;
 	j->left--;
 	j->figures->fault[kind]++;

@@ -7,6 +7,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#define EACH	30	/* jobs of each fault */
+
 static uint64_t seed;
 
 /* A fault may also end the test itself. */
@@ -20,6 +22,19 @@ report_signal(int signal)
 	_exit(1);
 }
 
+/* Jobs that have one fault alone. */
+static void
+test_fault(enum job_fault fault, struct job_figures *f)
+{
+	const uint64_t n = world_jobs(EACH), had = f->fault[fault];
+	uint64_t good = 0;
+
+	for (seed = JOB_ONE * (1 + fault) + 1; seed <= JOB_ONE * (1 + fault) + n; seed++)
+		good += job_run(seed, false, f);
+	is(good, n, "%s change no bit", job_fault_names[fault]);
+	ok(f->fault[fault] > had, "%s happen", job_fault_names[fault]);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -29,13 +44,16 @@ main(int argc, char **argv)
 
 	if (!seeds_parse(argc, argv, &asked))
 		return 2;
-	s = seeds_or(&asked, 2000);
+	s = seeds_or(&asked, 1500);
 	signal(SIGABRT, report_signal);
 	signal(SIGSEGV, report_signal);
 	signal(SIGBUS, report_signal);
 	for (seed = s.from; seed <= s.to && good + WORLD_BAD > seed - s.from; seed++)
 		good += job_run(seed, s.trace, &f);
 	is(good, seeds_count(&s), "no fault that a job survives changes a bit");
+	is(f.dates, 0, "no process asks for the date, which somebody may set");
+	for (int i = 0; i < JOB_FAULTS && asked.to == 0; i++)
+		test_fault((enum job_fault)i, &f);
 	printf("# %" PRIu64 " schedules\n", seeds_count(&s));
 	for (int i = 0; i < JOB_FAULTS; i++)
 		printf("# %" PRIu64 " %s\n", f.fault[i], job_fault_names[i]);

@@ -1,25 +1,10 @@
 /* job_worker - a worker in simulated time, which trains through worker.h as lib/train does: serves job. */
 #include "law/job_in.h"
 
-#include "ps/worker/worker.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* One life of a worker. */
-struct life {
-	struct job_process *p;
-	struct world	*x;
-	struct kept	 kept;
-	struct worker	*wk;
-	struct loan	 lends;		/* where g is */
-	float		*g, *stats, *state;
-	uint64_t	 step, first;
-	bool		 returned;
-	double		 running;	/* its figures of the epoch so far */
-};
 
 /* The worker computes for a time. */
 static void
@@ -36,7 +21,7 @@ log_waiting(void *arg, const char *whom)
 }
 
 static int
-add_up(struct life *l, enum actor_sum what)
+add_up(struct job_life *l, enum actor_sum what)
 {
 	const uint32_t rank = l->p->index, phase = what == ACTOR_READY && l->p->job->streams ? 0 : 1 + what;
 	double v[2] = { what == ACTOR_EPOCH ? l->running : actor_given(l->x, rank, l->step, what), 1 }, want[2] = { 0, 0 };
@@ -60,24 +45,25 @@ add_up(struct life *l, enum actor_sum what)
 
 /* The sums at the end of an epoch. */
 static int
-end_epoch(struct life *l)
+end_epoch(struct job_life *l)
 {
-	if (l->x->slack != STALE_SYNC || l->step == 0 || l->step % ACTOR_EVERY != 0)
+	if (l->x->slack != STALE_SYNC || l->step == l->first || l->step % ACTOR_EVERY != 0)
 		return 0;
 	ERR_TRY(add_up(l, ACTOR_EPOCH));
-	return add_up(l, ACTOR_VALIDATION);
+	ERR_TRY(add_up(l, ACTOR_VALIDATION));
+	return l->p->job->cut > 0 ? job_cut_epoch(l) : 0;
 }
 
 /* The sum before a step: first of all if the job reads streams, as next_micro_batch() in lib/train does, or else last. */
 static int
-begin_step(struct life *l, bool first)
+begin_step(struct job_life *l, bool first)
 {
 	return l->x->slack == STALE_SYNC && first == l->p->job->streams ? add_up(l, ACTOR_READY) : 0;
 }
 
 /* No worker may be further ahead of another than the slack. */
 static int
-check_slack(const struct life *l)
+check_slack(const struct job_life *l)
 {
 	const struct job *j = l->p->job;
 
@@ -89,19 +75,25 @@ check_slack(const struct life *l)
 }
 
 static int
-train_step(struct life *l, float *w)
+run_step(struct job_life *l, float *w)
 {
 	const struct graph *g = l->x->graph;
 	const uint32_t rank = l->p->index, n = world_samples(l->x, rank, l->step);
 	uint32_t order[16], arrays = 0;
 
 	sim_log("step %" PRIu64 ", %" PRIu32 " samples", l->step, n);
+	if (l->p->job->cut > 0)
+		ERR_TRY(job_cut_step(l));
 	world_gradient(l->x, rank, l->step, w, l->g, g->P, 1);
 	world_gradient(l->x, rank, l->step, w, l->stats, g->A, 2);
-	l->running += actor_figure(l->x, rank, l->step);
 	ERR_TRY(worker_step(l->wk, n, world_rate(l->x, l->step)));
 	ERR_TRY(check_slack(l));
-	kept_put(&l->kept, l->step + 1, &(struct kept_place){ .loss = l->running });
+	if (l->p->job->cut > 0)
+		job_cut_keep(l, actor_figure(l->x, rank, l->step));
+	else
+		kept_put(&l->kept, l->step + 1,
+		    &(struct kept_place){ .loss = l->running + actor_figure(l->x, rank, l->step) });
+	l->running += actor_figure(l->x, rank, l->step);
 	if (world_marked(l->step))
 		worker_mark(l->wk);
 	for (uint32_t a = 0; a < g->nw && n > 0; a++)
@@ -122,7 +114,7 @@ train_step(struct life *l, float *w)
 }
 
 static int
-need_arrays(struct life *l)
+need_arrays(struct job_life *l)
 {
 	for (uint32_t a = 0; a < l->x->graph->nw; a++)
 		ERR_TRY(worker_need(l->wk, a));
@@ -130,7 +122,7 @@ need_arrays(struct life *l)
 }
 
 static int
-join_job(struct life *l)
+join_job(struct job_life *l)
 {
 	const uint32_t starter = (uint32_t)(l->x->seed % l->x->W);
 	struct worker_first first = { .starter = starter, .state = l->state };
@@ -139,25 +131,29 @@ join_job(struct life *l)
 
 	memset(p->w, 0xff, l->x->graph->P * sizeof(float));
 	memset(p->aux, 0xff, l->x->graph->A * sizeof(float));
-	if (p->index == starter && !l->returned)
+	if (p->job->cut > 0)
+		ERR_TRY(job_cut_first(l, &first));
+	else if (p->index == starter && !l->returned)
 		world_first(l->x, p->w, p->aux, l->state);
 	if (rng_below(sim_chance(), 4) == 0)
 		job_fault_soon(p->job);
 	ERR_TRY(worker_begin(l->wk, &first, &l->step));
 	if (l->x->slack != STALE_SYNC)
 		return 0;
-	if (!l->returned)
+	if (p->job->cut > 0)
+		ERR_TRY(job_cut_join(l));
+	else if (!l->returned)
 		kept_begin(&l->kept, l->step, &place);
 	else if (!kept_find(&l->kept, l->step, &place))
 		return err_fail(ERR_ARG, "its memory lacks step %" PRIu64 ", at which it returns", l->step);
-	l->running = place.loss;
+	l->running = p->job->cut > 0 ? l->running : place.loss;
 	sim_log("joins at step %" PRIu64, l->step);
 	return 0;
 }
 
 /* In a job that is not synchronous, worker 0 gets the weights after the last push of all by a step without samples. */
 static int
-await_others(struct life *l)
+await_others(struct job_life *l)
 {
 	const struct job *j = l->p->job;
 
@@ -172,7 +168,7 @@ await_others(struct life *l)
 
 /* Reads all that the job has after the last step. */
 static int
-read_results(struct life *l)
+read_results(struct job_life *l)
 {
 	struct job_process *p = l->p;
 
@@ -191,7 +187,7 @@ read_results(struct life *l)
 }
 
 static int
-train(struct life *l)
+train(struct job_life *l)
 {
 	const struct job_process *p = l->p;
 
@@ -206,16 +202,18 @@ train(struct life *l)
 		ERR_TRY(begin_step(l, false));
 		if (l->step >= l->x->actor[p->index].steps)
 			break;
-		ERR_TRY(train_step(l, p->w));
+		ERR_TRY(run_step(l, p->w));
 	}
 	ERR_TRY(read_results(l));
+	if (p->job->cut > 0)
+		ERR_TRY(job_cut_end(l));
 	job_fault_soon(p->job);
 	kept_part(&l->kept);
 	return worker_bye(l->wk);
 }
 
 static int
-run_life(struct life *l)
+run_life(struct job_life *l)
 {
 	struct job_process *p = l->p;
 	const bool sync = l->x->slack == STALE_SYNC;
@@ -232,6 +230,8 @@ run_life(struct life *l)
 	o.memory = l->kept.memory;
 	o.parting = kept_parting(&l->kept);
 	o.returns = l->returned = kept_began(&l->kept, &l->first) || o.parting;
+	if (p->job->cut > 0 && !o.parting)
+		ERR_TRY(job_cut_open(l, &o));
 	ERR_TRY(worker_open(&o, &l->wk));
 	return o.parting ? worker_bye(l->wk) : train(l);
 }
@@ -241,7 +241,7 @@ job_worker_main(void *arg)
 {
 	struct job_process *p = arg;
 	struct world *x = &p->job->x;
-	struct life l = { .p = p, .x = x,
+	struct job_life l = { .p = p, .x = x,
 	    .stats = world_floats(x->graph->A), .state = world_floats(x->graph->P * OPT_STATES) };
 	char why[ERR_LINE];
 
@@ -252,6 +252,7 @@ job_worker_main(void *arg)
 		snprintf(why, sizeof(why), "worker %" PRIu32 ": %.200s", p->index, err_line());
 		world_fault(x, why);
 	}
+	job_cut_close(&l);
 	worker_close(l.wk);
 	loan_free(&l.lends);
 	free(l.stats);

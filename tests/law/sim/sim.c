@@ -1,5 +1,6 @@
 /* sim - processes in simulated time: their fibers, and which one runs next. */
 #include "law/sim/sim.h"
+#include "law/sim/disk.h"
 #include "law/sim/heap.h"
 #include "law/sim/local.h"
 #include "law/sim/net.h"
@@ -9,6 +10,7 @@
 #include "base/err.h"
 
 #include <assert.h>
+#include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +56,6 @@ struct timer {
 static struct {
 	struct rng	 chance;
 	uint64_t	 now;
-	int64_t		 date_shift;
 	bool		 trace, calm;
 	unsigned	 room;		/* most processes */
 	struct proc	*proc;		/* [room] */
@@ -63,6 +64,7 @@ static struct {
 	unsigned	 nfiber;	/* the others were never used in this world */
 	struct fiber	*running;
 	uint64_t	 spent;		/* by the process of the fiber that runs, since it got its turn */
+	uint64_t	 dates;		/* that processes asked for */
 	bool		 dies;		/* the process of the fiber that ran */
 	uint64_t	*changes;	/* [room] of a host, see sim_changed() */
 	struct timer	*timer;		/* [THREADS * room] */
@@ -92,12 +94,14 @@ sim_begin(uint64_t seed, bool trace)
 		sim_reserve(SIM_PROCS, SIM_WIRES);
 	sim.chance = rng_start(seed, 11, 0);
 	sim.now = SIM_S;
-	sim.date_shift = 0;
+	sim.dates = 0;
 	sim.trace = trace;
 	sim.calm = false;
 	sim.nproc = sim.ntimer = sim.nfiber = 0;
+	json_set_alloc_funcs(heap_malloc, heap_free);	/* the code under test frees what it gives */
 	net_begin();
 	wire_begin();
+	disk_begin();
 }
 
 void
@@ -109,6 +113,7 @@ sim_end(void)
 			sim_kill(p);
 		}
 	wire_end();
+	disk_end();
 }
 
 uint64_t
@@ -142,16 +147,17 @@ sim_changed_anywhere(void)
 		sim.changes[i]++;
 }
 
-void
-sim_shift_date(int64_t ns)
+uint64_t
+sim_date(void)
 {
-	sim.date_shift = ns;
+	sim.dates++;
+	return rng_below(&sim.chance, SIM_S << 30);
 }
 
-int64_t
-sim_date_shift(void)
+uint64_t
+sim_dates(void)
 {
-	return sim.date_shift;
+	return sim.dates;
 }
 
 struct rng *
@@ -275,6 +281,7 @@ end_process(unsigned p, bool killed)
 	net_close_all(p);
 	local_free_all(p);
 	sim_changed_anywhere();
+	disk_close_all(p);
 	if (proc->ended != NULL)
 		proc->ended(proc->arg, killed);
 	heap_free_all(p);

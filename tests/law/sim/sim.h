@@ -8,7 +8,10 @@
  * can run, the time of the next event comes.
  *
  * Read in this order: sim (processes, fibers, time), wire (connections between hosts), local (sockets and memory of
- * one machine), net (descriptors), heap (what a process allocates ends with it), stack (of fibers), sys (the calls).
+ * one machine), disk (files), net (descriptors), heap (what a process allocates ends with it), stack (of fibers), sys
+ * (the calls).
+ *
+ * A date is any number, another one each time: nothing that a job does may depend on it.
  *
  * One world at a time.  The functions are for the code outside of processes, unless they say otherwise.
  */
@@ -35,9 +38,9 @@ void	 sim_reserve(unsigned procs, unsigned wires);
 void	 sim_begin(uint64_t seed, bool trace);
 void	 sim_end(void);
 uint64_t sim_now(void);			/* nanoseconds; also for processes, with what they have spent */
-/* Moves the date of all processes, which their monotonic clock does not show. */
-void	 sim_shift_date(int64_t ns);
-int64_t	 sim_date_shift(void);
+/* A date, and how often a process has asked for one in this world. */
+uint64_t sim_date(void);
+uint64_t sim_dates(void);
 struct rng *sim_chance(void);
 /* Prints a line of the trace, with the time and the process. */
 void	 sim_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -1,13 +1,16 @@
 /* sys - the system calls of simulated processes. */
 #include "law/sim/sys.h"
 #include "law/sim/sim.h"
+#include "law/sim/disk.h"
 #include "law/sim/heap.h"
 #include "law/sim/local.h"
 #include "law/sim/net.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -74,9 +77,15 @@ __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 	if (!sim_inside())
 		return __real_clock_gettime(clock, t);
 	if (clock == CLOCK_REALTIME)
-		now += (uint64_t)sim_date_shift();
+		now = sim_date();
 	*t = (struct timespec){ (time_t)(now / SIM_S), (long)(now % SIM_S) };
 	return 0;
+}
+
+time_t
+__wrap_time(time_t *t)
+{
+	return sim_inside() ? (time_t)(sim_date() / SIM_S) : __real_time(t);
 }
 
 int
@@ -231,7 +240,45 @@ __wrap_open(const char *path, int flags, ...)
 	va_start(ap, flags);
 	mode = (flags & O_CREAT) != 0 ? va_arg(ap, int) : 0;
 	va_end(ap);
-	return own_descriptor(__real_open(path, flags, mode));
+	return own_descriptor(sim_inside() ? set_errno(disk_open(path, flags, mode)) : __real_open(path, flags, mode));
+}
+
+int
+__wrap_fsync(int fd)
+{
+	return disk_has(fd) ? set_errno(disk_flush(fd)) : __real_fsync(fd);
+}
+
+int
+__wrap_rename(const char *from, const char *to)
+{
+	return sim_inside() ? set_errno(disk_rename(from, to)) : __real_rename(from, to);
+}
+
+/* These give memory that free() takes. */
+int
+__wrap_asprintf(char **to, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	if (n < 0 || (*to = heap_malloc((size_t)n + 1)) == NULL)
+		return -1;
+	va_start(ap, fmt);
+	vsnprintf(*to, (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	return n;
+}
+
+char *
+__wrap_realpath(const char *path, char *to)
+{
+	char room[PATH_MAX], *got = __real_realpath(path, to != NULL ? to : room);
+
+	return got == NULL || to != NULL ? got : __wrap_strdup(got);
 }
 
 void *
@@ -272,17 +319,22 @@ __wrap_read(int fd, void *p, size_t n)
 ssize_t
 __wrap_write(int fd, const void *p, size_t n)
 {
-	return net_has(fd) ? set_errno(net_put_event(fd, p)) : __real_write(fd, p, n);
+	return net_has(fd) ? set_errno(net_put_event(fd, p)) : disk_has(fd) ? set_errno(disk_write(fd, p, n)) :
+	    __real_write(fd, p, n);
 }
 
 int
 __wrap_close(int fd)
 {
+	int r = 0;
+
 	if (net_has(fd))
 		return set_errno(net_close(fd));
+	if (disk_has(fd))
+		r = disk_close(fd);
 	if (sim_inside())
 		local_disown(fd);
-	return __real_close(fd);
+	return __real_close(fd) < 0 ? -1 : set_errno(r);
 }
 
 int
@@ -356,6 +408,15 @@ __wrap_pthread_cond_broadcast(pthread_cond_t *c)
 	if (!sim_inside())
 		return __real_pthread_cond_broadcast(c);
 	sim_wake(c);
+	return 0;
+}
+
+int
+__wrap_pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
+{
+	if (!sim_inside())
+		return __real_pthread_cond_wait(c, m);
+	sim_sleep(c, (int *)m, SIM_NEVER);
 	return 0;
 }
 

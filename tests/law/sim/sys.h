@@ -24,6 +24,7 @@
 	X(char *, strdup, (const char *s)) \
 	X(char *, strndup, (const char *s, size_t n)) \
 	X(int, clock_gettime, (clockid_t clock, struct timespec *t)) \
+	X(time_t, time, (time_t *t)) \
 	X(int, poll, (struct pollfd *p, nfds_t n, int timeout_ms)) \
 	X(int, socket, (int family, int type, int protocol)) \
 	X(int, connect, (int fd, const struct sockaddr *to, socklen_t n)) \
@@ -46,6 +47,10 @@
 	X(int, memfd_create, (const char *name, unsigned flags)) \
 	X(int, posix_fallocate, (int fd, off_t from, off_t n)) \
 	X(int, open, (const char *path, int flags, ...)) \
+	X(int, fsync, (int fd)) \
+	X(int, rename, (const char *from, const char *to)) \
+	X(int, asprintf, (char **to, const char *fmt, ...)) \
+	X(char *, realpath, (const char *path, char *to)) \
 	X(void *, mmap, (void *at, size_t n, int access, int flags, int fd, off_t from)) \
 	X(int, munmap, (void *p, size_t n)) \
 	X(ssize_t, read, (int fd, void *p, size_t n)) \
@@ -60,6 +65,7 @@
 	X(int, pthread_cond_init, (pthread_cond_t *c, const pthread_condattr_t *a)) \
 	X(int, pthread_cond_destroy, (pthread_cond_t *c)) \
 	X(int, pthread_cond_broadcast, (pthread_cond_t *c)) \
+	X(int, pthread_cond_wait, (pthread_cond_t *c, pthread_mutex_t *m)) \
 	X(int, pthread_cond_timedwait, (pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *t)) \
 	X(int, conn_next, (struct conn *c, struct msg *m))
 

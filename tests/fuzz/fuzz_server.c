@@ -27,13 +27,18 @@ static const struct { uint32_t slack; float clip_norm; const char *rules; } kind
 	{ STALE_SYNC, 0, "codec:*=topk:0.5;codec:bn_*=2bit" }, { STALE_ASYNC, 0, "codec:*=topk:0.5;codec:bn_*=2bit" },
 };
 
-/* Whether weights of a slice have such a length, exact ones or in any kind of job, or none for the worker that sent them. */
+/*
+ * Whether weights of a slice have such a length: exact ones or those of any kind of job, or none for the worker that
+ * sent them.
+ */
 static bool
 is_size_of(const struct shard_plan_slice *s, const struct msg *m)
 {
 	const uint32_t len = m->len;
 
-	return (m->flags & MSG_EMPTY) != 0 ? len == 0 : len == s->count * sizeof(float) || len == codec_bytes(shard_plan_answer(s, true), s->count) ||
+	if ((m->flags & MSG_EMPTY) != 0)
+		return len == 0;
+	return len == s->count * sizeof(float) || len == codec_bytes(shard_plan_answer(s, true), s->count) ||
 	    len == codec_bytes(shard_plan_answer(s, false), s->count);
 }
 

@@ -46,7 +46,7 @@ void	 actor_start(struct actor *a);
 void	 actor_welcomed(struct actor *a, uint32_t s);
 /* One small thing that it can do now. */
 void	 actor_turn(struct actor *a);
-/* What rank r adds to its figures in a step, which has the same sums in any order, and what it gives to a sum at a step. */
+/* What rank r adds to its figures in a step, whose sums are the same in any order; what it gives to a sum at a step. */
 double	 actor_figure(const struct world *x, uint32_t r, uint64_t step);
 double	 actor_given(const struct world *x, uint32_t r, uint64_t step, enum actor_sum what);
 

@@ -412,7 +412,6 @@ job_run(uint64_t seed, bool trace, struct job_figures *f)
 	}
 	f->turns += turns;
 	f->seconds += (double)(sim_now() - from) * 1e-9;
-	f->dates += sim_dates();
 	if (j->x.why[0] == 0)
 		check_results(j);
 	if (j->x.why[0] == 0 && j->cut > 0)

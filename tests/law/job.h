@@ -7,7 +7,8 @@
  *
  * Some jobs make checkpoints and cuts by lib/train, on disks of their hosts (law/sim/disk.h).  Such a job may lose all
  * its processes with their memories.  Then it begins again, as `dlaunch --restart` does, and must go on from the newest
- * checkpoint or cut that is sealed on any disk that is left.  What a disk does not take may be missing, and nothing else.
+ * checkpoint or cut that is sealed on any disk that is left.  What a disk does not take may be missing, and nothing
+ * else.
  */
 #ifndef TESTS_LAW_JOB_H
 #define TESTS_LAW_JOB_H
@@ -42,7 +43,6 @@ extern const char *const job_fault_names[JOB_FAULTS];
 
 struct job_figures {
 	uint64_t fault[JOB_FAULTS];
-	uint64_t dates;		/* that processes asked for */
 	uint64_t turns;
 	double	 seconds;	/* simulated */
 };

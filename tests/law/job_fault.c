@@ -182,6 +182,25 @@ draw_fault(void *arg)
 	j->figures->fault[kind]++;
 }
 
+static void
+kill_lender(void *arg)
+{
+	struct job_process *p = arg;
+
+	if (p->proc < 0 || p->job->left == 0)
+		return;
+	p->job->left--;
+	p->job->figures->fault[JOB_WORKER_KILL]++;
+	sim_kill((unsigned)p->proc);
+}
+
+void
+job_fault_lender(struct job_process *p)
+{
+	if ((p->job->kinds & 1u << JOB_WORKER_KILL) != 0 && p->job->left > 0 && rng_below(sim_chance(), 4) == 0)
+		sim_at(sim_now() + rng_below(sim_chance(), SIM_MS >> rng_below(sim_chance(), 8)), kill_lender, p);
+}
+
 void
 job_fault_turn(struct job *j)
 {

@@ -89,6 +89,8 @@ bool	 job_fault_needs_sync(enum job_fault f);
 void	 job_fault_turn(struct job *j);
 /* For processes: a moment at which something may well fail. */
 void	 job_fault_soon(struct job *j);
+/* For a worker that shares memory and has pushed: it may die before others have, while servers read what it lends. */
+void	 job_fault_lender(struct job_process *p);
 /* Takes a part of the outages that may still happen: 1 ms or more, seldom seconds. */
 uint64_t job_fault_outage(struct job *j);
 

@@ -106,6 +106,8 @@ run_step(struct job_life *l, float *w)
 		compute();
 		ERR_TRY(worker_push(l->wk, order[i], l->g));
 	}
+	if (l->p->job->shm)
+		job_fault_lender(l->p);
 	if (rng_below(sim_chance(), 1000) < l->x->stops)
 		ERR_TRY(worker_stop(l->wk));
 	ERR_TRY(worker_finish(l->wk, l->stats));

@@ -9,4 +9,9 @@ for patch in tests/law/planted/*.patch; do
 	GIT_CEILING_DIRECTORIES=${TOP%/*} git apply --check "$patch" 2>/dev/null || unfit="$unfit${patch##*/} "
 done
 is "$unfit" "" "each planted fault applies to the tree, without a line of its context missing"
+missing=
+for name in $(grep -v '^#' tests/law/planted/table | cut -f 2); do
+	[ -e "tests/law/planted/$name.patch" ] || missing="$missing$name "
+done
+is "$missing" "" "each fault of tests/law/planted/table has its patches"
 done_testing

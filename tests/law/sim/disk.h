@@ -1,9 +1,10 @@
 /*
  * disk - the disks of simulated hosts, and what can happen to them: serves sim.
  *
- * Each host has one, also if it shares a machine with others.  Its files are in a folder of the system, which the code under test reads as it likes.  What it writes
- * there is noted: bytes are on disk once fsync() of the file has returned, and a name once that of its folder has.
- * After a failure of the power the rest may be there, in part, or not.
+ * Each host has one, also if it shares a machine with others.  Its files are in a folder of the system, which the code
+ * under test reads as it likes.  What it writes there is noted: bytes are on disk once fsync() of the file has
+ * returned, and a name once that of its folder has.  After a failure of the power the rest may be there, in part, or
+ * not.
  *
  * Calls return a result, or a negative errno.
  */

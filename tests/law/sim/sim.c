@@ -64,7 +64,6 @@ static struct {
 	unsigned	 nfiber;	/* the others were never used in this world */
 	struct fiber	*running;
 	uint64_t	 spent;		/* by the process of the fiber that runs, since it got its turn */
-	uint64_t	 dates;		/* that processes asked for */
 	bool		 dies;		/* the process of the fiber that ran */
 	uint64_t	*changes;	/* [room] of a host, see sim_changed() */
 	struct timer	*timer;		/* [THREADS * room] */
@@ -94,7 +93,6 @@ sim_begin(uint64_t seed, bool trace)
 		sim_reserve(SIM_PROCS, SIM_WIRES);
 	sim.chance = rng_start(seed, 11, 0);
 	sim.now = SIM_S;
-	sim.dates = 0;
 	sim.trace = trace;
 	sim.calm = false;
 	sim.nproc = sim.ntimer = sim.nfiber = 0;
@@ -145,19 +143,6 @@ sim_changed_anywhere(void)
 {
 	for (unsigned i = 0; i < sim.room; i++)
 		sim.changes[i]++;
-}
-
-uint64_t
-sim_date(void)
-{
-	sim.dates++;
-	return rng_below(&sim.chance, SIM_S << 30);
-}
-
-uint64_t
-sim_dates(void)
-{
-	return sim.dates;
 }
 
 struct rng *

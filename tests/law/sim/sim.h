@@ -38,9 +38,6 @@ void	 sim_reserve(unsigned procs, unsigned wires);
 void	 sim_begin(uint64_t seed, bool trace);
 void	 sim_end(void);
 uint64_t sim_now(void);			/* nanoseconds; also for processes, with what they have spent */
-/* A date, and how often a process has asked for one in this world. */
-uint64_t sim_date(void);
-uint64_t sim_dates(void);
 struct rng *sim_chance(void);
 /* Prints a line of the trace, with the time and the process. */
 void	 sim_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

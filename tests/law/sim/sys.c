@@ -69,6 +69,22 @@ __wrap_strdup(const char *s)
 	return __wrap_strndup(s, strlen(s));
 }
 
+static uint64_t dates;
+
+uint64_t
+sys_dates(void)
+{
+	return dates;
+}
+
+/* Any one, as somebody may set it. */
+static uint64_t
+draw_date(void)
+{
+	dates++;
+	return rng_below(sim_chance(), SIM_S << 30);
+}
+
 int
 __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 {
@@ -77,7 +93,7 @@ __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 	if (!sim_inside())
 		return __real_clock_gettime(clock, t);
 	if (clock == CLOCK_REALTIME)
-		now = sim_date();
+		now = draw_date();
 	*t = (struct timespec){ (time_t)(now / SIM_S), (long)(now % SIM_S) };
 	return 0;
 }
@@ -85,7 +101,7 @@ __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 time_t
 __wrap_time(time_t *t)
 {
-	return sim_inside() ? (time_t)(sim_date() / SIM_S) : __real_time(t);
+	return sim_inside() ? (time_t)(draw_date() / SIM_S) : __real_time(t);
 }
 
 int

@@ -69,6 +69,9 @@
 	X(int, pthread_cond_timedwait, (pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *t)) \
 	X(int, conn_next, (struct conn *c, struct msg *m))
 
+/* How often processes of all worlds have asked for a date. */
+uint64_t sys_dates(void);
+
 #define SIM_DECLARE(type, name, parameters) \
 	type __real_##name parameters; \
 	type __wrap_##name parameters;

@@ -311,7 +311,7 @@ requeue_items(struct dataset_reader *a, bool claimed)
 		}
 		it->got = 0;
 		it->bytes.n = 0;
-		/* The others may have no room before a claimed record is read, also before one that was not requested. */
+		/* The others may have no room before a claimed record is read, even one that was not requested. */
 		if (claimed)
 			TAILQ_INSERT_HEAD(&a->wanted, it, link);
 		else

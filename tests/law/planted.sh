@@ -47,8 +47,6 @@ for patch; do
 	else
 		printf '%-40s %-7s seed %-4s %s\n' "$name" "$law" "$seed" "$claim"
 	fi
-	for file in $(sed -n 's,^+++ b/,,p' "$patch"); do
-		cp "$TOP/$file" "$file"
-	done
+	GIT_CEILING_DIRECTORIES=$(dirname "$PWD") git apply -R "$patch" || exit 1
 done
 exit $missed

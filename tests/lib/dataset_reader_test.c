@@ -166,7 +166,7 @@ test_full(void)
 	answer(a, 5);
 	answer(a, 6);
 	is(dataset_reader_take(a, it, &room), 1, "the record that a thread waits for arrives");
-	is(dataset_reader_take(a, next, &room), 1, "so does one that was not requested before the connection broke");
+	is(dataset_reader_take(a, next, &room), 1, "a record that was not requested before the connection broke arrives too");
 	buf_free(&room);
 	dataset_reader_free(a);
 }

@@ -20,6 +20,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -45,6 +46,7 @@ struct job {
 	uint32_t	 nworkers, nservers, slack;
 	uint32_t	 slice;
 	struct role	 worker[WORKERS], server[WORKERS];
+	int		 listener[WORKERS];	/* of the workers' shards; 0: none, as there are servers */
 	char		 where[WORKERS][ADDR_TEXT];
 	char		*address[WORKERS];
 };
@@ -52,7 +54,7 @@ struct job {
 static const char usage[] = "ps [--workers N] [--servers N] [--bytes N | --net NAME [--net-opt KEY=VALUE]...] [options]";
 static const char help[] =
     "  --workers N          (1)\n"
-    "  --servers N          (1)\n"
+    "  --servers N          (1); 0: the workers are their own servers\n"
     "  --bytes N            of one array (4194304)\n"
     "  --net NAME           the arrays of a net in place of one array\n"
     "  --net-opt KEY=VALUE  an option of its script\n"
@@ -97,18 +99,39 @@ print_address(void *arg, const char *where)
 	dprintf(*(int *)arg, "%s\n", where);
 }
 
+/* Serves until all workers have said goodbye; prints the address to descriptor `out` unless that is -1. */
+static void
+serve(const struct job *j, uint32_t index, int out)
+{
+	struct serve_opt o = { .listen = "127.0.0.1:0", .listen_fd = j->listener[index], .nworkers = j->nworkers,
+	    .index = index, .nservers = j->nservers, .key = j->plain ? NULL : j->key, .tcp = !j->shm, .stop_fd = -1,
+	    .listening = out >= 0 ? print_address : NULL, .arg = &out };
+	struct serve_sums sums;
+
+	front_must(NULL, io_random(&o.incarnation, sizeof(o.incarnation)));
+	front_must("server", serve_run(&o, &sums));
+}
+
 static int
 run_server(const struct job *j, uint32_t index, int in, int out)
 {
-	struct serve_opt o = { .listen = "127.0.0.1:0", .nworkers = j->nworkers, .index = index,
-	    .nservers = j->nservers, .key = j->plain ? NULL : j->key, .tcp = !j->shm, .stop_fd = -1,
-	    .listening = print_address, .arg = &out };
-	struct serve_sums sums;
-
 	(void)in;
-	front_must(NULL, io_random(&o.incarnation, sizeof(o.incarnation)));
-	front_must("server", serve_run(&o, &sums));
+	serve(j, index, out);
 	return front_status();
+}
+
+struct shard {
+	const struct job *j;
+	uint32_t	 index;
+};
+
+static void *
+run_shard(void *arg)
+{
+	const struct shard *s = arg;
+
+	serve(s->j, s->index, -1);
+	return NULL;
 }
 
 static void
@@ -158,9 +181,13 @@ run_worker(const struct job *j, uint32_t rank, int in, int out)
 	float *stats = alloc_floats(j->graph->A);
 	uint64_t steps = 0;
 	struct worker *wk;
+	struct shard shard = { j, rank };
+	pthread_t thread;
 	struct loan g;
 	uint32_t k;
 
+	if (j->listener[rank] > 0 && (errno = pthread_create(&thread, NULL, run_shard, &shard)) != 0)
+		front_die(NULL, err_sys("a thread for the shard"));
 	front_must(NULL, loan_make(j->graph->P * sizeof(float), &g));
 	o.lends = &g;
 	o.w = alloc_floats(j->graph->P);
@@ -178,6 +205,8 @@ run_worker(const struct job *j, uint32_t rank, int in, int out)
 		}
 	front_must("worker", worker_bye(wk));
 	worker_close(wk);
+	if (j->listener[rank] > 0)
+		pthread_join(thread, NULL);
 	return front_status();
 }
 
@@ -222,12 +251,23 @@ read_until(const struct role *r, char end, char *text, size_t size)
 	exit(FRONT_PARTIAL);
 }
 
+/* Opens the sockets of the workers' shards. */
+static void
+open_listeners(struct job *j)
+{
+	j->nservers = j->nworkers;
+	for (uint32_t s = 0; s < j->nservers; s++)
+		front_must("shard", addr_listen("127.0.0.1:0", &j->listener[s], j->where[s]));
+}
+
 static void
 start_job(struct job *j)
 {
 	char mark[2];
 
-	for (uint32_t s = 0; s < j->nservers; s++) {
+	for (uint32_t s = 0; s < j->nservers && j->listener[0] > 0; s++)
+		j->address[s] = j->where[s];
+	for (uint32_t s = 0; s < j->nservers && j->listener[0] == 0; s++) {
 		start_role(j, &j->server[s], s, run_server);
 		read_until(&j->server[s], '\n', j->where[s], sizeof(j->where[s]));
 		j->address[s] = j->where[s];
@@ -314,7 +354,7 @@ main(int argc, char *argv[])
 				front_wrong("--optimizer: there is no %s", optarg);
 			break;
 		case 'p': j.plain = true; break;
-		case 's': j.nservers = (uint32_t)front_num("--servers", optarg, 1, WORKERS); break;
+		case 's': j.nservers = (uint32_t)front_num("--servers", optarg, 0, WORKERS); break;
 		case 'x': front_shape("--shape", optarg, &x[0], &x[1], &x[2]); break;
 		case 'i': j.slice = (uint32_t)front_num("--slice", optarg, SHARD_PLAN_LEAST, SHARD_PLAN_MOST); break;
 		case 'w': j.nworkers = (uint32_t)front_num("--workers", optarg, 1, WORKERS); break;
@@ -330,6 +370,8 @@ main(int argc, char *argv[])
 	if (list) {
 		list_arrays(j.graph);
 	} else {
+		if (j.nservers == 0)
+			open_listeners(&j);
 		start_job(&j);
 		run_turns(&j);
 		end_job(&j);

@@ -4,10 +4,11 @@
 #	PEER_TORCH=python3 PEER_MXNET=python3 bench/ps.sh [--rounds N] [--seconds S] [--shapes "1x1 2x2"]
 #		[--sizes "65536 4194304"] [--nets "vgg resnet"] [--slice BYTES] [--optimizer NAME]
 #
-# A step writes, pushes, pulls and reads all arrays (bench/ps.c).  A shape is workers x servers, a size the bytes of one
-# array; a net gives its own arrays.  All contenders of a row take turns of S seconds (0.5) in each of N rounds (5), so
-# that all are measured in the same minutes; what counts is the median over all steps.  Gbit/s are bytes pushed plus
-# pulled by one worker, over time.  Seconds per GB are those of all processes of the job, over the bytes of all workers.
+# A step writes, pushes, pulls and reads all arrays (bench/ps.c).  A shape is workers x servers; in 2x0 the workers are
+# their own servers, and MXNet gets as many as workers.  A size is the bytes of one array; a net gives its own arrays.
+# All contenders of a row take turns of S seconds (0.5) in each of N rounds (5), so that all are measured in the same
+# minutes; what counts is the median over all steps.  Gbit/s are bytes pushed plus pulled by one worker, over time.
+# Seconds per GB are those of all processes of the job, over the bytes of all workers.
 #
 # tally is ours over TCP with TLS, plain ours over TCP without a key, shm ours through shared memory.
 # Our servers apply the optimizer; those of MXNet only add, and gloo (an all-reduce of the workers, at least two) has
@@ -133,8 +134,10 @@ measure() {
 	[ -z "${TALLY_OLD:-}" ] || start old $TALLY_OLD "$@" "${more[@]}"
 	# shellcheck disable=SC2086
 	list=$($TALLY --list "$@")
+	local servers=${shape#*x}
+	[ "$servers" != 0 ] || servers=${shape%x*}
 	[ -z "${PEER_MXNET:-}" ] || start mxnet "$PEER_MXNET" bench/peers/ps_mxnet.py --workers "${shape%x*}" \
-		--servers "${shape#*x}" --bytes "$list"
+		--servers "$servers" --bytes "$list"
 	[ -z "${PEER_TORCH:-}" ] || start gloo "$PEER_TORCH" bench/peers/ps_gloo.py --workers "${shape%x*}" --bytes "$list"
 	for ((r = 0; r <= rounds; r++)); do
 		for name in "${names[@]}"; do

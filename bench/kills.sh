@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # kills.sh - kill -9 of random processes of a job: seconds until it goes on, repeated steps, and the same bits.
 #
-#	TALLY_DATA=../shared/data bench/kills.sh [kills] [detached] [hosts]
+#	TALLY_DATA=../shared/data bench/kills.sh [kills] [detached] [hosts] [async]
 #
 # Two workers and two servers under two agents train inception on CIFAR-10; with "hosts" three of each do, in network
 # namespaces of their own (as root).  They do it undisturbed, and then with kills of one or two processes at once: workers,
@@ -9,13 +9,14 @@
 # before, while a cut or a checkpoint is written, and during a validation.  A stall is the longest time between two steps of
 # the whole job about a kill, less the median time between such steps.  A worker that was started again reports the step at
 # which it goes on; what it had reported before and does again are repeated steps.  The script ends with status 1 if a job
-# fails or the weights differ.
+# fails or the weights differ.  With "async" the workers do not wait for each other: a stall is that of any of them, and the
+# script ends with status 1 if the log has a batch twice.
 set -eu
 cd "$(dirname "$0")/.."
 TOP=$PWD BUILD=${BUILD:-$PWD/build}
 export PATH=$BUILD:$PATH TALLY_SHARE=$TOP/share TALLY_MODULES=$BUILD OMP_NUM_THREADS=1
-kills=30 n=2 detached=''
-for word; do case $word in detached) detached=yes ;; hosts) n=3 ;; *) kills=$word ;; esac; done
+kills=30 n=2 detached='' async=''
+for word; do case $word in detached) detached=yes ;; hosts) n=3 ;; async) async=--async ;; *) kills=$word ;; esac; done
 most=9
 [ -z "$detached" ] || most=11
 . "$TOP/tests/tap.sh"
@@ -67,7 +68,7 @@ launch() {
 	shift
 	dlaunch "$@" -H "$T/hosts" --rsh "$T/shell {host}" -n $n -s $n --respawn 100000 --env STAND --env TALLY_SHARE \
 		pworker --net inception --data "$T/train.rec" --val "$T/val.rec" --rand-crop --rand-mirror --batch 4 \
-		--frequent 1 --epochs $((kills * 2 / 3 + 2)) --cut 3 --keep 1 --seed 7 --save "$T/$name"
+		--frequent 1 --epochs $((kills * 2 / 3 + 2)) --cut 3 --keep 1 --seed 7 --save "$T/$name" $async
 }
 # follow NAME: what the job prints for people.
 follow() {
@@ -144,11 +145,13 @@ for ((k = 0, from = 0; k < kills;)); do
 done
 wait $pid || { echo "kills.sh: the job failed" >&2; tail "$T/cut.err" >&2; exit 1; }
 
-sort -n "$T/cut.err" "$T/kills" | awk -v every="$every" '
+sort -n "$T/cut.err" "$T/kills" | awk -v every="$every" -v async="$async" '
 	$2 == "kill" { kill_at[++k] = $1; what[k] = $0; sub(/.* kill /, "", what[k]); sub(/ /, "\t", what[k]); next }
 	/worker .: Epoch.*Batch/ { epoch = step = $0; sub(/.*Epoch\[/, "", epoch); sub(/.*Batch \[/, "", step)
-		step = epoch * every + step; rank = $3 + 0; last[rank] = step; if ($1 > done[step]) done[step] = $1
-		if (step > most) most = step }
+		step = epoch * every + step; rank = $3 + 0; last[rank] = step
+		if (async) step += rank * every * 1000000
+		if ($1 > done[step]) done[step] = $1
+	}
 	/goes on at step/ { rank = $3 + 0; again = last[rank] - $NF; if (again > repeated[k]) repeated[k] = again }
 	function median(v, n,   i, j, x) {
 		for (i = 2; i <= n; i++) { x = v[i]; for (j = i - 1; j > 0 && v[j] > x; j--) v[j + 1] = v[j]; v[j + 1] = x }
@@ -156,7 +159,7 @@ sort -n "$T/cut.err" "$T/kills" | awk -v every="$every" '
 	}
 	END {
 		# Between two epochs are a validation and a checkpoint.
-		for (s = 2; s <= most; s++) if (done[s] && done[s - 1]) { gap[s] = done[s] - done[s - 1]
+		for (s in done) if ((s - 1) in done) { gap[s] = done[s] - done[s - 1]
 			if (s % every == 1) border[++m] = gap[s]; else all[++n] = gap[s] }
 		usual = median(all, n)
 		usual_border = median(border, m)
@@ -179,6 +182,12 @@ for what in "${whats[@]}"; do row 2 "$what"; done
 for moment in "${moments[@]}"; do row 1 "$moment"; done
 row 0 ""
 grep ^step "$T/stalls" | awk -F '\t' '{ printf "# a step takes %.3f s, with a validation and a checkpoint %.3f s\n", $3, $4 }'
+if [ -n "$async" ]; then
+	awk -F '\t' '$3 == "worker" && $5 == "step" && n[$4, $7]++ { bad = 1 } END { exit bad }' "$T/cut.log" ||
+		{ echo "kills.sh: a batch is in the log twice" >&2; exit 1; }
+	echo "# no batch is in the log twice"
+	exit
+fi
 for f in "$T"/whole-*.safetensors; do
 	cmp "$f" "${f/whole/cut}" || { echo "kills.sh: the weights differ" >&2; exit 1; }
 done

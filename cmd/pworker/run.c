@@ -235,8 +235,8 @@ run_training(struct pworker *p, double began_s)
 }
 
 /*
- * Opens what outlives this process.  Returns false if no successor could do the same again: workers that are not
- * synchronous share no steps, and a pipe cannot be read twice.  The memory says so then, and dlaunch starts none.
+ * Opens what outlives this process.  Returns false if no successor could do the same again, as a pipe cannot be read
+ * twice.  The memory says so then, and dlaunch starts none.
  */
 static bool
 open_state(const struct pworker *p, struct memory *m)
@@ -245,7 +245,7 @@ open_state(const struct pworker *p, struct memory *m)
 
 	if (p->state == NULL)
 		return false;
-	if (p->train.ps.slack != STALE_SYNC || recs_stream_is(p->train.data.path)) {
+	if (recs_stream_is(p->train.data.path)) {
 		memory_decline(p->state);
 		return false;
 	}

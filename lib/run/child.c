@@ -23,7 +23,7 @@ static void
 exec_child(const struct child_opt *opt, int fd[PIPES][2], pid_t parent)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	sigset_t none;
+	sigset_t held;
 
 	setsid();
 	prctl(PR_SET_PDEATHSIG, opt->death);
@@ -40,8 +40,12 @@ exec_child(const struct child_opt *opt, int fd[PIPES][2], pid_t parent)
 			return;
 	if (opt->shim != NULL && consequence_announce() < 0)
 		return;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	sigemptyset(&held);
+	if (opt->held > 0)
+		sigaddset(&held, opt->held);
+	sigprocmask(SIG_SETMASK, &held, NULL);
+	if (opt->signalled)
+		kill(getpid(), opt->held);
 	execvp(opt->argv[0], opt->argv);
 }
 

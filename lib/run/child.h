@@ -2,7 +2,7 @@
  * child - starts a process in a session of its own, connected by pipes.
  *
  * The session keeps a terminal's signals from the process, and lets one signal reach all that it
- * starts.  No signal is blocked in the process.  It ends with its parent (prctl(2),
+ * starts.  No signal but child_opt.held is blocked in the process.  It ends with its parent (prctl(2),
  * PR_SET_PDEATHSIG).  The caller has one thread and marks all other descriptors close-on-exec.
  */
 #ifndef RUN_CHILD_H
@@ -20,6 +20,8 @@ struct child_opt {
 	const int	*inherit;	/* further descriptors that it gets, ending with -1; or NULL */
 	bool		 has_in;	/* its standard input is a pipe, not /dev/null */
 	int		 death;		/* the signal that it gets when its parent ends */
+	int		 held;		/* a signal that waits until the process unblocks it; 0: none */
+	bool		 signalled;	/* it has got that signal already */
 	const struct shim_opt *shim;	/* a shim (run/agent/shim.h) is its parent, and the caller's child; or NULL */
 };
 

@@ -1,4 +1,4 @@
-/* kept - what a worker of a synchronous job leaves to its successor, in a memory that outlives it. */
+/* kept - what a worker leaves to its successor, in a memory that outlives it. */
 #include "train/kept.h"
 #include "base/err.h"
 
@@ -19,7 +19,7 @@ struct kept_page {
 	struct {
 		_Atomic uint64_t  step;
 		struct kept_place place;
-	} record[2];			/* places of even and odd steps */
+	} record[2];			/* places of the newest two steps */
 	struct {
 		_Atomic uint64_t step;
 		double		 v[KEPT_NUMBERS];
@@ -87,17 +87,28 @@ kept_since(struct kept *k, double now)
 	return now;
 }
 
+/* The index of the record of a step, or -1. */
+static int
+find_record(const struct kept *k, uint64_t step)
+{
+	for (int i = 0; i < 2; i++)
+		if (k->page->record[i].step == 1 + step)
+			return i;
+	return -1;
+}
+
 void
 kept_put(struct kept *k, uint64_t step, const struct kept_place *p)
 {
-	unsigned at = step % 2;
+	unsigned at;
 
 	/*
-	 * A step that is repeated has the same figures, and the servers may have closed it already.  A worker that dies
-	 * while it stores them again would have none for the step at which its successor goes on.
+	 * The servers may have closed a step that is repeated.  A worker that dies while it stores its figures again
+	 * would have none for the step at which its successor goes on.
 	 */
-	if (!has_page(k) || k->page->record[at].step == 1 + step)
+	if (!has_page(k) || find_record(k, step) >= 0)
 		return;
+	at = k->page->record[1].step < k->page->record[0].step;
 	memory_store_number(k->memory, &k->page->record[at].step, 0);
 	k->page->record[at].place = *p;
 	memory_report_change(k->memory, &k->page->record[at].place, sizeof(*p));
@@ -107,10 +118,25 @@ kept_put(struct kept *k, uint64_t step, const struct kept_place *p)
 bool
 kept_find(const struct kept *k, uint64_t step, struct kept_place *p)
 {
-	unsigned at = step % 2;
+	int at = has_page(k) ? find_record(k, step) : -1;
 
-	if (!has_page(k) || k->page->record[at].step != 1 + step)
+	if (at < 0)
 		return false;
+	*p = k->page->record[at].place;
+	return true;
+}
+
+bool
+kept_newest(const struct kept *k, uint64_t *step, struct kept_place *p)
+{
+	unsigned at;
+
+	if (!has_page(k))
+		return false;
+	at = k->page->record[1].step > k->page->record[0].step;
+	if (k->page->record[at].step == 0)
+		return false;
+	*step = k->page->record[at].step - 1;
 	*p = k->page->record[at].place;
 	return true;
 }

@@ -1,13 +1,15 @@
 /*
- * kept - what a worker of a synchronous job leaves to its successor, in a memory that outlives it (ps/memory.h).
+ * kept - what a worker leaves to its successor, in a memory that outlives it (ps/memory.h).
  *
  * The servers have the weights.  A worker adds its own place in the job: the running figures of the epoch, the answers
  * of sums over the workers, and what its log has.  A worker that was started again learns from the servers from which
  * step it goes on.  That is the step whose gradients its predecessor sent last, or the one after it, so that the memory
  * has the figures before each of the two:
  *
- *	kept_put(k, s + 1, ...)	before the first gradient of step s is sent, after all servers closed step s - 1
+ *	kept_put(k, s + 1, ...)	before the first gradient of step s is sent, after all servers closed the one before
  *	kept_find(k, from, ...)	in the successor
+ *
+ * In an elastic job the steps of a worker are numbers of batches, with gaps (ps/deal.h).
  *
  * The worker's state machine keeps the residuals of codecs beside them (struct worker_residuals in ps/worker/worker.h).
  *
@@ -61,6 +63,8 @@ bool	 kept_began(const struct kept *k, uint64_t *step);
 /* Stores the figures before a step; kept_find() returns whether those of a predecessor are there, and reads them. */
 void	 kept_put(struct kept *k, uint64_t step, const struct kept_place *p);
 bool	 kept_find(const struct kept *k, uint64_t step, struct kept_place *p);
+/* The newest step whose figures are there, and those; false without any. */
+bool	 kept_newest(const struct kept *k, uint64_t *step, struct kept_place *p);
 
 /*
  * The same for the answer of the sum of a phase at a step, of which the last two are kept.  Workers may have a step's

@@ -86,8 +86,6 @@ sum_over_workers(struct train *t, enum train_phase phase, struct train_sums *s)
 	double v[4] = { s->loss, s->correct, s->top5, s->samples };
 	int e;
 
-	if (!t->sync)
-		return 0;
 	if ((e = train_sum(t, phase, v, 4)) == 0)
 		*s = (struct train_sums){ v[0], v[1], v[2], v[3] };
 	return e;
@@ -189,9 +187,10 @@ run_steps(struct train *t, uint64_t epoch)
 			return e;
 		if (t->o->steps > 0 && t->step >= t->o->steps)
 			return ERR_STOP;
-		if (*t->o->stop != 0 && !t->sync)
+		/* Servers may have a part of the gradients of a step that a predecessor has begun. */
+		if (*t->o->stop != 0 && !t->sync && t->step + 1 != t->begun)
 			return ERR_STOP;
-		if (*t->o->stop != 0 && !asked && (asked = true))
+		if (*t->o->stop != 0 && t->sync && !asked && (asked = true))
 			ERR_TRY(worker_stop(t->wk));
 		ev = (struct train_event){ .kind = TRAIN_STEP, .epoch = epoch, .batch = t->step % t->steps,
 		    .rate = train_lr(t, t->step) };
@@ -216,8 +215,11 @@ run_steps(struct train *t, uint64_t epoch)
 static int
 save_stopped_run(struct train *t)
 {
-	int e = sum_over_workers(t, TRAIN_STOPS, &t->epoch);
+	/* A successor of a worker that is saying goodbye repeats nothing. */
+	int e = worker_ready(t->wk);
 
+	if (e == 0)
+		e = sum_over_workers(t, TRAIN_STOPS, &t->epoch);
 	if (e == 0 && t->writer != NULL && !train_copies_cuts(t->o))
 		e = train_save(t, CHECKPOINT_PLAIN, &t->epoch);
 	return e < 0 ? e : ERR_STOP;

@@ -104,7 +104,6 @@ train_cut(struct train *t)
 	struct train_cuts *c = &t->cuts;
 	double v[4] = { t->epoch.loss, t->epoch.correct, t->epoch.top5, t->epoch.samples }, from;
 	bool looks = t->o->cut == 0 && c->next == t->first + LOOK;
-	struct kept_place next;
 	int e;
 
 	if (c->from_s <= 0) {
@@ -113,11 +112,6 @@ train_cut(struct train *t)
 	}
 	if (c->next == 0 || t->step < c->next)
 		return 0;
-	/* The predecessor sent gradients of this step, so it was past the cut. */
-	if (kept_find(t->kept, t->step + 1, &next)) {
-		c->next = next.next_cut;
-		return 0;
-	}
 	ERR_TRY(agree_on_cut(t, v));
 	/* Between two epochs worker 0 writes a checkpoint. */
 	if (t->writer == NULL || looks || (t->step % t->steps == 0 && t->o->ps.rank == 0))

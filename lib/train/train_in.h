@@ -71,6 +71,7 @@ struct train {
 	struct kept	*kept;		/* what it leaves to its successor, or NULL */
 	bool		 returned;	/* a predecessor had joined the job at step `first` */
 	uint64_t	 first;		/* step at which this worker or its predecessor joined the job */
+	uint64_t	 begun;		/* 1 + the step of which a predecessor sent gradients; 0: none */
 };
 
 /* The sums over workers, in the order of a step in which several fall. */
@@ -178,9 +179,12 @@ int	train_cut(struct train *t);
 /* At the end of a run: removes its cuts if its last checkpoint is written. */
 void	train_end_cuts(struct train *t);
 
-/* train_return.c: the sum over all workers, or its answer to a predecessor.  n <= KEPT_NUMBERS. */
+/*
+ * train_return.c: the sum over all workers of a synchronous job, or this worker's own figures, which are kept.  If a
+ * predecessor had them, they are those.  n <= KEPT_NUMBERS.
+ */
 int	train_sum(struct train *t, enum train_phase phase, double *v, uint32_t n);
-/* Whether a predecessor had the answer. */
+/* Whether a predecessor had them. */
 bool	train_had_sum(const struct train *t, enum train_phase phase);
 /*
  * After worker_begin(): keeps the place in the job, or takes over the predecessor's.  Returns 0 or ERR_ARG (it is that

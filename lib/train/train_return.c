@@ -11,7 +11,7 @@ train_sum(struct train *t, enum train_phase phase, double *v, uint32_t n)
 
 	if (kept_find_sum(t->kept, t->step, phase, v, n))
 		return 0;
-	if ((e = worker_sum(t->wk, phase, v, n)) == 0)
+	if ((e = t->sync ? worker_sum(t->wk, phase, v, n) : 0) == 0)
 		kept_put_sum(t->kept, t->step, phase, v, n);
 	return e;
 }
@@ -29,31 +29,60 @@ get_place(const struct train *t, const struct train_sums *sums)
 	    t->cuts.next, t->left_out };
 }
 
+/* The servers took the predecessor of an asynchronous worker for lost, and the job has gone on without it. */
+static void
+skip_missed(const struct train *t, uint64_t newest, struct kept_place *p)
+{
+	if (newest / t->steps != t->step / t->steps)
+		p->loss = p->correct = p->top5 = p->samples = p->left_out = 0;
+}
+
+/*
+ * The predecessor sent gradients of the batch before `newest`, the next one that it had: it had made the cuts before
+ * that, and the end of the epoch before is done, whose validation may have been the best.
+ */
+static void
+skip_done(struct train *t, uint64_t newest, const struct kept_place *next)
+{
+	const bool other_epoch = t->step > t->first && (newest - 1) / t->steps > (t->step - 1) / t->steps;
+
+	t->step = newest - 1;
+	t->begun = newest;
+	t->cuts.next = next->next_cut;
+	if (!other_epoch)
+		return;
+	t->epoch = (struct train_sums){ 0 };
+	t->left_out = 0;
+	t->best = next->best;
+	t->best_epoch = next->best_epoch;
+}
+
 int
 train_join(struct train *t)
 {
-	struct kept_place p = get_place(t, &t->epoch), next;
+	struct kept_place p = get_place(t, &t->epoch), next = p;
+	uint64_t newest = 0;
 
 	if (!t->returned) {
 		t->first = t->step;
 		kept_begin(t->kept, t->step, &p);
 		return 0;
 	}
-	if (!kept_find(t->kept, t->step, &p))
-		return err_fail(ERR_ARG, "the servers are at step %" PRIu64 ", which this worker never reached:"
-		    " its state is another run's; remove it", t->step);
+	kept_newest(t->kept, &newest, &next);
+	if (!kept_find(t->kept, t->step, &p)) {
+		if (t->sync || newest > t->step)
+			return err_fail(ERR_ARG, "the servers are at step %" PRIu64 ", which this worker never reached:"
+			    " its state is another run's; remove it", t->step);
+		p = next;
+		skip_missed(t, newest, &p);
+	}
 	t->epoch = (struct train_sums){ p.loss, p.correct, p.top5, p.samples };
 	t->best = p.best;
 	t->best_epoch = p.best_epoch;
 	t->cuts.next = p.next_cut;
 	t->left_out = p.left_out;
-	/* Gradients were sent: the end of the epoch before is done, and its validation may have been the best. */
-	if (t->step > t->first && t->step % t->steps == 0 && kept_find(t->kept, t->step + 1, &next)) {
-		t->epoch = (struct train_sums){ 0 };
-		t->left_out = 0;
-		t->best = next.best;
-		t->best_epoch = next.best_epoch;
-	}
+	if (newest > t->step)
+		skip_done(t, newest, &next);
 	return 0;
 }
 
@@ -79,11 +108,12 @@ bool
 train_died_within(const struct train *t, uint64_t *epoch)
 {
 	struct kept_place next;
+	uint64_t newest;
 
 	if (!t->returned || t->step == t->first)
 		return false;
 	*epoch = (t->step - 1) / t->steps;
-	return t->step % t->steps != 0 || !kept_find(t->kept, t->step + 1, &next);
+	return t->step % t->steps != 0 || !kept_newest(t->kept, &newest, &next) || newest <= t->step;
 }
 
 int

@@ -310,7 +310,7 @@ train_start(struct train *t, uint64_t epoch)
 static void
 tell_workers(struct train *t, uint32_t workers)
 {
-	bool joins = t->workers == 0 && t->o->ps.rank >= t->o->ps.elastic;
+	bool joins = t->workers == 0 && t->o->ps.rank >= t->o->ps.elastic && !t->returned;
 	char text[128];
 
 	if (workers == t->workers || (t->workers == 0 && !joins))

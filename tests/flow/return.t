@@ -103,11 +103,6 @@ if have mnist; then
 	start none --respawn 0 -- "$@"
 	kill -9 "$(processes pworker | head -n 1)"
 	ok "--respawn 0: a killed worker ends the job with its status" ends 137
-	start async -- "$@" --async
-	# Both have said that they need no successor.
-	line_of "$T/err" '^worker 0: Epoch' 1 && line_of "$T/err" '^worker 1: Epoch' 1
-	kill -9 "$(processes pworker | head -n 1)"
-	ok "--async: a killed worker ends the job with its status" ends 137
 	# A worker that is killed before it does anything, once.
 	mkdir "$T/early"
 	cat >"$T/early/pworker" <<-'EOF'

@@ -26,6 +26,13 @@ leaves() { line_of "$job/$1/err" "^dlaunch: worker $2 on .* has left$" "${3:-1}"
 # The numbers of batches that the workers have computed, and how often.
 batches() { awk -F'\t' '$3 == "worker" && $5 == "step" { n[$7]++ } END { for (k in n) print k, n[k] }' "$job/$1/out"; }
 twice() { batches "$1" | awk '$2 > 1 { n++ } END { print n + 0 }'; }
+# kill_worker RANK
+kill_worker() {
+	local p
+	for p in $(really_living); do
+		! tr '\0' ' ' 2>/dev/null <"/proc/$p/cmdline" | grep -q -e "--worker $1/" || kill -9 "$p"
+	done
+}
 servers() { really_living | while read -r p; do [ "$(cat "/proc/$p/comm" 2>/dev/null)" != pserver ] || echo "$p"; done; }
 
 status 2 "a changing number of workers needs --async" dlaunch -n 1..3 -s 1 pworker --net mlp --data train.rec
@@ -75,13 +82,14 @@ is "$(batches once | wc -l) $(twice once)" "4800 0" "each batch of 30 epochs was
 like "$job/once/err" '^server 0: dlaunch: signal 9 ended this server; it was started again' "a server was started again"
 status 2 "scale refuses a job that has ended" dlaunch scale once 2
 
-# A worker of such a job is not started again, but the job is, with as many workers.
-ok "a job with --restart starts" start again -n 1..3 -s 1 --restart 1 -- --epochs 1000 --save again --cut 50
+# A worker that is killed is started again once, and then the job is, with as many workers.
+ok "a job with --restart starts" start again -n 1..3 -s 1 --respawn 1 --restart 1 -- --epochs 1000 --save again --cut 50
 status 0 "scale adds a worker" dlaunch scale again 2
 ok "worker 1 joins" joins again 1
 until ls again[.-]* >out 2>err; do read -rt 0.1 <> <(:) || :; done
-# shellcheck disable=SC2046
-kill -9 $(really_living | while read -r p; do tr '\0' ' ' <"/proc/$p/cmdline" | grep -q -- '--worker 1/' && echo "$p"; done)
+kill_worker 1
+ok "the worker is started again" line_of "$job/again/err" '^worker 1: pworker: was started again; goes on at step [0-9]*$' 1
+kill_worker 1
 ok "the job is started again with two workers" line_of "$job/again/err" '^server 0: pserver: holds .* for 2 workers, at most 3$' 1
 like "$job/again/err" '^dlaunch: restart 1 of 1$' "the line says that the job was restarted"
 ok "the restarted job goes on from a cut or a checkpoint" line_of "$job/again/err" '^worker 0: pworker: resumes from again[.-]' 1

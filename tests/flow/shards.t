@@ -76,15 +76,21 @@ is "$(grep -c 'signal 9 ended this worker; it was started again' err)" 4 "dlaunc
 ok "all weights have the bits of the undisturbed job" same_bits whole cut
 ok "nothing is left" really_none_left
 
-for how in "--respawn 0 --" "-- --async"; do
-	# shellcheck disable=SC2086
-	start end $how --epochs 10000
-	line_of err 'Speed' 2 $pid
-	kill -9 "$(real_process --worker 1)"
-	ok "$how: a killed worker ends the job with its status" ends 137
-	like err '^dlaunch: worker 1 on localhost: signal 9 \(Killed\): ending the others$' "$how: dlaunch says why"
-	ok "$how: nothing is left" really_none_left
+start end --respawn 0 -- --epochs 10000
+line_of err 'Speed' 2 $pid
+kill -9 "$(real_process --worker 1)"
+ok "--respawn 0: a killed worker ends the job with its status" ends 137
+like err '^dlaunch: worker 1 on localhost: signal 9 \(Killed\): ending the others$' "--respawn 0: dlaunch says why"
+ok "--respawn 0: nothing is left" really_none_left
+start async -- --epochs 10000 --async
+for w in 1 0; do
+	line_of err '^worker 0: .*Speed' $((2 - w)) $pid && line_of err '^worker 1: .*Speed' $((2 - w)) $pid
+	kill -9 "$(real_process --worker $w)"
+	ok "--async: worker $w returns with its shard" line_of err "^worker $w: pworker: was started again; goes on at step" 1
 done
+kill -TERM $pid
+ok "--async: a job whose workers were killed stops in order" ends 143
+ok "--async: nothing is left" really_none_left
 start stopped -- --epochs 10000
 line_of err 'Speed' 2 $pid
 kill -TERM $pid

@@ -3,6 +3,8 @@
  * leaves, and every push counts once.
  *
  * A network in memory and one integer decide all, as in law/world.h.  Servers die after any store to their memory.
+ * Workers die after any message that they send, which may be lost with others before it, and are started again.  Only
+ * the batch of which gradients were sent is computed again, and every weight has one of its two gradients.
  */
 #include "law/draw.h"
 #include "law/pair.h"
@@ -23,7 +25,8 @@
 
 static struct seeds asked;
 
-enum phase { AWAY, GREETS, BEGINS, CHOOSES, COMPUTES, PARTS };
+enum count { JOINED, LEFT, SERVERS_DIED, RETURNED, REPEATED, COUNTS };
+enum phase { AWAY, DEAD, GREETS, BEGINS, CHOOSES, COMPUTES, FINISHES, PARTS };
 
 struct job;
 
@@ -31,6 +34,9 @@ struct worker_actor {
 	struct job	*job;
 	enum phase	 phase;
 	bool		 leaves, left;
+	bool		 dead, returns;	/* it sends nothing any more; it was started again and has computed nothing yet */
+	unsigned	 dies_after;	/* messages until it dies; 0: it lives */
+	uint64_t	 begun;		/* 1 + the last batch of which it sent gradients */
 	bool		 hailing[HOSTS];	/* it has lost the server, and said hello again */
 	uint64_t	 at, k;
 	struct worker_opt o;
@@ -57,7 +63,7 @@ struct job {
 	struct deal	 deal;		/* as worker 0 knows it */
 	uint32_t	 done[END];
 	struct { uint32_t rank; uint64_t at; } leave[LEAVES];
-	unsigned	 leaves, joins, deaths;
+	unsigned	 count[COUNTS];
 	uint64_t	 pushes;
 	const char	*why;
 };
@@ -73,8 +79,11 @@ to_server(void *arg, uint32_t s, const struct msg *m)
 {
 	struct worker_actor *a = arg;
 
+	if (a->dead)
+		return;
 	if (m->type == MSG_HELLO || !a->hailing[s])
 		pair_send(a->job->net, a->o.rank, MOST + s, m);
+	a->dead = a->dies_after > 0 && --a->dies_after == 0;
 }
 
 static void
@@ -132,21 +141,20 @@ restart_server(struct server_actor *h)
 	free(h->at_death);
 	h->at_death = NULL;
 	h->dies_at = 0;
-	j->deaths++;
+	j->count[SERVERS_DIED]++;
 	start_server(h);
 	for (uint32_t w = 0; w < MOST; w++)
-		if (j->w[w].phase != AWAY)
+		if (j->w[w].phase > DEAD)
 			hail(&j->w[w], h->index);
 }
 
 static void
-join(struct worker_actor *a)
+start_worker(struct worker_actor *a)
 {
 	struct worker_state_opt o = { .worker = &a->o, .nservers = a->job->S, .emit = to_server, .arg = a };
 
 	a->o.incarnation = 1 + rng_below(&a->job->chance, UINT32_MAX);
 	pair_cut(a->job->net, a->o.rank);
-	a->leaves = false;
 	memset(a->hailing, 0, sizeof(a->hailing));
 	for (size_t i = 0; i < a->job->graph->P; i++)
 		a->o.w[i] = 0;
@@ -155,6 +163,27 @@ join(struct worker_actor *a)
 	for (uint32_t s = 0; s < a->job->S; s++)
 		worker_state_hello(a->state, s);
 	a->phase = GREETS;
+}
+
+static void
+join(struct worker_actor *a)
+{
+	a->leaves = a->returns = a->dead = a->o.parting = false;
+	a->dies_after = 0;
+	a->begun = 0;
+	start_worker(a);
+}
+
+/* What it sent last may be lost. */
+static void
+die(struct worker_actor *a)
+{
+	for (uint32_t s = 0; s < a->job->S; s++)
+		pair_break(a->job->net, a->o.rank, MOST + s, rng_below(&a->job->chance, 6));
+	worker_state_free(a->state);
+	a->state = NULL;
+	a->o.parting = a->phase == PARTS;
+	a->phase = DEAD;
 }
 
 static bool
@@ -176,14 +205,13 @@ choose_batch(struct worker_actor *a)
 
 	a->k = worker_state_deal(a->state, a->at, &n);
 	a->phase = COMPUTES;
-	if (!a->leaves && a->k < END)
+	if ((!a->leaves || (a->returns && a->begun == a->k + 1)) && a->k < END)
 		return;
-	if (a->leaves && a->job->leaves < LEAVES) {
-		a->job->leave[a->job->leaves].rank = a->o.rank;
-		a->job->leave[a->job->leaves++].at = a->at;
+	if (a->leaves && a->job->count[LEFT] < LEAVES) {
+		a->job->leave[a->job->count[LEFT]].rank = a->o.rank;
+		a->job->leave[a->job->count[LEFT]++].at = a->at;
 	}
-	worker_state_bye(a->state);
-	a->phase = PARTS;
+	a->phase = FINISHES;
 }
 
 static void
@@ -196,13 +224,17 @@ push_batch(struct worker_actor *a)
 		return;
 	for (size_t i = 0; i < g->P; i++)
 		a->g[i] = 1;
+	if (a->job->done[a->k] > 0 && !(a->returns && a->begun == a->k + 1))
+		fault(a->job, "a batch is computed twice");
+	a->job->count[REPEATED] += a->job->done[a->k];
+	a->job->pushes += a->job->done[a->k] == 0;
+	a->job->done[a->k] = 1;
+	a->begun = a->k + 1;
+	a->returns = false;
 	worker_state_step(a->state, 1, 1);
 	for (uint32_t i = 0; i < g->nw; i++)
 		worker_state_push(a->state, i, a->g);
 	worker_state_finish(a->state, a->g);
-	if (a->job->done[a->k]++ > 0)
-		fault(a->job, "a batch is computed twice");
-	a->job->pushes++;
 	a->at = a->k + 1;
 	a->phase = CHOOSES;
 }
@@ -215,12 +247,21 @@ act(struct worker_actor *a)
 	switch (a->phase) {
 	case AWAY:
 		break;
+	case DEAD:
+		a->job->count[RETURNED]++;
+		a->returns = true;
+		a->dead = false;
+		start_worker(a);
+		break;
 	case GREETS:
 		for (s = 0; s < a->job->S; s++)
 			if (!worker_state_welcome(a->state, s))
 				return;
-		worker_state_begin(a->state, NULL, 0);
-		a->phase = BEGINS;
+		if (a->o.parting)
+			worker_state_bye(a->state);
+		else
+			worker_state_begin(a->state, NULL, 0);
+		a->phase = a->o.parting ? PARTS : BEGINS;
 		break;
 	case BEGINS:
 		if (!has_all(a))
@@ -234,6 +275,13 @@ act(struct worker_actor *a)
 		break;
 	case COMPUTES:
 		push_batch(a);
+		break;
+	case FINISHES:
+		/* A worker that dies after its goodbye repeats nothing. */
+		if (!has_all(a))
+			return;
+		worker_state_bye(a->state);
+		a->phase = PARTS;
 		break;
 	case PARTS:
 		if (worker_state_missing(a->state, WORKER_WAIT_BYE, 0, &s) > 0)
@@ -263,7 +311,7 @@ deliver(struct job *j)
 	} else if (j->w[to].state != NULL && m.worker == to) {
 		struct worker_actor *a = &j->w[to];
 
-		if (to == 0 && m.type == MSG_DEAL)
+		if (to == 0 && m.type == MSG_DEAL && worker_state_welcome(a->state, 0))
 			deal_add(&j->deal, m.step, m.samples);
 		if (worker_state_take(a->state, from - MOST, &m) < 0)
 			fault(j, err_line());
@@ -284,7 +332,7 @@ scale(struct job *j)
 		if (r >= n) {
 			j->w[r].leaves = true;
 		} else if (j->w[r].phase == AWAY && !j->w[r].left) {
-			j->joins++;
+			j->count[JOINED]++;
 			join(&j->w[r]);
 		}
 }
@@ -308,7 +356,7 @@ check_batches(struct job *j)
 
 		while (owner < MOST && deal_next(&j->deal, owner, k, &n) != k)
 			owner++;
-		for (unsigned i = 0; i < j->leaves; i++)
+		for (unsigned i = 0; i < j->count[LEFT]; i++)
 			gone |= j->leave[i].rank == owner && j->leave[i].at <= k;
 		if (j->done[k] == 0 && !gone)
 			fault(j, "a batch is lost");
@@ -370,15 +418,21 @@ close_job(struct job *j)
 }
 
 static void
-run_job(struct job *j, uint32_t scales, uint32_t kills)
+run_job(struct job *j, uint32_t scales, uint32_t kills, uint32_t crashes)
 {
 	unsigned turn = 0;
 
 	for (; runs(j) && j->why == NULL && turn < TURNS; turn++) {
+		struct worker_actor *a = &j->w[rng_below(&j->chance, MOST)];
+
 		if (rng_below(&j->chance, 3) > 0)
-			act(&j->w[rng_below(&j->chance, MOST)]);
+			act(a);
 		else
 			deliver(j);
+		if (a->state != NULL && a->dead)
+			die(a);
+		if (a->phase > DEAD && rng_below(&j->chance, 10000) < crashes)
+			a->dies_after = 1 + (unsigned)rng_below(&j->chance, 12);
 		/* Changes that are forgotten could not be checked. */
 		if (rng_below(&j->chance, 10000) < scales && j->deal.n + 2 * MOST < DEAL_CHANGES)
 			scale(j);
@@ -400,30 +454,34 @@ run_job(struct job *j, uint32_t scales, uint32_t kills)
 }
 
 static void
-many(uint32_t scales, uint32_t kills, const char *name)
+many(uint32_t scales, uint32_t kills, uint32_t crashes, const char *name)
 {
+	static const char *const name_of[] = { "workers that joined", "workers that left", "deaths of servers",
+	    "workers that died and returned", "batches that they repeated" };
 	const struct seeds s = seeds_or(&asked, 200);
-	unsigned good = 0, joins = 0, leaves = 0, deaths = 0;
+	const uint32_t drawn[COUNTS] = { scales, scales, kills, crashes, crashes };
+	unsigned good = 0, count[COUNTS] = { 0 };
+	bool all = true;
 	static struct job j;
 
 	for (uint64_t seed = s.from; seed <= s.to && good + WORLD_BAD > seed - s.from; seed++) {
 		open_job(&j, seed);
-		run_job(&j, scales, kills);
+		run_job(&j, scales, kills, crashes);
 		if (j.why != NULL)
 			printf("# seed %llu: %s\n", (unsigned long long)seed, j.why);
 		good += j.why == NULL;
-		joins += j.joins;
-		leaves += j.leaves;
-		deaths += j.deaths;
+		for (int c = 0; c < COUNTS; c++)
+			count[c] += j.count[c];
 		close_job(&j);
 	}
 	is(good, seeds_count(&s), "%s: each batch is computed once, and counts once", name);
-	printf("# %llu schedules\n# %u workers that joined\n# %u workers that left\n# %u deaths of servers\n",
-	    (unsigned long long)seeds_count(&s), joins, leaves, deaths);
-	if (asked.to > 0)
-		return;
-	ok((scales == 0) == (joins == 0) && (scales == 0) == (leaves == 0) && (kills == 0) == (deaths == 0),
-	    "%s: workers and servers came and went", name);
+	printf("# %llu schedules\n", (unsigned long long)seeds_count(&s));
+	for (int c = 0; c < COUNTS; c++) {
+		printf("# %u %s\n", count[c], name_of[c]);
+		all &= (drawn[c] == 0) == (count[c] == 0);
+	}
+	if (asked.to == 0)
+		ok(all, "%s: workers and servers came and went", name);
 }
 
 int
@@ -431,8 +489,10 @@ main(int argc, char **argv)
 {
 	if (!seeds_parse(argc, argv, &asked))
 		return 2;
-	many(0, 0, "a fixed number of workers");
-	many(20, 0, "workers join and leave");
-	many(20, 20, "workers join and leave, and servers die");
+	many(0, 0, 0, "a fixed number of workers");
+	many(20, 0, 0, "workers join and leave");
+	many(20, 20, 0, "workers join and leave, and servers die");
+	many(0, 0, 20, "a fixed number of workers, which die and return");
+	many(20, 20, 20, "workers join, leave, die and return, and servers die");
 	return done();
 }

@@ -17,7 +17,8 @@ test_nothing(void)
 	kept_warn(&none, KEPT_UNSAVED);
 	kept_part(&none);
 	ok(!kept_began(&none, &step) && !kept_find(&none, 3, &p) && !kept_find_sum(&none, 3, 1, &v, 1) &&
-	    !kept_warned(&none, KEPT_UNSAVED) && !kept_parting(&none), "without a memory nothing is kept");
+	    !kept_newest(&none, &step, &p) && !kept_warned(&none, KEPT_UNSAVED) && !kept_parting(&none),
+	    "without a memory nothing is kept");
 	ok(!kept_began(NULL, &step) && kept_tell(NULL, 3, 1) && kept_tell(&none, 3, 1) && kept_tell(&none, 3, 1),
 	    "without a memory the log has every event");
 	ok(kept_since(&none, 7) > 6, "without a memory the process starts now");
@@ -47,6 +48,11 @@ test_place(void)
 	kept_put(&next, 6, &p);
 	ok(!kept_find(&next, 4, &p) && kept_find(&next, 5, &p) && kept_find(&next, 6, &p),
 	    "the figures before the newest two steps stay");
+	p.loss = 9;
+	kept_put(&next, 12, &p);
+	ok(!kept_find(&next, 5, &p) && kept_find(&next, 6, &p) && kept_find(&next, 12, &p),
+	    "the figures before the newest two steps stay, although both are even");
+	ok(kept_newest(&k, &step, &p) && step == 12 && p.loss > 8.5, "the newest figures are found");
 	ok(!kept_warned(&next, KEPT_UNSAVED | KEPT_LEFT_OUT), "all checkpoints were written, and no record left out");
 	kept_warn(&next, KEPT_LEFT_OUT);
 	ok(kept_warned(&k, KEPT_LEFT_OUT) && !kept_warned(&k, KEPT_UNSAVED), "a record was left out");

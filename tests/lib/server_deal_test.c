@@ -34,6 +34,8 @@ server(struct memory *m, uint32_t index)
 	return server_state_new(&o, &s) == 0 ? s : NULL;
 }
 
+static uint16_t hello_flags;
+
 static int
 hello(struct server_state *s, uint32_t index, uint32_t w, uint32_t elastic, uint32_t slack)
 {
@@ -45,8 +47,8 @@ hello(struct server_state *s, uint32_t index, uint32_t w, uint32_t elastic, uint
 
 	hello_text(&h, g, &b);
 	n = 0;
-	e = server_state_take(s, &(struct msg){ .type = MSG_HELLO, .worker = w, .incarnation = 1, .len = (uint32_t)b.n,
-	    .payload = b.p });
+	e = server_state_take(s, &(struct msg){ .type = MSG_HELLO, .flags = hello_flags, .worker = w, .incarnation = 1,
+	    .len = (uint32_t)b.n, .payload = b.p });
 	buf_free(&b);
 	graph_free(g);
 	return e;
@@ -117,6 +119,13 @@ main(void)
 	s = server(&memory, 0);
 	hello(s, 0, 1, 2, STALE_ASYNC);
 	is_str(deals(1), "0:2 9:4 25:3 ", "a server that is started again tells all changes");
+	hello_flags = MSG_LAST;
+	is(hello(s, 0, 3, 2, STALE_ASYNC), 0, "a successor of worker 3 says goodbye again");
+	hello_flags = 0;
+	is_str(deals(1), "", "a worker that says goodbye again is not counted");
+	ok(server_state_gone(s, 3), "a worker that says goodbye again stays gone");
+	is(tell(s, (struct msg){ .type = MSG_BYE, .worker = 3 }), 0, "the second goodbye is handled");
+	ok(n == 1 && to[0] == 3 && out[0].type == MSG_BYE, "the second goodbye is answered");
 	n = 0;
 	server_state_lost(s, 2);
 	is_str(deals(1), "40:2 ", "a worker that is lost is not counted");

@@ -80,7 +80,7 @@ keep_gradients(struct serve *s, uint32_t rank)
 static void
 drop_client(struct serve *s, struct client *g, const char *reason)
 {
-	const bool returns = g->kept && !g->done && server_state_sync(s->state);
+	const bool returns = g->kept && !g->done;
 	int64_t rank = g->rank;
 
 	if (rank >= 0)

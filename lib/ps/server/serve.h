@@ -15,8 +15,8 @@
  * A worker whose connection breaks before its goodbye is lost.  A synchronous job ends then, and the server sends the
  * reason to the other workers.  Any other job goes on, and the lost worker may return.
  *
- * A worker is away, not lost, for SERVE_RETURN_S if the job is synchronous and its hello says that it is started again
- * when it dies, or if the server was restarted.
+ * A worker is away, not lost, for SERVE_RETURN_S if its hello says that it is started again when it dies, or if the
+ * server was restarted.
  *
  * Threads: serve_run() uses one thread; several may run in one process.
  */

@@ -116,25 +116,33 @@ set_worker(struct server_state *s, uint32_t w, enum shard_worker at)
 	memory_report_change(s->shard.memory, &s->shard.head->worker[w], 1);
 }
 
+static void
+join_worker(struct server_state *s, uint32_t w)
+{
+	shard_join(&s->shard, w);
+	total_join(&s->total, w);
+	set_worker(s, w, SHARD_HERE);
+}
+
 static int
 handle_hello(struct server_state *s, const struct msg *m)
 {
 	struct peer *p = &s->peer[m->worker];
+	const bool parts = p->at == SHARD_LEFT && m->flags & MSG_LAST;	/* it only says goodbye again */
 	struct msg hi = { .type = MSG_WELCOME };
 
 	if (p->before != 0 && m->incarnation == p->before)
 		return err_fail(ERR_ARG, "a later process has this rank");
 	ERR_TRY(check_job(s, m));
 	/* The steps since its goodbye were made without it. */
-	if (p->at == SHARD_LEFT && s->hello.slack == STALE_SYNC && !(m->flags & MSG_LAST) &&
+	if (p->at == SHARD_LEFT && s->hello.slack == STALE_SYNC && !parts &&
 	    (!p->known || m->incarnation != p->incarnation))
 		return err_fail(ERR_ARG, "has said goodbye already, and the job goes on without it");
 	if (!p->known || m->incarnation != p->incarnation || p->at == SHARD_LOST) {
-		*p = (struct peer){ .incarnation = m->incarnation, .known = true,
+		*p = (struct peer){ .incarnation = m->incarnation, .known = true, .at = p->at,
 		    .before = m->incarnation != p->incarnation ? p->incarnation : p->before };
-		shard_join(&s->shard, m->worker);
-		total_join(&s->total, m->worker);
-		set_worker(s, m->worker, SHARD_HERE);
+		if (!parts)
+			join_worker(s, m->worker);
 	}
 	s->shard.norms.sent[m->worker] = 0;
 	hi.step = shard_step(&s->shard, m->worker);

@@ -48,11 +48,16 @@
  * What a worker with codecs (wire/codec.h) leaves to its successor: the residuals of the gradients that it has sent.
  *
  * A step reads the residuals of one parity and writes the others.  Servers are never more than one step apart, so that
- * a successor finds those before the step that it repeats.  It must not store complete residuals again: if it died
- * meanwhile, and the servers had closed the step, its own successor would lack them.
+ * a successor finds those before the step that it repeats.  It must not store again what belongs to a gradient that a
+ * server may have taken: if it died meanwhile, its own successor would lack them.  In a synchronous job these are all
+ * residuals that are complete, which are the same again.  In any other job the repeated gradients have new weights, and
+ * the server of a slice has taken either the first one or none.
+ *
+ * In an elastic job steps are counted by each worker, and `batch` finds the step of the batch that is repeated.
  */
 struct worker_residuals {
 	_Atomic uint64_t step;		/* step before which all residuals are complete; 0: none was sent */
+	_Atomic uint64_t batch[2];	/* elastic: 1 + the batch of the step before an even and an odd step */
 	float		 residual[];	/* [2, P] before even and odd steps */
 };
 

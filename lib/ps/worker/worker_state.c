@@ -247,8 +247,10 @@ worker_state_deal(struct worker_state *ws, uint64_t at, uint32_t *workers)
 {
 	uint64_t k = deal_next(&ws->deal, ws->w->rank, at, workers);
 
-	if (k != DEAL_NONE)
+	if (k != DEAL_NONE) {
 		ws->step = k;
+		worker_state_resume_residuals(ws);
+	}
 	return k;
 }
 

@@ -43,6 +43,13 @@ worker_state_alloc_coded(struct worker_state *ws)
 	return 0;
 }
 
+/* Whether the residual of slice i that is in memory may be that of a gradient which the server has. */
+static bool
+is_residual_sent(const struct worker_state *ws, uint32_t i)
+{
+	return ws->w->slack == STALE_SYNC ? ws->residuals->step == ws->turn + 1 : ws->part[i].got > ws->step;
+}
+
 /* Encodes the gradient v of slice i; v NULL: there is none, and the residual goes on to the next step. */
 static void
 encode_gradient(struct worker_state *ws, uint32_t i, const float *v)
@@ -50,18 +57,28 @@ encode_gradient(struct worker_state *ws, uint32_t i, const float *v)
 	const struct shard_plan_slice *s = &ws->plan->slice[i];
 	const struct memory *m = ws->own_residuals != NULL ? &ws->own_memory : ws->w->memory;
 	const float *before = ws->residuals->residual + ws->turn % 2 * ws->graph->P + s->first;
-	float *after = ws->residuals->step == ws->turn + 1 ? NULL :
+	float *after = is_residual_sent(ws, i) ? NULL :
 	    ws->residuals->residual + (ws->turn + 1) % 2 * ws->graph->P + s->first;
 
 	if (v != NULL)
 		codec_encode(s->codec, v, before, s->count, after, ws->part[i].coded);
 	else if (after != NULL && s->count > 0)
 		memcpy(after, before, s->count * sizeof(*after));
-	if (after == NULL)
+	if (after != NULL)
+		memory_report_change(m, after, s->count * sizeof(*after));
+	if (--ws->uncoded > 0 || ws->residuals->step == ws->turn + 1)
 		return;
-	memory_report_change(m, after, s->count * sizeof(*after));
-	if (--ws->uncoded == 0)
-		memory_store_number(m, &ws->residuals->step, ws->turn + 1);
+	memory_store_number(m, &ws->residuals->batch[(ws->turn + 1) % 2], ws->step + 1);
+	memory_store_number(m, &ws->residuals->step, ws->turn + 1);
+}
+
+void
+worker_state_resume_residuals(struct worker_state *ws)
+{
+	const struct worker_residuals *r = ws->residuals;
+
+	if (r != NULL && r->step > 0)
+		ws->turn = r->step - (r->batch[r->step % 2] == ws->step + 1);
 }
 
 void

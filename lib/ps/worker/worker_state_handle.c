@@ -206,14 +206,15 @@ handle_norms_part(struct worker_state *ws, uint32_t server, const struct msg *m)
 	return 0;
 }
 
-/* All changes are told again on each connection. */
+/* All changes are told again after each welcome; one before it was meant for the predecessor of this worker. */
 static int
 handle_deal(struct worker_state *ws, uint32_t server, const struct msg *m)
 {
 	if (ws->w->elastic == 0 || server != 0 || m->samples == 0 || m->samples > ws->w->nworkers ||
 	    m->step >= DEAL_BATCHES)
 		return err_fail(ERR_FORMAT, "%" PRIu32 " workers from batch %" PRIu64 " on", m->samples, m->step);
-	deal_add(&ws->deal, m->step, m->samples);
+	if (ws->link[server].welcome)
+		deal_add(&ws->deal, m->step, m->samples);
 	return 0;
 }
 

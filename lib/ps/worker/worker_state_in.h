@@ -94,5 +94,7 @@ void	 worker_state_start_slice(struct worker_state *ws, uint32_t i);
 int	 worker_state_alloc_coded(struct worker_state *ws);
 /* Carries the residual of slice i over a step without samples. */
 void	 worker_state_keep_residual(struct worker_state *ws, uint32_t i);
+/* In an elastic job, once the next batch is known: counts the steps as the predecessor did. */
+void	 worker_state_resume_residuals(struct worker_state *ws);
 
 #endif

@@ -52,6 +52,8 @@ wire_end(void)
 uint64_t
 wire_arrival(void)
 {
+	if (wires.speed.bits_s > 0)
+		return sim_now() + wires.speed.latency;
 	return sim_now() + 1000 + wire_draw(2 * wires.latency) + (wire_draw(LATE) == 0 ? wire_draw(LATE_NS) : 0);
 }
 

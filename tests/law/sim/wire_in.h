@@ -74,7 +74,7 @@ struct wires {
 extern struct wires wires;
 
 uint64_t wire_draw(uint64_t n);		/* below n */
-uint64_t wire_arrival(void);		/* when what is sent now arrives, unless links have a speed */
+uint64_t wire_arrival(void);		/* when a few bytes that are sent now arrive */
 struct wire_way *wire_way(uint32_t from, uint32_t to);
 /* When n bytes have arrived, of links that have a speed. */
 uint64_t wire_pass(uint32_t from, uint32_t to, size_t n);

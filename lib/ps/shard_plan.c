@@ -10,6 +10,8 @@
 #include <string.h>
 
 #define CODEC_RULE "codec:"
+#define USUAL_SLICES	8u	/* of a server, of a small net */
+#define LEAST_USUAL	(32u << 10)	/* bytes of such a slice */
 
 /* Floats that are not frozen. */
 static size_t
@@ -318,6 +320,14 @@ shard_plan_new(const struct graph *g, uint32_t nservers, uint32_t bytes, const c
 	assert(p->n <= most_slices);
 	*plan = p;
 	return 0;
+}
+
+uint32_t
+shard_plan_usual_slice(size_t P, uint32_t nservers)
+{
+	const size_t bytes = nservers > 0 ? P * sizeof(float) / nservers / USUAL_SLICES : SHARD_PLAN_SLICE;
+
+	return bytes < LEAST_USUAL ? LEAST_USUAL : bytes < SHARD_PLAN_SLICE ? (uint32_t)bytes : SHARD_PLAN_SLICE;
 }
 
 void

@@ -37,7 +37,7 @@
 #include "wire/codec.h"
 #include "wire/msg.h"
 
-#define SHARD_PLAN_SLICE	(512u << 10)	/* default bytes of a slice: fits the cache, and is sent early */
+#define SHARD_PLAN_SLICE	(512u << 10)	/* bytes of a slice of a large net: fits the cache */
 #define SHARD_PLAN_LEAST	4u		/* fewest bytes of a slice */
 #define SHARD_PLAN_MOST	(8u << 20)		/* bytes of a slice; OPT_STATES times as much fit a message */
 #define SHARD_PLAN_MATRIX	(16u << 20)	/* most bytes of a matrix that is a slice; its state is no larger */
@@ -96,6 +96,11 @@ struct shard_plan {
 int	 shard_plan_new(const struct graph *g, uint32_t nservers, uint32_t bytes, const char *mults,
     const struct opt_hyper *h,
 	     struct shard_plan **p);
+/*
+ * The bytes of a slice that suit P weights on nservers: a server has several, which are sent as soon as their gradients
+ * are complete, but not so many that their messages cost more.  SHARD_PLAN_SLICE without servers.
+ */
+uint32_t shard_plan_usual_slice(size_t P, uint32_t nservers);
 void	 shard_plan_free(struct shard_plan *p);	/* NULL does nothing */
 /* Whether rules (NULL: none) set codecs that round, so that workers need residuals. */
 bool	 shard_plan_coded(const char *mults);

@@ -257,6 +257,10 @@ main(void)
 	is(shard_plan_new(g, 1, SHARD_PLAN_SLICE, "lr:*", NULL, &p), ERR_ARG, "%s", err_line());
 	is(shard_plan_new(g, 1, SHARD_PLAN_SLICE, "wd:*=-1", NULL, &p), ERR_ARG, "%s", err_line());
 	is(shard_plan_new(g, 1, SHARD_PLAN_SLICE, "xx:*=1", NULL, &p), ERR_ARG, "%s", err_line());
+	is(shard_plan_usual_slice(1 << 18, 0), SHARD_PLAN_SLICE, "usual slices without servers");
+	is(shard_plan_usual_slice(1 << 18, 2), 1 << 16, "a small net has eight slices on each server");
+	is(shard_plan_usual_slice(1 << 18, 64), 32 << 10, "slices are not tiny");
+	is(shard_plan_usual_slice(1 << 28, 2), SHARD_PLAN_SLICE, "slices of a large net are not larger");
 	is(shard_plan_new(g, 0, SHARD_PLAN_SLICE, "", NULL, &p), ERR_LIMIT, "a plan without servers is refused");
 	is(shard_plan_new(g, SHARD_PLAN_SERVERS + 1, SHARD_PLAN_SLICE, "", NULL, &p), ERR_LIMIT, "a plan with too many servers is refused");
 	is(shard_plan_new(g, 1, 3, "", NULL, &p), ERR_LIMIT, "slices of less than a float");

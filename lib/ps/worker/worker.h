@@ -76,7 +76,7 @@ struct worker_opt {
 	const uint8_t	*key;			/* [CONN_KEY]; NULL: none, wire/plain.h */
 	bool		 tcp;			/* no shared memory with servers on this host */
 	double		 silence_s;		/* silence of wire/conn.h with each server; 0: CONN_SILENCE_S */
-	uint32_t	 slice;			/* bytes of a slice, ps/shard_plan.h; 0: SHARD_PLAN_SLICE */
+	uint32_t	 slice;			/* bytes of a slice, ps/shard_plan.h; 0: shard_plan_usual_slice() */
 	float		*w, *aux;
 	/* Memory that servers on this host may read: gradients in it are not copied; NULL: none.  Lent. */
 	const struct loan *lends;

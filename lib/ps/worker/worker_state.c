@@ -27,7 +27,7 @@ count_arrays(struct worker_state *ws)
 static uint32_t
 count_slice_bytes(const struct worker_opt *w)
 {
-	return w->slice > 0 ? w->slice : SHARD_PLAN_SLICE;
+	return w->slice > 0 ? w->slice : shard_plan_usual_slice(w->graph->P, w->nservers);
 }
 
 static int

@@ -11,6 +11,8 @@
 #include <inttypes.h>
 #include <sys/socket.h>
 
+#define OWN_FILES	32	/* descriptors besides those of workers and strangers */
+
 static void
 report_listening(void *arg, const char *where)
 {
@@ -45,8 +47,10 @@ pserver_run(struct pserver_run *r)
 	struct serve_opt *o = &r->serve;
 	struct memory memory;
 	struct serve_sums sums;
+	const uint64_t files = OWN_FILES + o->nworkers;
 	int e;
 
+	ERR_TRY(io_allow_files(files + SERVE_STRANGERS + o->nworkers, files, "workers", o->nworkers));
 	o->listening = report_listening;
 	o->say = print_server_line;
 	o->report_traffic = report_traffic;

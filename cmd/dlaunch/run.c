@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -387,23 +386,6 @@ run_attempts(const struct dlaunch *c, struct start *s, struct roster *roster)
 	return status;
 }
 
-/* Raises the limit of open files to what the hosts' pipes need, or fails. */
-static void
-raise_file_limit(const struct roster *roster)
-{
-	const rlim_t need = OWN_FILES + (rlim_t)REMOTE_FILES * roster->hosts;
-	struct rlimit most;
-
-	if (getrlimit(RLIMIT_NOFILE, &most) < 0 || most.rlim_cur >= need)
-		return;
-	if (most.rlim_max < need)
-		front_die(NULL, err_fail(ERR_LIMIT, "%u hosts need %llu open files, and the limit is %llu (ulimit -n)",
-		    roster->hosts, (unsigned long long)need, (unsigned long long)most.rlim_max));
-	most.rlim_cur = need;
-	if (setrlimit(RLIMIT_NOFILE, &most) < 0)
-		front_die("open files", err_sys("setrlimit"));
-}
-
 /* Truncates the output files to the sizes of the record: what followed is sent again. */
 static void
 cut_output(const struct dlaunch *c, const struct roster *roster, const struct jobdir *d)
@@ -477,7 +459,9 @@ dlaunch_run(const struct dlaunch *c, struct jobdir *d)
 	if (c->dry) {
 		dlaunch_show_plan(c, &roster, &s.hosts, s.remote ? &s.rsh : NULL, s.agent);
 	} else {
-		raise_file_limit(&roster);
+		const uint64_t files = OWN_FILES + (uint64_t)REMOTE_FILES * roster.hosts;
+
+		front_must(NULL, io_allow_files(files, files, "hosts", roster.hosts));
 		claim_job_dir(c, &s, &roster);
 		dlaunch_put_workers(&s.scale);
 		if (c->sync != NULL && c->record == NULL)

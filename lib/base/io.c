@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -183,6 +185,20 @@ resolve_links(const char *path)
 	if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
 		target = realpath(path, NULL);
 	return target != NULL ? target : strdup(path);
+}
+
+int
+io_allow_files(uint64_t files, uint64_t least, const char *what, uint64_t n)
+{
+	struct rlimit most;
+
+	if (getrlimit(RLIMIT_NOFILE, &most) < 0 || most.rlim_cur >= files)
+		return 0;
+	if (most.rlim_max < least)
+		return err_fail(ERR_LIMIT, "%" PRIu64 " %s need %" PRIu64 " open files, and the limit is %" PRIu64
+		    " (ulimit -n)", n, what, least, (uint64_t)most.rlim_max);
+	most.rlim_cur = most.rlim_max < files ? most.rlim_max : files;
+	return setrlimit(RLIMIT_NOFILE, &most) < 0 ? err_sys("the limit of open files") : 0;
 }
 
 void

@@ -42,6 +42,12 @@ size_t	 io_folder_length(const char *path);
 /* Opens a file without a name in $TMPDIR (default: /tmp); closing it removes it.  Returns 0 or ERR_SYS. */
 int	 io_temp(int *fd);
 
+/*
+ * Raises the process's limit of open files to `files` or as near as is allowed, and never lowers it.  Returns 0, or
+ * ERR_LIMIT if fewer than `least` are allowed; the line says for what, as "1000 workers".
+ */
+int	 io_allow_files(uint64_t files, uint64_t least, const char *what, uint64_t n);
+
 /* Closes the descriptors from first to last.  A call of the kernel for which not every C library has a function. */
 void	 io_close_range(unsigned first, unsigned last);
 

@@ -59,6 +59,18 @@ like alone.err "^pserver: listens at $at as server 0 of 1$" "pserver reports its
 kill -TERM "$server"
 ended 143 "SIGTERM ends pserver with status 143"
 is "$(grep -c plain alone.err)" 0 "a server with a key says nothing of --plain"
+few() { (ulimit -n 64 && exec pserver --listen 127.0.0.1:0 --workers 100 --plain) 2>err; }
+few
+is $? 1 "pserver refuses more workers than it may have open files"
+is "$(cat err)" "pserver: 100 workers need 132 open files, and the limit is 64 (ulimit -n)" "the error names both numbers"
+rm -f ready && mkfifo ready
+(ulimit -Sn 64 && exec pserver --listen 127.0.0.1:0 --workers 100 --plain --ready-fd 9) 9>ready 2>err &
+server=$!
+read -r at <ready
+ok "pserver raises its limit of open files where it may" \
+	test "$(sed -n 's/^Max open files *\([0-9]*\) .*/\1/p' "/proc/$server/limits")" -ge 132
+kill -TERM "$server"
+ended 143 "SIGTERM ends that pserver too"
 rm -f ready && mkfifo ready
 pserver --listen 127.0.0.1:0 --workers 1 --plain --ready-fd 9 9>ready 2>plain.err &
 server=$!

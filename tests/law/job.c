@@ -405,6 +405,7 @@ job_run(uint64_t seed, bool trace, struct job_figures *f)
 	from = sim_now();
 	open_processes(j);
 	job_fault_draw(j);
+	disk_watch(job_fault_saver, j);
 	for (; !is_over(j) && j->x.why[0] == 0; turns++) {
 		job_fault_turn(j);
 		if (!sim_turn() || turns > TURNS)

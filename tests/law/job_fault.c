@@ -6,6 +6,7 @@
 
 #define FAULTS		8u	/* most of a job, besides deaths at stores that were not reached */
 #define EVERY		150u	/* turns between two, on average */
+#define LOSSES		3u	/* most of all processes at cuts, besides these */
 #define MOMENTS		2u	/* most that begin at a moment of interest */
 #define OUTAGE_NS	(12 * SIM_S)	/* all outages of a job together; workers try to connect for 30 s */
 #define STORES		60u
@@ -45,6 +46,7 @@ job_fault_draw(struct job *j)
 		if ((job_fault_needs_cuts(f) && j->cut == 0) || (job_fault_needs_sync(f) && j->x.slack != STALE_SYNC))
 			j->kinds &= ~(1u << f);
 	j->left = 1 + (unsigned)rng_below(c, FAULTS);
+	j->losses = (unsigned)rng_below(c, LOSSES + 1);
 	j->outage = OUTAGE_NS;
 }
 
@@ -106,6 +108,16 @@ has_progress(const struct job *j)
 	return any;
 }
 
+static void
+lose_job(struct job *j, enum job_fault kind)
+{
+	if (kind == JOB_POWER)
+		disk_power_fail();
+	if (kind == JOB_HOST_LOST)
+		disk_lose(j->x.S + (uint32_t)rng_below(sim_chance(), j->x.W));
+	job_lose(j);
+}
+
 /* Returns false if it cannot happen now. */
 static bool
 let_fail(struct job *j, enum job_fault kind)
@@ -138,14 +150,11 @@ let_fail(struct job *j, enum job_fault kind)
 	case JOB_PROCESSES_LOST:
 	case JOB_HOST_LOST:
 	case JOB_POWER:
-		if (!has_progress(j))
-			return false;
-		if (kind == JOB_POWER)
-			disk_power_fail();
-		if (kind == JOB_HOST_LOST)
-			disk_lose(j->x.S + (uint32_t)rng_below(sim_chance(), j->x.W));
-		job_lose(j);
-		return true;
+		if (has_progress(j)) {
+			lose_job(j, kind);
+			return true;
+		}
+		return false;
 	case JOB_DISK_FULL:
 	case JOB_DISK_FLUSH:
 	case JOB_DISK_SHORT:
@@ -199,6 +208,27 @@ job_fault_lender(struct job_process *p)
 {
 	if ((p->job->kinds & 1u << JOB_WORKER_KILL) != 0 && p->job->left > 0 && rng_below(sim_chance(), 4) == 0)
 		sim_at(sim_now() + rng_below(sim_chance(), SIM_MS >> rng_below(sim_chance(), 8)), kill_lender, p);
+}
+
+static void
+lose_saver(void *arg)
+{
+	struct job *j = arg;
+	const enum job_fault kind = JOB_PROCESSES_LOST + (enum job_fault)rng_below(sim_chance(), 3);
+
+	if ((j->kinds & 1u << kind) == 0 || j->losses == 0)
+		return;
+	j->losses--;
+	j->figures->fault[kind]++;
+	lose_job(j, kind);
+}
+
+/* Between a cut and its manifest, or soon after it. */
+void
+job_fault_saver(void *arg)
+{
+	if (rng_below(sim_chance(), 4) == 0)
+		sim_at(sim_now() + rng_below(sim_chance(), 8 * SIM_MS >> rng_below(sim_chance(), 6)), lose_saver, arg);
 }
 
 void

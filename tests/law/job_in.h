@@ -47,6 +47,7 @@ struct job {
 	enum job_fault	 one;		/* the only fault; JOB_FAULTS: what is drawn */
 	unsigned	 kinds;		/* bits of enum job_fault that may happen */
 	unsigned	 left;		/* faults that may still happen */
+	unsigned	 losses;	/* of all processes at cuts, besides these */
 	uint64_t	 outage;	/* nanoseconds of outages that may still happen */
 	struct job_figures *figures;
 };
@@ -91,6 +92,8 @@ void	 job_fault_turn(struct job *j);
 void	 job_fault_soon(struct job *j);
 /* For a worker that shares memory and has pushed: it may die before others have, while servers read what it lends. */
 void	 job_fault_lender(struct job_process *p);
+/* For disk_watch() of a job: all may be lost. */
+void	 job_fault_saver(void *arg);
 /* Takes a part of the outages that may still happen: 1 ms or more, seldom seconds. */
 uint64_t job_fault_outage(struct job *j);
 

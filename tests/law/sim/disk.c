@@ -30,6 +30,8 @@ static struct {
 	bool		 used[DISK_HOSTS];
 	uint64_t	 until[DISK_HOSTS][DISK_FAULTS], met[DISK_FAULTS];
 	bool		 spare;
+	void		(*renamed)(void *arg);	/* NULL: nobody asks */
+	void		*arg;
 } disk;
 
 static void
@@ -85,6 +87,7 @@ disk_begin(void)
 	memset(disk.met, 0, sizeof(disk.met));
 	disk.nfile = 0;
 	disk.spare = false;
+	disk.renamed = NULL;
 }
 
 void
@@ -113,6 +116,13 @@ void
 disk_fail(uint32_t host, enum disk_fault fault, uint64_t until)
 {
 	disk.until[host][fault] = until;
+}
+
+void
+disk_watch(void (*renamed)(void *arg), void *arg)
+{
+	disk.renamed = renamed;
+	disk.arg = arg;
 }
 
 void
@@ -307,6 +317,8 @@ disk_rename(const char *from, const char *to)
 	f = find_or_add_file(from);
 	snprintf(f->path, sizeof(f->path), "%s", to);
 	f->name = true;
+	if (disk.renamed != NULL)
+		disk.renamed(disk.arg);
 	return 0;
 }
 

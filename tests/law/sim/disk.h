@@ -35,6 +35,8 @@ void	 disk_folder(uint32_t host, char path[DISK_PATH]);
 void	 disk_fail(uint32_t host, enum disk_fault fault, uint64_t until);
 /* For processes: the calls of the one that runs meet no fault until it says so; it does not wait in between. */
 void	 disk_spare(bool spare);
+/* In this world calls renamed(arg) after each file that has appeared under its name. */
+void	 disk_watch(void (*renamed)(void *arg), void *arg);
 /* All files of a host are gone. */
 void	 disk_lose(uint32_t host);
 /* The power of all hosts fails. */

@@ -16,6 +16,7 @@
 
 #define LARGE	700u	/* outputs of the first layer */
 #define LENT_LEAST 16384u	/* bytes of a slice that is lent, as in wire/conn.c */
+#define OTHER_CUT "-0009-"	/* JOB_OTHER_EPOCH in a name */
 #define TURNS	2000000	/* after which a job hangs */
 
 static void
@@ -140,6 +141,8 @@ open_processes(struct job *j)
 			j->server[i] = j->address[i];
 			wire_listen(i);
 		} else {
+			if (j->cut > 0 && rng_below(sim_chance(), 2))
+				job_cut_leave(j, i);
 			p->w = world_floats(g->P);
 			p->aux = world_floats(g->A);
 			p->exact = world_floats(g->P);
@@ -176,7 +179,7 @@ find_newest(const struct job *j)
 			at = cut ? strstr(strstr(d->d_name, CUT_INFIX) + strlen(CUT_INFIX), "-") : at;
 			snprintf(path, sizeof(path), "%s/%s.manifest", folder, d->d_name);
 			if (at == NULL || sscanf(at, "-%" SCNu64 "-%" SCNu64, &epoch, &step) < 1 ||
-			    (cut && access(path, F_OK) < 0))
+			    (cut && access(path, F_OK) < 0) || epoch == JOB_OTHER_EPOCH)
 				continue;
 			step += epoch * ACTOR_EVERY;
 			newest = step > newest ? step : newest;
@@ -341,7 +344,7 @@ check_disks(struct job *j)
 			abort();
 		while ((d = readdir(list)) != NULL) {
 			unfinished += strstr(d->d_name, ".tmp") != NULL;
-			cuts += strstr(d->d_name, CUT_INFIX) != NULL;
+			cuts += strstr(d->d_name, CUT_INFIX) != NULL && strstr(d->d_name, OTHER_CUT) == NULL;
 		}
 		closedir(list);
 	}

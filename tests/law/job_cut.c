@@ -18,7 +18,8 @@ static void
 check_refused(const char *why)
 {
 	sim_log("refuses %s", why);
-	if (strstr(why, "was not completed") == NULL && strstr(why, "is gone") == NULL)
+	if (strstr(why, "was not completed") == NULL && strstr(why, "is gone") == NULL &&
+	    strstr(why, "is of a run with another") == NULL)
 		world_fault(&finds->x, why);
 }
 
@@ -49,6 +50,24 @@ find_newest(struct job_life *l)
 	o->resume = l->found;
 	o->from_cut = e == 2;
 	return 0;
+}
+
+void
+job_cut_leave(struct job *j, uint32_t host)
+{
+	const struct cut_manifest m = { .run = rng_u64(sim_chance()), .epoch = JOB_OTHER_EPOCH, .step = 1 };
+	char save[DISK_PATH + 8], *cuts, *path;
+	FILE *f;
+
+	disk_folder(host, save);
+	strcat(save, "/r");
+	if ((cuts = cut_prefix(save, NULL)) == NULL ||
+	    (path = checkpoint_path(cuts, &(struct checkpoint_name){ m.epoch, m.step })) == NULL ||
+	    (f = fopen(path, "w")) == NULL || fprintf(f, "of seed %" PRIu64, j->x.seed) < 0 || fclose(f) != 0 ||
+	    cut_seal(path, &m) < 0)
+		abort();
+	free(cuts);
+	free(path);
 }
 
 int

@@ -7,6 +7,7 @@
 #define FAULTS		8u	/* most of a job, besides deaths at stores that were not reached */
 #define EVERY		150u	/* turns between two, on average */
 #define LOSSES		3u	/* most of all processes at cuts, besides these */
+#define LENDERS		2u	/* most deaths of workers that lend what they pushed, besides these */
 #define MOMENTS		2u	/* most that begin at a moment of interest */
 #define OUTAGE_NS	(12 * SIM_S)	/* all outages of a job together; workers try to connect for 30 s */
 #define STORES		60u
@@ -46,6 +47,7 @@ job_fault_draw(struct job *j)
 		if ((job_fault_needs_cuts(f) && j->cut == 0) || (job_fault_needs_sync(f) && j->x.slack != STALE_SYNC))
 			j->kinds &= ~(1u << f);
 	j->left = 1 + (unsigned)rng_below(c, FAULTS);
+	j->lenders = (unsigned)rng_below(c, LENDERS + 1);
 	j->losses = (unsigned)rng_below(c, LOSSES + 1);
 	j->outage = OUTAGE_NS;
 }
@@ -196,9 +198,9 @@ kill_lender(void *arg)
 {
 	struct job_process *p = arg;
 
-	if (p->proc < 0 || p->job->left == 0)
+	if (p->proc < 0 || p->job->lenders == 0)
 		return;
-	p->job->left--;
+	p->job->lenders--;
 	p->job->figures->fault[JOB_WORKER_KILL]++;
 	sim_kill((unsigned)p->proc);
 }
@@ -206,7 +208,7 @@ kill_lender(void *arg)
 void
 job_fault_lender(struct job_process *p)
 {
-	if ((p->job->kinds & 1u << JOB_WORKER_KILL) != 0 && p->job->left > 0 && rng_below(sim_chance(), 4) == 0)
+	if ((p->job->kinds & 1u << JOB_WORKER_KILL) != 0 && p->job->lenders > 0 && rng_below(sim_chance(), 2))
 		sim_at(sim_now() + rng_below(sim_chance(), SIM_MS >> rng_below(sim_chance(), 8)), kill_lender, p);
 }
 

@@ -48,6 +48,7 @@ struct job {
 	unsigned	 kinds;		/* bits of enum job_fault that may happen */
 	unsigned	 left;		/* faults that may still happen */
 	unsigned	 losses;	/* of all processes at cuts, besides these */
+	unsigned	 lenders;	/* deaths of workers that lend what they pushed, besides these */
 	uint64_t	 outage;	/* nanoseconds of outages that may still happen */
 	struct job_figures *figures;
 };
@@ -73,6 +74,10 @@ struct job_life {
 void	 job_worker_main(void *arg);
 /* job.c: all processes die with their memories, and start again. */
 void	 job_lose(struct job *j);
+#define JOB_OTHER_EPOCH	9u	/* later than all of a job */
+
+/* job_cut.c: leaves a sealed cut of an earlier run on the disk of a host, at JOB_OTHER_EPOCH. */
+void	 job_cut_leave(struct job *j, uint32_t host);
 /* job_cut.c: before worker_open(); what the job starts with; after worker_begin(). */
 int	 job_cut_open(struct job_life *l, const struct worker_opt *ps);
 int	 job_cut_first(struct job_life *l, struct worker_first *first);

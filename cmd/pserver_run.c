@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #define OWN_FILES	32	/* descriptors besides those of workers and strangers */
 
@@ -48,7 +49,7 @@ pserver_run(struct pserver_run *r)
 	struct memory memory;
 	struct serve_sums sums;
 	const uint64_t files = OWN_FILES + o->nworkers;
-	int e;
+	int listener = -1, e;
 
 	ERR_TRY(io_allow_files(files + SERVE_STRANGERS + o->nworkers, files, "workers", o->nworkers));
 	o->listening = report_listening;
@@ -56,12 +57,19 @@ pserver_run(struct pserver_run *r)
 	o->report_traffic = report_traffic;
 	o->arg = r;
 	ERR_TRY(io_random(&o->incarnation, sizeof(o->incarnation)));
+	if (o->listen_fd > 0 && (listener = fcntl(o->listen_fd, F_DUPFD_CLOEXEC, 0)) < 0)
+		return err_sys("dup");
 	if (r->state != NULL) {
 		ERR_TRY(memory_open(r->state, &memory));
 		o->memory = &memory;
 	}
 	server_log_begin(&r->log, o);
 	e = serve_run(o, &sums);
+	/* Its state said that the job was over.  The giver of the socket still has it: no worker must wait there. */
+	if (e == 0 && sums.received == 0)
+		(void)shutdown(listener, SHUT_RDWR);
+	if (listener >= 0)
+		close(listener);
 	server_log_end(&r->log, &sums);
 	if (r->listened)
 		front_say("%s%" PRIu64 " steps, %.1f MB received, %.1f MB sent, %.1f s, %" PRIu64 " unauthenticated "

@@ -91,6 +91,27 @@ done
 kill -TERM $pid
 ok "--async: a job whose workers were killed stops in order" ends 143
 ok "--async: nothing is left" really_none_left
+# A worker that is killed once, after all others have ended.
+mkdir last
+cat >last/pworker <<'END'
+#!/bin/bash
+case "$*" in
+*"--worker 1/2 "*)
+	"$BUILD/pworker" "$@" || exit
+	mkdir "$STAND/killed" 2>/dev/null || exit 0
+	while pgrep -f -- "--save $STAND/last.*--worker 0/2 " >/dev/null; do read -rt 0.05 <> <(:); done
+	kill -9 $$ ;;
+esac
+exec "$BUILD/pworker" "$@"
+END
+chmod +x last/pworker
+for s in 0 2; do
+	rm -rf "$STAND/killed"
+	# shellcheck disable=SC2086
+	status 0 "-s $s: a job whose worker is killed after the end of the others ends well" dlaunch -n 2 -s $s --env STAND \
+		--env BUILD --env TALLY_SHARE ./last/pworker $train --batch 16 --epochs 1 --save "$STAND/last"
+	like err 'signal 9 ended this worker; it was started again' "-s $s: the worker was started again"
+done
 start stopped -- --epochs 10000
 line_of err 'Speed' 2 $pid
 kill -TERM $pid

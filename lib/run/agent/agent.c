@@ -240,6 +240,7 @@ service_procs(struct agent *a)
 			continue;
 		/* The shim stays, as an agent that follows this one must learn of the end. */
 		proc_close_pipes(p);
+		proc_stop_listening(p);
 		p->status = status;
 		p->ms = (uint32_t)((clk_s() - p->started_at) * 1e3);
 		agent_end_process(a, i);

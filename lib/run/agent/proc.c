@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -248,6 +249,13 @@ proc_start(struct proc *p, const struct job *j, const struct role_place *place)
 	if (at.key_fd >= 0)
 		close(at.key_fd);
 	return e;
+}
+
+void
+proc_stop_listening(const struct proc *p)
+{
+	if (p->listen_fd >= 0)
+		(void)shutdown(p->listen_fd, SHUT_RDWR);
 }
 
 void

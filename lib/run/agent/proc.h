@@ -76,6 +76,8 @@ int	 proc_start(struct proc *p, const struct job *j, const struct role_place *at
 bool	 proc_has_successor(const struct proc *p, const struct job *j);
 /* Starts it again.  Returns 0, ERR_LIMIT (the job does not allow it again within an hour) or as proc_start. */
 int	 proc_start_again(struct proc *p, const struct job *j, const struct role_place *at);
+/* Refuses connections to the socket of a process that has ended for good: its shim and this agent still hold it. */
+void	 proc_stop_listening(const struct proc *p);
 /* Makes a worker that has left PROC_WAITING, as at first. */
 void	 proc_renew(struct proc *p);
 /*

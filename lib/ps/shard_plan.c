@@ -26,7 +26,7 @@ count_trained_floats(const struct graph *g)
 
 /* The first float of part i: i/n of the L floats that are not frozen stand before it.  L <= 2^30, i <= 2^20. */
 static size_t
-find_part(const struct graph *g, size_t L, uint32_t i, uint32_t n)
+find_part_start(const struct graph *g, size_t L, uint32_t i, uint32_t n)
 {
 	size_t before = (size_t)(((uint64_t)L * i + n - 1) / n), at = 0;
 
@@ -147,7 +147,7 @@ build_slices(struct shard_plan *p, const struct graph *g, size_t most, bool whol
 	for (uint32_t i = 0; i < n; i++, first = end) {
 		const uint32_t owner = i % p->nservers;
 
-		end = find_part(g, L, i + 1, n);
+		end = find_part_start(g, L, i + 1, n);
 		end = whole && i + 1 < n ? find_nearest_array(g, end) : find_row(p, g, end);
 		if (!cut_slices(p, g->w, g->nw, whole ? p->group : NULL, p->codec,
 		    (struct shard_plan_slice){ .owner = owner, .first = first },

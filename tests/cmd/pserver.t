@@ -139,6 +139,7 @@ like err "^pworker: .*$at" "the worker's error names the server"
 status 0 "a worker with the job's key trains" $train --servers "$at" --key-file key
 ended 0 "the server exits with 0 after the stranger"
 like keys.err ' 1 unauthenticated connections$' "the server counts one stranger"
+like keys.err '^pserver: refused 127\.0\.0\.1:[0-9]+: holds the key of another job$' "the server reports its address and the reason"
 
 serve jobs 2
 $train --servers "$at" --worker 1/2 --key-file key >1.tsv 2>1.err &

@@ -80,6 +80,12 @@ status 2 "an unknown role is refused" env DMLC_ROLE=manager $net --key-file key
 status 2 "a malformed number is refused" env DMLC_NUM_WORKER=x $net --key-file key
 like err '^pworker: DMLC_NUM_WORKER: ' "the error names DMLC_NUM_WORKER"
 status 2 "a missing scheduler address is refused" env -u DMLC_PS_ROOT_URI $net --key-file key
+mkfifo held
+perl -MIO::Socket::INET -e 'for (1 .. 80) {
+	push @h, IO::Socket::INET->new(PeerAddr => "127.0.0.1:$ENV{DMLC_PS_ROOT_PORT}") or die }
+	open F, ">held" and close F; sleep' &
+silent=$!
+read -r _ <held
 DMLC_ROLE=server pserver --key-file key 2>server.err &
 server=$!
 status 0 "a worker of the job is accepted" $net --key-file key --epochs 1
@@ -88,6 +94,12 @@ is $? 0 "the server ends with status 0"
 wait $scheduler
 is $? 0 "the scheduler ends after its job"
 like scheduler.err '^pserver: 2 workers and 1 servers, but' "the scheduler reports whom it refused"
+kill $silent
+like scheduler.err '^pserver: refused 127\.0\.0\.1:[0-9]+: holds the key of another job$' \
+	"the scheduler reports the address of a worker with another key"
+like scheduler.err '^pserver: refused 127\.0\.0\.1:[0-9]+: proved nothing before too many others came$' \
+	"silent connections do not keep others out: the oldest are closed"
+like scheduler.err '^pserver: refused [0-9]+ more connections$' "the scheduler counts refusals that it does not report"
 DMLC_ROLE=scheduler pserver --key-file key 2>scheduler.err &
 scheduler=$!
 : >server.err	# so that until does not find the previous server's line

@@ -87,6 +87,8 @@ drop_client(struct serve *s, struct client *g, const char *reason)
 		keep_gradients(s, (uint32_t)rank);
 	g->rank = -1;
 	g->over = g->over || !g->done;
+	if (g->stranger.row == 0)
+		strangers_add(&s->strangers, conn_peer(g->conn), g->nth, &g->stranger);
 	if (rank < 0 || server_state_gone(s->state, (uint32_t)rank))
 		return;
 	if (serve_claim_take(s, (uint32_t)rank))
@@ -134,6 +136,7 @@ bind_client(struct serve *s, uint32_t rank)
 	if (s->now->rank < 0)
 		epoch_traffic_join(&s->traffic, rank);
 	s->now->rank = s->now->page = rank;
+	strangers_remove(&s->strangers, &s->now->stranger);
 	conn_set_place(s->now->conn, server_state_place, s->state);
 	serve_lend(s, s->now->conn);
 	s->now->claims = -1;
@@ -265,7 +268,7 @@ serve_client(struct serve *s, struct client *g)
 
 		snprintf(why, sizeof(why), "%s", err_line());
 		if (g->rank < 0 && !g->done)
-			s->sums->strangers++;
+			serve_refuse_stranger(s, why);
 		g->over = true;
 		g->kept = g->kept && (e == ERR_PEER || e == ERR_SYS);
 		drop_client(s, g, why);
@@ -290,16 +293,15 @@ serve_close_finished(struct serve *s)
 	for (uint32_t i = 0; i < s->n;) {
 		struct client *g = &s->client[i];
 
-		if (!g->over && now >= g->until) {
-			s->sums->strangers += !g->done;
-			g->over = true;
-		}
+		if (!g->over && now >= g->until)
+			serve_expire(s, g);
 		if (!g->over) {
 			i++;
 			continue;
 		}
 		if (g->rank >= 0)
 			drop_client(s, g, "does not read its messages");
+		strangers_remove(&s->strangers, &g->stranger);
 		conn_close(g->conn);
 		s->client[i] = s->client[--s->n];
 	}
@@ -361,6 +363,7 @@ finish_clients(struct serve *s)
 	int e = s->err;
 	size_t waiting;
 
+	strangers_end(&s->strangers);
 	s->err = 0;
 	serve_expect_nobody(s);
 	for (uint32_t i = 0; i < s->n; i++) {
@@ -441,7 +444,8 @@ open_service(struct serve *s)
 int
 serve_run(const struct serve_opt *opt, struct serve_sums *sums)
 {
-	struct serve s = { .o = opt, .sums = sums, .fd = -1 };
+	struct serve s = { .o = opt, .sums = sums, .fd = -1, .strangers = {
+	    .most = SERVE_STRANGERS + opt->nworkers, .say = opt->say, .arg = opt->arg } };
 	int e;
 
 	*sums = (struct serve_sums){ 0 };

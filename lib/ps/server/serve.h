@@ -6,8 +6,8 @@
  *
  * A worker connects, proves that it holds the job's key and sends a hello.  Until then it is a
  * stranger.  A server has room for SERVE_STRANGERS strangers and for one more for each worker of the job, since all
- * workers may connect at once.  A stranger is closed after SERVE_HELLO_S seconds, or if it is the oldest when there is
- * no room for a new one.  The state machine sees no byte of strangers.
+ * workers may connect at once.  A stranger is closed after SERVE_HELLO_S seconds, or when there is no room for a new one
+ * (wire/strangers.h).  The state machine sees no byte of strangers.
  *
  * If a second process sends a hello with the rank of a connected worker, the hello waits.  The server refuses it if
  * the first process answers a question, and else lets it take over (ps/server/claim.h).
@@ -56,7 +56,7 @@ struct serve_opt {
 	double		 return_s;		/* 0: SERVE_RETURN_S */
 	int		 stop_fd;		/* the server stops once this is readable; -1: none */
 	void		(*listening)(void *arg, const char *where);	/* called with the actual port */
-	log_callback_fn	*say;			/* logs the shard, and workers refused, lost or replaced; or NULL */
+	log_callback_fn	*say;			/* logs the shard, and who is refused, lost or replaced; or NULL */
 	/* called after the start, each epoch and the end; or NULL */
 	void		(*report_traffic)(void *arg, const struct serve_traffic_report *m);
 	void		*arg;

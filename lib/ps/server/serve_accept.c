@@ -3,28 +3,53 @@
 #include "ps/server/serve_in.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <sys/socket.h>
 
-/* If there are too many strangers, closes the oldest. */
+void
+serve_refuse_stranger(struct serve *s, const char *who)
+{
+	s->sums->strangers++;
+	strangers_refused(&s->strangers, who);
+}
+
+static void
+expire_client(struct serve *s, struct client *g, const char *why)
+{
+	char who[ERR_LINE];
+
+	g->over = true;
+	if (g->done)
+		return;
+	snprintf(who, sizeof(who), "%s: %s", conn_peer(g->conn), why);
+	serve_refuse_stranger(s, who);
+}
+
+void
+serve_expire(struct serve *s, struct client *g)
+{
+	expire_client(s, g, "sent no valid HELLO within 10 seconds");
+}
+
+/* If there are too many strangers, closes one. */
 static void
 evict_stranger(struct serve *s)
 {
 	struct client *first = NULL;
-	uint32_t strangers = 0;
 
+	/* Workers are strangers until the server reads their hello, and may all arrive at once. */
+	if (!strangers_full(&s->strangers))
+		return;
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct client *g = &s->client[i];
 
-		if (g->rank >= 0)
-			continue;
-		strangers++;
-		if (g->claims < 0 && (first == NULL || g->until < first->until))
+		if (g->stranger.row != 0 && g->claims < 0 && !g->over &&
+		    (first == NULL || strangers_before(&s->strangers, &g->stranger, &first->stranger)))
 			first = g;
 	}
-	/* Workers are strangers until the server reads their hello, and may all arrive at once. */
-	if (strangers < SERVE_STRANGERS + s->o->nworkers || first == NULL)
+	if (first == NULL)
 		return;
-	first->until = 0;
+	expire_client(s, first, STRANGERS_EVICTED);
 	serve_close_finished(s);
 }
 
@@ -42,6 +67,7 @@ serve_accept(struct serve *s)
 	g.nth = ++s->conns;
 	if (conn_take(fd, s->o->key, &g.conn) < 0)
 		return;
+	strangers_add(&s->strangers, conn_peer(g.conn), g.nth, &g.stranger);
 	if (s->o->silence_s > 0)
 		conn_set_silence(g.conn, s->o->silence_s);
 	if (!s->o->tcp)

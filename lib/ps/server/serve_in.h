@@ -7,12 +7,14 @@
 #include "ps/server/serve.h"
 #include "ps/server/server_state.h"
 #include "wire/conn.h"
+#include "wire/strangers.h"
 
 #include <poll.h>
 
 /* A connection. */
 struct client {
 	struct conn	*conn;
+	struct stranger	 stranger;	/* counted while it is no worker's */
 	int64_t		 rank;		/* rank of the worker; -1: not known yet */
 	uint64_t	 nth;		/* number of the connection, in the order of arrival */
 	bool		 done;		/* its messages are dropped */
@@ -36,6 +38,7 @@ struct serve {
 	bool		 paused;	/* it is not polled for one turn */
 	struct client	*client;	/* [n], room for two for each worker and SERVE_STRANGERS more */
 	uint32_t	 n;
+	struct strangers strangers;
 	struct pollfd	*poll;		/* stop_fd, fd and the clients */
 	struct client	*now;		/* the client whose message is handled */
 	struct epoch_traffic traffic;
@@ -66,6 +69,10 @@ void	 serve_close_finished(struct serve *s);
 
 /* serve_accept.c: accepts a connection, as a stranger. */
 void	 serve_accept(struct serve *s);
+/* Counts and logs a connection without a valid hello; who is "host:port: reason". */
+void	 serve_refuse_stranger(struct serve *s, const char *who);
+/* The time of g is over. */
+void	 serve_expire(struct serve *s, struct client *g);
 
 /* serve_traffic.c: counts a message to or from a worker, and the bytes on its connection (NULL: none). */
 void	 serve_count_msg(struct serve *s, uint32_t worker, enum peer_traffic_way way, const struct msg *m);

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "wire/conn.h"
+#include "wire/strangers.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define UNJOINED_MOST 64u	/* most connections that have not joined yet */
+#define UNJOINED_MOST 64u	/* most connections that have not joined yet, and one more for each slot */
 #define JOIN_S	  10.0	/* limit for a connection to join */
 #define TICK_MS	  200
 
@@ -22,6 +23,8 @@
 struct peer {
 	struct conn	*conn;
 	uint32_t	 slot;		/* RENDEZVOUS_ANY: has not joined */
+	struct stranger	 stranger;	/* counted until then */
+	bool		 refused;	/* it was sent the reason */
 };
 
 /* The slot of a server or worker; servers first. */
@@ -37,7 +40,9 @@ struct scheduler {
 	int		 fd;
 	bool		 out_of_fds;	/* accept failed for want of descriptors or memory; skips a round */
 	struct peer	*peer;		/* [most] */
-	uint32_t	 n, peers_most, unjoined;
+	uint32_t	 n, peers_most;
+	uint64_t	 conns;		/* accepted so far */
+	struct strangers strangers;
 	struct slot	*slot;		/* [places] */
 	uint32_t	 nslots;
 	struct pollfd	*poll;		/* [most + 2] */
@@ -91,10 +96,11 @@ handle_join(struct scheduler *s, struct peer *g, const struct rendezvous_message
 		if (g->slot != RENDEZVOUS_ANY)
 			return err_fail(ERR_FORMAT, "a peer joins twice");
 		s->o->say(s->o->arg, text);
+		g->refused = true;
 		return reply_peer(g, MSG_REFUSE, text);
 	}
 	g->slot = at;
-	s->unjoined--;
+	strangers_remove(&s->strangers, &g->stranger);
 	s->slot[at] = (struct slot){ .connected = true, .ever_connected = true };
 	snprintf(text, sizeof(text), "rank %" PRIu32, at < s->env->servers ? at : at - s->env->servers);
 	return reply_peer(g, MSG_WELCOME, text);
@@ -152,8 +158,7 @@ remove_peer(struct scheduler *s, uint32_t i)
 
 	if (g->slot != RENDEZVOUS_ANY)
 		s->slot[g->slot].connected = false;
-	else
-		s->unjoined--;
+	strangers_remove(&s->strangers, &g->stranger);
 	conn_close(g->conn);
 	*g = s->peer[--s->n];
 }
@@ -168,28 +173,51 @@ service_peer(struct scheduler *s, uint32_t i)
 	while (e == 0 && conn_next(g->conn, &m) > 0)
 		e = handle_peer_message(s, g, &m);
 	if (e == 0 && g->slot == RENDEZVOUS_ANY && conn_age_s(g->conn) > JOIN_S)
-		e = ERR_PEER;
+		e = err_fail(ERR_PEER, "%s: has not joined within %g seconds", conn_peer(g->conn), JOIN_S);
 	if (e == 0)
 		return;
-	if (e != ERR_PEER)
+	if (g->slot == RENDEZVOUS_ANY && !g->refused)
+		strangers_refused(&s->strangers, err_line());
+	else if (e != ERR_PEER)
 		s->o->say(s->o->arg, err_line());
 	remove_peer(s, i);
+}
+
+static void
+evict_peer(struct scheduler *s)
+{
+	char who[ERR_LINE];
+	uint32_t first = s->n;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->peer[i].stranger.row != 0 && (first == s->n ||
+		    strangers_before(&s->strangers, &s->peer[i].stranger, &s->peer[first].stranger)))
+			first = i;
+	if (!s->peer[first].refused) {
+		snprintf(who, sizeof(who), "%s: %s", conn_peer(s->peer[first].conn), STRANGERS_EVICTED);
+		strangers_refused(&s->strangers, who);
+	}
+	remove_peer(s, first);
 }
 
 static void
 accept_peer(struct scheduler *s)
 {
 	int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	struct peer *g;
 
 	if (fd < 0) {
 		s->out_of_fds = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
 		return;
 	}
-	s->peer[s->n] = (struct peer){ .slot = RENDEZVOUS_ANY };
-	if (conn_take(fd, s->o->key, &s->peer[s->n].conn) == 0) {
-		s->n++;
-		s->unjoined++;
-	}
+	if (strangers_full(&s->strangers))
+		evict_peer(s);
+	g = &s->peer[s->n];
+	*g = (struct peer){ .slot = RENDEZVOUS_ANY };
+	if (conn_take(fd, s->o->key, &g->conn) < 0)
+		return;
+	strangers_add(&s->strangers, conn_peer(g->conn), ++s->conns, &g->stranger);
+	s->n++;
 }
 
 static bool
@@ -204,10 +232,8 @@ have_all_left(const struct scheduler *s)
 static int
 run_rendezvous_round(struct scheduler *s)
 {
-	bool scheduler = s->n < s->peers_most && s->unjoined < UNJOINED_MOST && !s->out_of_fds;
-
 	s->poll[0] = (struct pollfd){ .fd = s->o->stop_fd, .events = POLLIN };
-	s->poll[1] = (struct pollfd){ .fd = scheduler ? s->fd : -1, .events = POLLIN };
+	s->poll[1] = (struct pollfd){ .fd = s->out_of_fds ? -1 : s->fd, .events = POLLIN };
 	for (uint32_t i = 0; i < s->n; i++)
 		s->poll[i + 2] = (struct pollfd){ .fd = conn_fd(s->peer[i].conn),
 		    .events = conn_events(s->peer[i].conn) };
@@ -231,7 +257,8 @@ rendezvous_run(const struct rendezvous_opt *o)
 	char where[ADDR_TEXT];
 	int e;
 
-	s.peers_most = s.nslots + UNJOINED_MOST;
+	s.strangers = (struct strangers){ .most = UNJOINED_MOST + s.nslots, .say = o->say, .arg = o->arg };
+	s.peers_most = s.nslots + s.strangers.most;
 	s.peer = calloc(s.peers_most, sizeof(*s.peer));
 	s.slot = calloc(s.nslots, sizeof(*s.slot));
 	s.poll = calloc((size_t)s.peers_most + 2, sizeof(*s.poll));
@@ -241,6 +268,7 @@ rendezvous_run(const struct rendezvous_opt *o)
 		e = addr_listen(o->env->at, &s.fd, where);
 	while (e == 0 && !have_all_left(&s))
 		e = run_rendezvous_round(&s);
+	strangers_end(&s.strangers);
 	while (s.n > 0)
 		remove_peer(&s, s.n - 1);
 	if (s.fd >= 0)

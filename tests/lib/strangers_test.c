@@ -1,0 +1,74 @@
+/* strangers_test - which connection is closed when there are too many, and how many refusals are logged. */
+#include "tap.h"
+
+#include "wire/strangers.h"
+
+#include <string.h>
+
+struct said {
+	int	 n;
+	char	 last[200];
+};
+
+static void
+keep_line(void *arg, const char *line)
+{
+	struct said *said = arg;
+
+	said->n++;
+	snprintf(said->last, sizeof(said->last), "%s", line);
+}
+
+static void
+test_order(void)
+{
+	static struct strangers s = { .most = 4 };
+	struct stranger g[4];
+
+	strangers_add(&s, "10.0.0.1:1", 1, &g[0]);
+	strangers_add(&s, "10.0.0.2:1", 2, &g[1]);
+	strangers_add(&s, "10.0.0.2:2", 3, &g[2]);
+	ok(!strangers_full(&s), "three of four are not too many");
+	strangers_add(&s, "[fd00::1]:1", 4, &g[3]);
+	ok(strangers_full(&s), "four of four are");
+	ok(strangers_before(&s, &g[1], &g[0]) && strangers_before(&s, &g[2], &g[0]) &&
+	    !strangers_before(&s, &g[0], &g[1]),
+	    "an address with two connections loses one before an older connection of another address");
+	ok(strangers_before(&s, &g[1], &g[2]), "the oldest of an address is the first");
+	strangers_remove(&s, &g[1]);
+	strangers_remove(&s, &g[1]);
+	ok(s.n == 3 && !strangers_full(&s), "a connection is removed once");
+	ok(strangers_before(&s, &g[0], &g[2]) && strangers_before(&s, &g[2], &g[3]),
+	    "of single connections the oldest is first");
+}
+
+static void
+test_log(void)
+{
+	static struct said said;
+	static struct strangers s = { .say = keep_line, .arg = &said };
+
+	strangers_refused(&s, "10.0.0.1:7: does not speak TLS");
+	is_str(said.last, "refused 10.0.0.1:7: does not speak TLS", "a refusal is logged with address and reason");
+	for (int i = 0; i < 1000; i++)
+		strangers_refused(&s, "10.0.0.1:8: does not speak TLS");
+	is(said.n, STRANGERS_LINES, "a flood has few lines");
+	s.since -= STRANGERS_S;
+	strangers_refused(&s, "10.0.0.1:9: does not speak TLS");
+	is(said.n, STRANGERS_LINES + 2, "a later refusal is logged, after a line about those left out");
+	is_str(said.last, "refused 10.0.0.1:9: does not speak TLS", "the later refusal is the last line");
+	for (uint32_t i = 0; i < STRANGERS_LINES + 2; i++)
+		strangers_refused(&s, "10.0.0.1:9: does not speak TLS");
+	strangers_end(&s);
+	is_str(said.last, "refused 3 more connections", "the end counts those left out");
+	strangers_end(&s);
+	is(said.n, 2 * STRANGERS_LINES + 2, "the count is logged once");
+}
+
+int
+main(void)
+{
+	test_order();
+	test_log();
+	return done();
+}

@@ -2,8 +2,9 @@
  * conn - a connection between two processes of a job: authenticated, encrypted, framed and bounded.
  *
  * lib/wire carries messages between hosts; wire(5) describes the format.  Read it in this order: msg (one message as
- * bytes), codec (gradients and weights in fewer of them), conn (a connection), peer_traffic (byte counters).  Below
- * conn are tls, seal, plain, shm, loan (memory that a peer reads), queue and addr.
+ * bytes), codec (gradients and weights in fewer of them), conn (a connection), peer_traffic (byte counters), strangers
+ * (connections that have proved nothing yet).  Below conn are tls, seal, plain, shm, loan (memory that a peer reads),
+ * queue and addr.
  *
  * A connection is TCP with TLS 1.3 and the job's key (PSK with ephemeral Diffie-Hellman, RFC 8446), and carries
  * messages of wire/msg.h.  Without a key it is TCP alone (wire/plain.h), for anybody who can reach it.  Two processes

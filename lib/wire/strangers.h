@@ -23,11 +23,11 @@
 
 struct strangers {
 	uint32_t	 most;			/* connections; set before the first call, as `say` and `arg` */
-	log_callback_fn	*say;			/* or NULL */
+	log_callback_fn	*say;			/* NULL: nothing is logged */
 	void		*arg;
 	uint32_t	 n;
 	uint32_t	 row[STRANGERS_ROWS];	/* connections by a hash of their address */
-	double		 since;			/* when the first of `lines` was logged */
+	double		 since;			/* time of the first line of this period */
 	uint32_t	 lines;
 	uint64_t	 left_out;		/* refusals that were not logged */
 };

@@ -67,5 +67,14 @@ ok "the job goes on once more" goes_on
 kill -TERM "$pid"
 wait "$pid"
 is $? 143 "the job ends when it is asked to"
+
+pserver --listen 127.0.0.1:0 --workers 2 --plain --ready-fd 3 3>"$T/at" >"$T/server" 2>&1 & server=$!
+until [ -s "$T/at" ]; do kill -0 "$server" || break; read -rt 0.05 <> <(:) || :; done
+pworker --net mlp --data "$MNIST_TEST" --steps 3 --plain --servers "$(cat "$T/at")" --worker 0/2 >"$T/worker" 2>&1 & worker=$!
+ok "a worker names one that has not connected, not the server" line_of "$T/worker" 'waiting for worker 1$' 1 "$worker"
+ok "the server names it too" line_of "$T/server" 'waiting for worker 1 (not connected)$' 1 "$server"
+ok "nobody names the server" test "$(grep -c 'waiting for server' "$T/worker")" = 0
+kill -9 "$worker" "$server"
+wait "$worker" "$server" 2>/dev/null
 ok "nothing is left" really_none_left
 done_testing

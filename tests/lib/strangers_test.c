@@ -39,7 +39,7 @@ test_order(void)
 	strangers_remove(&s, &g[1]);
 	ok(s.n == 3 && !strangers_full(&s), "a connection is removed once");
 	ok(strangers_before(&s, &g[0], &g[2]) && strangers_before(&s, &g[2], &g[3]),
-	    "of single connections the oldest is first");
+	    "the oldest of single connections is first");
 }
 
 static void

@@ -432,9 +432,12 @@ open_service(struct serve *s)
 	s->latest = calloc(s->o->nworkers, sizeof(*s->latest));
 	s->return_by = calloc(s->o->nworkers, sizeof(*s->return_by));
 	s->waits = calloc(s->o->nworkers, sizeof(*s->waits));
+	s->told = calloc(s->o->nworkers, sizeof(*s->told));
 	if (s->client == NULL || s->poll == NULL || s->lost == NULL || s->latest == NULL || s->return_by == NULL ||
-	    s->waits == NULL)
+	    s->waits == NULL || s->told == NULL)
 		return err_nomem();
+	for (uint32_t w = 0; w < s->o->nworkers; w++)
+		s->waits[w] = MSG_NOBODY;
 	serve_expect_workers(s);
 	if (s->o->listening != NULL)
 		s->o->listening(s->o->arg, where);
@@ -467,5 +470,6 @@ serve_run(const struct serve_opt *opt, struct serve_sums *sums)
 	free(s.latest);
 	free(s.return_by);
 	free(s.waits);
+	free(s.told);
 	return e;
 }

@@ -6,8 +6,8 @@
  *
  * A worker connects, proves that it holds the job's key and sends a hello.  Until then it is a
  * stranger.  A server has room for SERVE_STRANGERS strangers and for one more for each worker of the job, since all
- * workers may connect at once.  A stranger is closed after SERVE_HELLO_S seconds, or when there is no room for a new one
- * (wire/strangers.h).  The state machine sees no byte of strangers.
+ * workers may connect at once.  A stranger is closed after SERVE_HELLO_S seconds, or when there is no room for a new
+ * one (wire/strangers.h).  The state machine sees no byte of strangers.
  *
  * If a second process sends a hello with the rank of a connected worker, the hello waits.  The server refuses it if
  * the first process answers a question, and else lets it take over (ps/server/claim.h).

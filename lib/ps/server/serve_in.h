@@ -49,7 +49,7 @@ struct serve {
 	double		 turn_at;	/* when all connections are run: their peers' hosts may be silent */
 	double		 since;		/* time of the first hello */
 	uint32_t	*waits;		/* [nworkers] server for which the worker waits; MSG_NOBODY: none */
-	double		 told_at;	/* when it last said for which worker others wait */
+	double		*told;		/* [nworkers] when it last said that others wait for a worker; 0: never */
 	int		 err;		/* the error that ends the service, or 0 */
 	char		 why[ERR_LINE];	/* its line */
 };

@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-#define TELL_S	10.0	/* least time between two lines about workers that are late */
+#define TELL_S	10.0	/* least time between two lines about a worker that is late */
 
 static void
 report_late(struct serve *s, uint32_t rank)
@@ -12,9 +12,9 @@ report_late(struct serve *s, uint32_t rank)
 	const struct client *g = serve_find_client(s, rank);
 	double now = clk_s();
 
-	if (s->told_at > 0 && now - s->told_at < TELL_S)
+	if (s->told[rank] > 0 && now - s->told[rank] < TELL_S)
 		return;
-	s->told_at = now;
+	s->told[rank] = now;
 	log_callback_line(s->o->say, s->o->arg, "waiting for worker %" PRIu32 " (%s)", rank,
 	    g != NULL ? conn_peer(g->conn) : "not connected");
 }

@@ -5,6 +5,8 @@
 #include "net/freeze.h"
 #include "ps/shard_plan.h"
 
+#define SERVERS 60	/* one more than the most */
+
 /* fc a (28 weights) in block 1, bn (8) in block 2, fc b (15) in none; aux 8. */
 static struct graph *
 net(void)
@@ -71,35 +73,38 @@ blocks(void)
 	graph_free(g);
 }
 
-/* However many servers: all is covered in order, no slice is both, and what learns is shared out within a float. */
+/* However many servers: all is covered in order, no slice is both, and what learns is shared out evenly. */
 static bool
 shares(const char *rules, uint32_t S, uint32_t bytes)
 {
 	struct graph *g = net();
-	size_t at = 0, least = SIZE_MAX, most = 0, live = 0, own;
+	size_t at = 0, least = SIZE_MAX, most = 0, live = 0, all = 0, own[SERVERS] = { 0 };
 	struct shard_plan *p = NULL;
 	bool good = freeze_rules(g, rules) == 0 && shard_plan_new(g, S, bytes, rules, NULL, &p) == 0;
-	uint32_t i = 0, some;
+	uint32_t some[SERVERS] = { 0 };
 
-	for (uint32_t s = 0; good && s < S; s++, live += own) {
-		for (own = some = 0; i < p->nweights && p->slice[i].owner == s; at += p->slice[i++].count) {
-			good &= p->slice[i].first == at && p->slice[i].count * 4 <= bytes;
-			for (uint32_t a = 0; a < g->nw && p->slice[i].count > 0; a++)
-				if (g->w[a].first < at + p->slice[i].count && g->w[a].first + g->w[a].count > at)
-					good &= g->w[a].frozen == p->slice[i].frozen;
-			own += p->slice[i].frozen ? 0 : p->slice[i].count;
-			some += !p->slice[i].frozen;
-		}
-		good &= some > 0;
-		least = own < least ? own : least;
-		most = own > most ? own : most;
+	for (uint32_t i = 0; good && i < p->nweights; at += p->slice[i++].count) {
+		const struct shard_plan_slice *s = &p->slice[i];
+
+		good &= s->first == at && s->count * 4 <= bytes && s->owner < S;
+		for (uint32_t a = 0; a < g->nw && s->count > 0; a++)
+			if (g->w[a].first < at + s->count && g->w[a].first + g->w[a].count > at)
+				good &= g->w[a].frozen == s->frozen;
+		own[s->owner] += s->frozen ? 0 : s->count;
+		some[s->owner] += !s->frozen;
 	}
-	good = good && at == g->P && most - least <= 1 && p->slice[p->lead].owner == 0 && !p->slice[p->lead].frozen;
 	for (uint32_t a = 0; a < g->nw; a++)
-		live -= g->w[a].frozen ? 0 : g->w[a].count;
+		all += g->w[a].frozen ? 0 : g->w[a].count;
+	for (uint32_t s = 0; s < S; live += own[s++]) {
+		good &= some[s] > 0;
+		least = own[s] < least ? own[s] : least;
+		most = own[s] > most ? own[s] : most;
+	}
+	good = good && at == g->P && live == all && most - least <= (all * 4 + S * bytes - 1) / (S * bytes) &&
+	    p->slice[p->lead].owner == 0 && !p->slice[p->lead].frozen;
 	shard_plan_free(p);
 	graph_free(g);
-	return good && live == 0;
+	return good;
 }
 
 int
@@ -122,7 +127,7 @@ main(void)
 	wrong("freeze-to:b_bias");
 	blocks();
 	for (size_t r = 0; r < sizeof(rules) / sizeof(*rules); r++)
-		for (uint32_t S = 1; S < 60; S += 3)
+		for (uint32_t S = 1; S < SERVERS; S += 3)
 			for (uint32_t bytes = 4; bytes <= 1024; bytes *= 4, all++)
 				if (shares(rules[r], S, bytes))
 					good++;

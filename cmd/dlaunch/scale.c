@@ -100,25 +100,34 @@ wait_for_answer(const char *name, const struct jobdir *d, struct buf *answer)
 	return false;
 }
 
+/* Returns false if the launcher has ended before it answered. */
+static bool
+ask_launcher(const char *name, const struct jobdir *d, uint32_t workers, struct buf *answer)
+{
+	const struct jobdir_state s = dlaunch_find_launcher(name, d, "scale it there");
+	char text[16];
+	int e;
+
+	unlinkat(d->dir, "scaled", 0);
+	if ((e = jobdir_put(d, "scale", text, (size_t)snprintf(text, sizeof(text), "%u", workers))) < 0)
+		front_die(name, e);
+	if (s.pid <= 0 || (kill(s.pid, SIGUSR1) < 0 && errno != ESRCH))
+		front_die(name, err_sys("launcher process %d", (int)s.pid));
+	return wait_for_answer(name, d, answer);
+}
+
 int
 dlaunch_scale_job(const char *name, const char *workers)
 {
 	uint32_t n = (uint32_t)front_num("scale", workers, 1, JOB_MOST);
-	struct jobdir_state s;
 	struct buf answer = { 0 };
 	struct jobdir d;
-	char text[16];
 	int e;
 
 	if ((e = jobdir_open(name, &d)) < 0)
 		front_die(NULL, e);
-	s = dlaunch_find_launcher(name, &d, "scale it there");
-	unlinkat(d.dir, "scaled", 0);
-	if ((e = jobdir_put(&d, "scale", text, (size_t)snprintf(text, sizeof(text), "%u", n))) < 0)
-		front_die(name, e);
-	if (s.pid <= 0 || kill(s.pid, SIGUSR1) < 0)
-		front_die(name, err_sys("launcher process %d", (int)s.pid));
-	if (!wait_for_answer(name, &d, &answer))
+	/* A launcher that was just killed may have seemed to live: then another one takes the job over. */
+	if (!ask_launcher(name, &d, n, &answer) && !ask_launcher(name, &d, n, &answer))
 		front_wrong("job %s has ended", name);
 	if (answer.n > 0)
 		front_wrong("job %s: %s", name, (char *)answer.p);

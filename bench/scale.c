@@ -208,7 +208,7 @@ static void
 print_job(const struct job *j, double real_s)
 {
 	const double bytes = (double)j->graph->P * sizeof(float), of_server = bytes * j->W / j->S;
-	const double busier = (of_server > bytes ? of_server : bytes) * 8 * 1538 / 1448;
+	const double busier = (of_server > bytes ? of_server : bytes) * 8 * WIRE_OVERHEAD;
 
 	printf("%u\t%u\t%u\t%.4f\t%.4f\t%.4f\t%.4f\t%.2f\t%.1f\t%.1f\t%.1f\n", (unsigned)j->W, (unsigned)j->S,
 	    (unsigned)(j->W * j->S), (j->ended - j->began) / (j->steps - 1), j->compute_s, busier / j->speed.bits_s,

@@ -8,6 +8,7 @@
 #include "train/cut.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,21 +155,30 @@ open_processes(struct job *j)
 	}
 }
 
+/* The disk of worker r. */
+static DIR *
+open_disk(const struct job *j, uint32_t r)
+{
+	char folder[DISK_PATH];
+	DIR *list;
+
+	disk_folder(j->process[j->x.S + r].host, folder);
+	if ((list = opendir(folder)) == NULL)
+		abort();
+	return list;
+}
+
 /* The newest checkpoint or sealed cut on a disk that is left, as the step in it. */
 static uint64_t
 find_newest(const struct job *j)
 {
 	uint64_t newest = 0, epoch, step;
-	char path[DISK_PATH + 512];
+	char manifest[512];
 
 	for (uint32_t r = 0; r < j->x.W && r <= j->copies; r++) {
-		char folder[DISK_PATH];
+		DIR *list = open_disk(j, r);
 		const struct dirent *d;
-		DIR *list;
 
-		disk_folder(j->process[j->x.S + r].host, folder);
-		if ((list = opendir(folder)) == NULL)
-			abort();
 		while ((d = readdir(list)) != NULL) {
 			const char *tail = strstr(d->d_name, ".safetensors"), *at = strstr(d->d_name, "-0");
 			const bool cut = strstr(d->d_name, CUT_INFIX) != NULL;
@@ -177,9 +187,9 @@ find_newest(const struct job *j)
 			if (tail == NULL || strcmp(tail, ".safetensors") != 0)
 				continue;
 			at = cut ? strstr(strstr(d->d_name, CUT_INFIX) + strlen(CUT_INFIX), "-") : at;
-			snprintf(path, sizeof(path), "%s/%s.manifest", folder, d->d_name);
+			snprintf(manifest, sizeof(manifest), "%s.manifest", d->d_name);
 			if (at == NULL || sscanf(at, "-%" SCNu64 "-%" SCNu64, &epoch, &step) < 1 ||
-			    (cut && access(path, F_OK) < 0) || epoch == JOB_OTHER_EPOCH)
+			    (cut && faccessat(dirfd(list), manifest, F_OK, 0) < 0) || epoch == JOB_OTHER_EPOCH)
 				continue;
 			step += epoch * ACTOR_EVERY;
 			newest = step > newest ? step : newest;
@@ -335,13 +345,9 @@ check_disks(struct job *j)
 	size_t unfinished = 0, cuts = 0;
 
 	for (uint32_t r = 0; r < j->x.W; r++) {
-		char folder[DISK_PATH];
+		DIR *list = open_disk(j, r);
 		const struct dirent *d;
-		DIR *list;
 
-		disk_folder(j->process[j->x.S + r].host, folder);
-		if ((list = opendir(folder)) == NULL)
-			abort();
 		while ((d = readdir(list)) != NULL) {
 			unfinished += strstr(d->d_name, ".tmp") != NULL;
 			cuts += strstr(d->d_name, CUT_INFIX) != NULL && strstr(d->d_name, OTHER_CUT) == NULL;

@@ -294,7 +294,7 @@ serve_close_finished(struct serve *s)
 		struct client *g = &s->client[i];
 
 		if (!g->over && now >= g->until)
-			serve_expire(s, g);
+			serve_expire(s, g, "sent no valid HELLO in time");
 		if (!g->over) {
 			i++;
 			continue;

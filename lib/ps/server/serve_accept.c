@@ -13,8 +13,8 @@ serve_refuse_stranger(struct serve *s, const char *who)
 	strangers_refused(&s->strangers, who);
 }
 
-static void
-expire_client(struct serve *s, struct client *g, const char *why)
+void
+serve_expire(struct serve *s, struct client *g, const char *why)
 {
 	char who[ERR_LINE];
 
@@ -23,12 +23,6 @@ expire_client(struct serve *s, struct client *g, const char *why)
 		return;
 	snprintf(who, sizeof(who), "%s: %s", conn_peer(g->conn), why);
 	serve_refuse_stranger(s, who);
-}
-
-void
-serve_expire(struct serve *s, struct client *g)
-{
-	expire_client(s, g, "sent no valid HELLO within 10 seconds");
 }
 
 /* If there are too many strangers, closes one. */
@@ -49,7 +43,7 @@ evict_stranger(struct serve *s)
 	}
 	if (first == NULL)
 		return;
-	expire_client(s, first, STRANGERS_EVICTED);
+	serve_expire(s, first, STRANGERS_EVICTED);
 	serve_close_finished(s);
 }
 

@@ -71,8 +71,8 @@ void	 serve_close_finished(struct serve *s);
 void	 serve_accept(struct serve *s);
 /* Counts and logs a connection without a valid hello; who is "host:port: reason". */
 void	 serve_refuse_stranger(struct serve *s, const char *who);
-/* The time of g is over. */
-void	 serve_expire(struct serve *s, struct client *g);
+/* g is over, and refused if it never was a worker's. */
+void	 serve_expire(struct serve *s, struct client *g, const char *why);
 
 /* serve_traffic.c: counts a message to or from a worker, and the bytes on its connection (NULL: none). */
 void	 serve_count_msg(struct serve *s, uint32_t worker, enum peer_traffic_way way, const struct msg *m);

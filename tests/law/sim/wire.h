@@ -43,6 +43,9 @@ struct wire_speed {
 	double		 byte_ns;
 };
 
+/* Bytes of Ethernet for a full segment, with preamble and gap, to those of data in it. */
+#define WIRE_OVERHEAD (1538.0 / 1448.0)
+
 void	 wire_limit(const struct wire_speed *speed);
 /* Opens and closes the listener of a host. */
 void	 wire_listen(uint32_t host);

@@ -4,9 +4,6 @@
 
 #include <stdlib.h>
 
-#define FRAME	1538.0	/* bytes of Ethernet for a full segment, preamble and gap included, and those of data in it */
-#define PAYLOAD	1448.0
-
 struct wires wires;
 
 void
@@ -55,7 +52,7 @@ wire_together(uint32_t a, uint32_t b)
 uint64_t
 wire_pass(uint32_t from, uint32_t to, size_t n)
 {
-	const uint64_t takes = (uint64_t)((double)n * FRAME / PAYLOAD * 8e9 / wires.speed.bits_s), now = sim_now();
+	const uint64_t takes = (uint64_t)((double)n * WIRE_OVERHEAD * 8e9 / wires.speed.bits_s), now = sim_now();
 	uint64_t *sends = &wires.host[from].sends_at, *receives = &wires.host[to].receives_at;
 	const uint64_t starts = *sends > now ? *sends : now;
 

@@ -231,17 +231,28 @@ dlaunch_find_launcher(const char *name, const struct jobdir *d, const char *what
 	return s;
 }
 
+/* Returns false if the launcher was killed before it had ended the job. */
+static bool
+stop_launcher(const char *name, const struct jobdir *d)
+{
+	struct jobdir_state s = dlaunch_find_launcher(name, d, "stop it there");
+
+	if (s.pid <= 0 || (kill(s.pid, SIGTERM) < 0 && errno != ESRCH))
+		front_die(name, err_sys("launcher process %d", (int)s.pid));
+	wait_for_job_end(d, s.pid);
+	s = read_job_state(d);
+	return !is_launcher_lost(&s) || !s.has_record;
+}
+
 static int
 stop_job(const char *name)
 {
 	struct jobdir d;
-	struct jobdir_state s;
 
 	open_job(name, &d);
-	s = dlaunch_find_launcher(name, &d, "stop it there");
-	if (s.pid <= 0 || kill(s.pid, SIGTERM) < 0)
-		front_die(name, err_sys("launcher process %d", (int)s.pid));
-	wait_for_job_end(&d, s.pid);
+	/* A launcher that was just killed may have seemed to live: then another one takes the job over. */
+	if (!stop_launcher(name, &d) && !stop_launcher(name, &d))
+		front_wrong("job %s: its launcher was killed twice; stop it again", name);
 	return 0;
 }
 

@@ -6,10 +6,7 @@ export XDG_STATE_HOME=$T/state OMP_NUM_THREADS=1
 trap 'really_living | xargs -r kill -9; rm -rf "$T"' EXIT
 cd "$T" || exit 1
 
-# 320 pictures of 32x32 in CIFAR's format: the class is how bright the picture is.
-mkdir c
-perl -e 'srand 1; for $i (0..319) { print chr($i % 10), map { chr(int($i % 10 * 25 + rand 6)) } 1..3072 }' >c/data_batch_1.bin
-im2rec c/data_batch_1.bin -o train.rec 2>im2rec.err
+bright_records 320 || exit 1
 train="--net mlp --shape 3x28x28 --data train.rec --val train.rec --lr 0.01 --scale 0.00390625 --batch 4 --epochs 10000"
 
 process() {

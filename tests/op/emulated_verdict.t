@@ -53,10 +53,6 @@ is "$(grep -c '^PyTorch failed: lenet, bf16, compiled, batch 2: status 3$' "$BUI
 	'^no kernel of bf16$' "$BUILD/gpu-report.txt")" "4 4" "the report has what PyTorch said when it failed"
 ok "the report has all that the verdict prints" cmp "$T/out" <(grep -v 'PyTorch failed\|no kernel' "$BUILD/gpu-report.txt")
 
-status 1 "the verdict exits with status 1 if the device captures no graph" env TALLY_EMU=nograph bash -c \
-	"T='$T'; $(declare -f verdict); verdict"
-is "$(tail -n 1 "$T/out" | grep -c '^FAIL: 16 failures in ')" 1 \
-	"the verdict counts 16 failures if the device captures no graph"
 status 1 "the verdict exits with status 1 without a device" env TALLY_EMU=none bash -c \
 	"T='$T'; $(declare -f verdict); verdict"
 is "$(cat "$T/out" "$T/err" | wc -l)" 1 "the verdict prints one line without a device"
@@ -110,6 +106,16 @@ cut_verdict() {
 	env GPU_REHEARSE= TALLY_MODULES="$T/cut/tests/emu" PYTHON=false PATH="$T/cut:$PATH" CUT="$1" \
 		"$TOP/tests/gpu/verdict" "$T/cut" /nonexistent
 }
+# The steps themselves on a device that captures nothing; the other tests have passed above.
+mkdir -p "$T/graphless/tests" "$T/graphless/bench" "$T/graphless/share"
+ln -s "$T/cut/tests/op" "$BUILD/tests/emu" "$BUILD/tests/stub" "$T/graphless/tests/"
+ln -s "$BUILD/bench/gpu_step" "$T/graphless/bench/"
+ln -s "$T/cut/pworker" "$BUILD/im2rec" "$T/graphless/"
+ln -s "$BUILD/share/demo" "$T/graphless/share/"
+status 1 "the verdict exits with status 1 if the device captures no graph" env TALLY_EMU=nograph GPU_REHEARSE=1 GPU_SECONDS=3600 \
+	PYTHON=false PATH="$T/bin:$PATH" "$TOP/tests/gpu/verdict" "$T/graphless" /nonexistent
+is "$(tail -n 1 "$T/out" | grep -c '^FAIL: 16 failures in ')" 1 \
+	"the verdict counts 16 failures if the device captures no graph"
 status 1 "the verdict is INCOMPLETE if the clock cuts the test match after one check" cut_verdict match_test
 like "$T/out" '^timed out after 200 s: match$' "the verdict says that match had no time"
 like "$T/out" '^INCOMPLETE in [0-9]+ s: the clock cut: match$' "one check of match is no test"

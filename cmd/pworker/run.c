@@ -234,6 +234,18 @@ run_training(struct pworker *p, double began_s)
 	return e;
 }
 
+/* Whether a successor would find what it needs in the memory, which has its size. */
+static bool
+is_state_kept(struct memory *m)
+{
+	if (!m->limited)
+		return true;
+	front_say("no memory that outlives this process, because of the limit of file sizes (ulimit -f): if it is "
+	    "killed, the job ends");
+	memory_close(m);
+	return false;
+}
+
 /*
  * Opens what outlives this process.  Returns false if no successor could do the same again, as a pipe cannot be read
  * twice.  The memory says so then, and dlaunch starts none.
@@ -253,7 +265,7 @@ open_state(const struct pworker *p, struct memory *m)
 	/* How much codecs need is known with the net. */
 	if (!shard_plan_coded(p->train.ps.mults) && (e = kept_reserve(m, 0)) < 0)
 		front_die(p->state, e);
-	return true;
+	return m->base == NULL || is_state_kept(m);
 }
 
 /* One number for what must not change when a worker is started again. */
@@ -311,6 +323,10 @@ pworker_run(struct pworker *p, double began_s)
 	t->ps.graph = g = pworker_net(p);
 	if (keeps && (e = kept_open(&kept, &memory, hash_run(t), worker_residuals_size(t->ps.mults, g->P))) < 0)
 		front_die(p->state, e);
+	if (keeps && !is_state_kept(&memory)) {
+		kept = (struct kept){ 0 };
+		keeps = false;
+	}
 	t->kept = keeps ? &kept : NULL;
 	pworker_find_last(p);
 	t->data.aug.mean = mean = pworker_open_preprocess(p, t->resume != NULL ? t->resume : t->start, g, &look);

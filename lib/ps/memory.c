@@ -62,6 +62,17 @@ memory_make(struct memory *m)
 	*m = (struct memory){ .fd = memfd_create("tally", MFD_CLOEXEC | MFD_ALLOW_SEALING) };
 }
 
+/* The limit of file sizes counts for a memfd, too.  Its owner learns that it will not be used. */
+static bool
+leave_memfd(struct memory *m)
+{
+	if (fcntl(m->fd, F_ADD_SEALS, F_SEAL_GROW) < 0)
+		return false;
+	close(m->fd);
+	m->fd = -1;
+	return m->limited = true;
+}
+
 int
 memory_resize(struct memory *m, size_t size)
 {
@@ -71,12 +82,14 @@ memory_resize(struct memory *m, size_t size)
 		return m->size == size ? 0 : err_fail(ERR_FORMAT, "the state has %zu bytes, not %zu: another job's",
 		    m->size, size);
 	if (m->fd >= 0) {
-		if ((e = posix_fallocate(m->fd, 0, (off_t)size)) != 0) {
+		e = posix_fallocate(m->fd, 0, (off_t)size);
+		if (e != 0 && (e != EFBIG || !leave_memfd(m))) {
 			errno = e;
 			return err_sys("%zu bytes of state", size);
 		}
 		/* It fails if the file is not of memfd_create(). */
-		(void)fcntl(m->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+		if (e == 0)
+			(void)fcntl(m->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 	}
 	return map_memory(m, size);
 }
@@ -112,25 +125,37 @@ memory_used(int fd)
 	return fd >= 0 && pread(fd, &first, sizeof(first), 0) == (ssize_t)sizeof(first) && first != 0;
 }
 
-/* Nothing has linked a memfd to a name.  Its first word stays 0. */
 void
 memory_decline(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	if (fd >= 0) {
+		(void)fcntl(fd, F_ADD_SEALS, F_SEAL_GROW);
+		close(fd);
+	}
+}
+
+static bool
+is_empty(int fd)
+{
 	struct stat st;
 
-	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink == 0 && st.st_size == 0)
-		(void)!ftruncate(fd, sizeof(uint64_t));
-	if (fd >= 0)
-		close(fd);
+	return fd >= 0 && fstat(fd, &st) == 0 && st.st_size == 0;
+}
+
+bool
+memory_declined(int fd)
+{
+	int seals = is_empty(fd) ? fcntl(fd, F_GET_SEALS) : -1;
+
+	return seals >= 0 && (seals & F_SEAL_GROW) != 0;
 }
 
 bool
 memory_untouched(int fd)
 {
-	struct stat st;
-
-	return fd >= 0 && fstat(fd, &st) == 0 && st.st_size == 0;
+	return is_empty(fd) && !memory_declined(fd);
 }
 
 void *

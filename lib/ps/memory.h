@@ -28,6 +28,7 @@ struct memory {
 	int	 fd;		/* owned; -1: private */
 	void	*base;		/* NULL: it has no size yet */
 	size_t	 size;
+	bool	 limited;	/* a memfd for which RLIMIT_FSIZE left no room: declined, and the memory is private */
 	void	(*stored)(void *arg, void *p, size_t n);	/* called after each change of n bytes; NULL: not */
 	void	*arg;
 };
@@ -48,8 +49,8 @@ int	 memory_open(const char *path, struct memory *m);
  */
 void	 memory_make(struct memory *m);
 /*
- * Gives a memory without size this size, filled with zeros.  Returns 0, also if it has this size already, ERR_SYS,
- * ERR_NOMEM, or ERR_FORMAT if it has another size.
+ * Gives a memory without size this size, filled with zeros.  Returns 0, also if it has this size already or is
+ * limited, ERR_SYS, ERR_NOMEM, or ERR_FORMAT if it has another size.
  */
 int	 memory_resize(struct memory *m, size_t size);
 /* Unmaps it and closes the descriptor; leaves a private memory without size. */
@@ -63,6 +64,7 @@ void	 memory_remove(struct memory *m, const char *path);
 bool	 memory_used(int fd);
 /* Says in a memfd that it will not be used: the process needs no successor.  Other files stay as they are. */
 void	 memory_decline(const char *path);
+bool	 memory_declined(int fd);
 /* Whether a memory has neither been used nor declined yet. */
 bool	 memory_untouched(int fd);
 

@@ -1,5 +1,6 @@
 # full.t - full disks, limits and lost output: training goes on or saves its state, and nothing unfinished is left.
 . "$TOP/tests/tap.sh"
+. "$TOP/tests/standin.sh"
 export OMP_NUM_THREADS=1
 trap 'jobs -p | xargs -r kill 2>/dev/null; rm -rf "$T"' EXIT
 cd "$T" || exit 1
@@ -24,6 +25,24 @@ is "$(ls disk)" "" "ulimit -f leaves no unfinished file"
 status 1 "a run goes on without the best checkpoint" \
 	bash -c "ulimit -f 1000; exec $train --epochs 2 --lr 0 --val train.rec --best --save disk/f"
 is "$(grep -c '^pworker: no checkpoint: ' "$T/err")" 2 "the run reports each checkpoint once, also that of the best epoch"
+# In a job, ulimit -f also counts for the memories that outlive servers and workers.
+job="dlaunch -n 2 -s 2 --env STAND --env TALLY_SHARE"
+small="no memory that outlives this process, because of the limit of file sizes (ulimit -f): if it is killed, the job ends"
+status 1 "a job goes on without checkpoints beyond ulimit -f" bash -c "ulimit -f 1000; exec $job $train --epochs 2 --save disk/f"
+is "$(grep -c '^worker 0: pworker: no checkpoint: disk/f-000[12].safetensors: write: File too large$' "$T/err")" 2 \
+	"the job trains all epochs"
+is "$(grep -c "^server [01]: pserver: $small\$" "$T/err") $(grep -c "ulimit -f" "$T/err")" "2 2" \
+	"each server reports once that it has no memory that outlives it"
+status 0 "a job with --respawn 0 needs no such memory" \
+	bash -c "ulimit -f 1000; exec $job --respawn 0 $train --epochs 1"
+is "$(grep -c "ulimit -f" "$T/err")" 0 "that job has nothing to report"
+bash -c "ulimit -f 1000; exec $job $train --codec 2bit --epochs 1000000" >"$T/out" 2>"$T/err" & pid=$!
+ok "workers whose residuals are beyond ulimit -f report it" line_of "$T/err" "^worker [01]: pworker: $small\$" 2 $pid
+ok "they train" line_of "$T/err" Epoch 2 $pid
+kill -9 "$(real_process --worker 1)"
+wait $pid
+is $? 137 "the job ends if one of them is killed"
+is "$(grep -c 'worker 1 is away' "$T/err")" 0 "nobody waits for its return"
 
 # on_disk KIB COMMAND...: with a file system of this size in disk; then prints what is on it.
 on_disk() {

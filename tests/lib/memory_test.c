@@ -5,10 +5,12 @@
 #include "ps/memory.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -66,15 +68,47 @@ test_kept(void)
 	memory_remove(&m, path);
 	ok(memory_used(fd), "a memfd is left to its owner");
 	close(fd);
-	fd = memfd_create("memory_test", MFD_CLOEXEC);
+	fd = memfd_create("memory_test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
 	memory_decline(path);
 	ok(!memory_used(fd) && !memory_untouched(fd), "a memfd that is declined is neither used nor untouched");
+	ok(memory_declined(fd), "the owner learns that a memfd is declined");
 	close(fd);
 	memory_decline("memory_test.declined");
 	ok(access("memory_test.declined", F_OK) < 0, "declining makes no file");
 	is(memory_open("/nowhere/state", &m), ERR_SYS, "a file in no folder is refused: %s", err_line());
 	is(m.fd, -1, "a memory that is refused has no descriptor");
+}
+
+static void
+test_limit(void)
+{
+	int fd = memfd_create("memory_test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	char path[32], name[] = "/tmp/tally.XXXXXX";
+	struct rlimit before, least;
+	struct memory m;
+
+	signal(SIGXFSZ, SIG_IGN);
+	if (getrlimit(RLIMIT_FSIZE, &before) < 0)
+		abort();
+	least = (struct rlimit){ 4096, before.rlim_max };
+	if (setrlimit(RLIMIT_FSIZE, &least) < 0)
+		abort();
+	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
+	is(memory_open(path, &m), 0, "a memory under RLIMIT_FSIZE");
+	is(memory_resize(&m, 8192), 0, "a size over the limit");
+	ok(m.limited && m.size == 8192 && ((char *)m.base)[8191] == 0, "the memory is private then");
+	ok(memory_declined(fd) && !memory_untouched(fd), "the owner of the memfd can tell");
+	memory_close(&m);
+	close(fd);
+	memory_make(&m);
+	is(memory_resize(&m, 8192), 0, "a private memory knows no such limit");
+	memory_close(&m);
+	close(mkstemp(name));
+	is(memory_open(name, &m), 0, "a memory in a file");
+	is(memory_resize(&m, 8192), ERR_SYS, "a file over the limit is refused: %s", err_line());
+	memory_remove(&m, name);
+	setrlimit(RLIMIT_FSIZE, &before);
 }
 
 static void
@@ -131,5 +165,6 @@ main(void)
 	test_kept();
 	test_one_user();
 	test_halves();
+	test_limit();
 	return done();
 }

@@ -113,6 +113,9 @@ report_shard(struct serve *s)
 	else
 		log_callback_line(s->o->say, s->o->arg, "holds %zu of %zu weights for %" PRIu32 " worker%s", here, p->P,
 		    s->o->nworkers, s->o->nworkers > 1 ? "s" : "");
+	if (s->o->memory != NULL && s->o->memory->limited)
+		log_callback_line(s->o->say, s->o->arg, "no memory that outlives this process, because of the limit of "
+		    "file sizes (ulimit -f): if it is killed, the job ends");
 	s->since = clk_s();
 }
 

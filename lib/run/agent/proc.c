@@ -315,7 +315,11 @@ proc_signal(struct proc *p, int signo)
 bool
 proc_has_successor(const struct proc *p, const struct job *j)
 {
-	return (p->listen_fd >= 0 && p->child.role == JOB_SERVER) || memory_used(p->memory_fd) ||
+	if (p->child.role == JOB_SERVER)
+		return p->listen_fd >= 0 && !memory_declined(p->memory_fd);
+	if (memory_declined(p->shard_fd))
+		return false;
+	return memory_used(p->memory_fd) ||
 	    (strcmp(io_base_name(j->argv[0]), "pworker") == 0 && memory_untouched(p->memory_fd));
 }
 

@@ -28,7 +28,7 @@ static const char plog_help[] =
     "  --profile       profiles of pworker --profile instead of logs\n"
     "Figures:\n"
     "  --png FILE, --svg FILE  draw into a file         --plot  draw on the terminal\n"
-    "  --figures LIST  draw these of accuracy|loss|time|speed|traffic|rate|lr (all)\n"
+    "  --figures LIST  accuracy|loss|time|speed|traffic|rate|lr|staleness\n"
     "  --html FILE     write a self-contained report: tables and figures\n"
     "  --tensorboard DIR  write event files for TensorBoard, a folder for each run\n"
     "Other:\n"

@@ -86,6 +86,38 @@ log_traffic(struct pworker_log *l, const struct train_event *ev, uint64_t *in, u
 	buf_free(&text);
 }
 
+/* Writes how far behind gradients were: a row for all, and one for each bin that has some. */
+static void
+log_staleness(struct pworker_log *l, const struct train_event *ev)
+{
+	struct tsv_row r = tsv_blank(TSV_STALENESS, TSV_WORKER, l->rank, l->host);
+	const struct staleness *s = &ev->staleness;
+	uint32_t from, to;
+
+	if (s->n == 0)
+		return;
+	r.time_s = clk_s() - l->began;
+	r.step = ev->step;
+	if (ev->kind == TRAIN_EPOCH)
+		r.epoch = ev->epoch;
+	snprintf(r.class, sizeof(r.class), "all");
+	r.updates = s->n;
+	r.staleness = (double)s->sum / (double)s->n;
+	r.staleness_min = s->least;
+	r.staleness_max = s->most;
+	put_log_row(l, &r);
+	snprintf(r.class, sizeof(r.class), "bin");
+	r.staleness = TSV_VOID;
+	for (uint32_t i = 0; i < STALENESS_BINS; i++) {
+		staleness_bin(i, &from, &to);
+		r.updates = s->bin[i];
+		r.staleness_min = from;
+		r.staleness_max = to;
+		if (s->bin[i] > 0)
+			put_log_row(l, &r);
+	}
+}
+
 /* Writes a row for each device whose load is known. */
 static void
 log_devices(struct pworker_log *l, const struct train_event *ev)
@@ -308,6 +340,7 @@ pworker_log_event(void *arg, const struct train_event *ev)
 	case TRAIN_END:
 		if (ev->peers > 0)
 			log_traffic(l, ev, &l->epoch_received, &l->epoch_sent);
+		log_staleness(l, ev);
 		log_load(l, ev);
 		break;
 	case TRAIN_KERNELS:

@@ -199,6 +199,13 @@ convert_tsv_row(const char *line, struct logline *l)
 		logline_set(l, LOGLINE_TX, (double)r.tx_bytes);
 		return r.rx_bytes != TSV_NONE && r.tx_bytes != TSV_NONE;
 	}
+	if (r.event == TSV_STALENESS) {
+		if (strcmp(r.class, "all") != 0 || r.staleness_max == TSV_NONE || !(r.staleness >= 0))
+			return 0;
+		logline_set(l, LOGLINE_STALENESS, r.staleness);
+		logline_set(l, LOGLINE_STALENESS_MOST, (double)r.staleness_max);
+		return 1;
+	}
 	/* A run of one process has no traffic. */
 	if (r.received_bytes != TSV_NONE && r.received_bytes > 0)
 		logline_set(l, LOGLINE_RX_SO_FAR, (double)r.received_bytes);

@@ -45,6 +45,8 @@ enum logline_measure {
 	LOGLINE_RX_PEAK,	/* Mbit/s at most */
 	LOGLINE_TX_PEAK,
 	LOGLINE_LR,		/* learning rate of a step that tries it */
+	LOGLINE_STALENESS,	/* updates that gradients were behind, on average */
+	LOGLINE_STALENESS_MOST,
 	LOGLINE_MEASURES,
 	/* Counters of bytes since the start; their differences are RX and TX. */
 	LOGLINE_RX_SO_FAR = LOGLINE_MEASURES,

@@ -27,6 +27,8 @@ static const struct {
 	{ "traffic", "an epoch", "since the step before", { LOGLINE_RX, LOGLINE_TX }, { "received", "sent" } },
 	{ "rate", "Mbit/s", "Mbit/s", { LOGLINE_RX_RATE, LOGLINE_TX_RATE }, { "received", "sent" } },
 	{ "lr", "loss", "loss", { LOGLINE_TRAIN_LOSS, LOGLINE_VAL_LOSS }, { "", "" } },
+	{ "staleness", "updates behind", "updates behind", { LOGLINE_STALENESS_MOST, LOGLINE_STALENESS },
+	    { "most", "mean" } },
 };
 enum { LOSS = 1, TIME = 2, TRAFFIC = 4, RATE = 5, LR = 6 };
 

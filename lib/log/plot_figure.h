@@ -13,7 +13,7 @@
 
 #include "log/plot.h"
 
-#define PLOT_FIGURE_KINDS	7
+#define PLOT_FIGURE_KINDS	8
 
 struct plot_line {
 	char	 name[LOGLINE_LABEL];	/* "" for none */

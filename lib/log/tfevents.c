@@ -22,6 +22,7 @@ static const char *const tags[LOGLINE_MEASURES] = {
 	[LOGLINE_SECONDS] = "seconds/train", [LOGLINE_VAL_SECONDS] = "seconds/validation",
 	[LOGLINE_SPEED] = "speed/samples_per_s", [LOGLINE_LOAD] = "load/devices",
 	[LOGLINE_RX] = "traffic/rx_bytes", [LOGLINE_TX] = "traffic/tx_bytes",
+	[LOGLINE_STALENESS] = "staleness/mean", [LOGLINE_STALENESS_MOST] = "staleness/most",
 };
 
 /* CRC-32C (RFC 3720, appendix B.4), masked as TFRecords need it. */

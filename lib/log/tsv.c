@@ -44,6 +44,10 @@ static const struct column {
 	{ "device", NAME, offsetof(struct tsv_row, device), 0 },
 	{ "device_load", MEASURE, offsetof(struct tsv_row, device_load), 3 },
 	{ "device_bytes", COUNT, offsetof(struct tsv_row, device_bytes), 0 },
+	{ "updates", COUNT, offsetof(struct tsv_row, updates), 0 },
+	{ "staleness", MEASURE, offsetof(struct tsv_row, staleness), 3 },
+	{ "staleness_min", COUNT, offsetof(struct tsv_row, staleness_min), 0 },
+	{ "staleness_max", COUNT, offsetof(struct tsv_row, staleness_max), 0 },
 };
 #define NEEDED	15	/* columns that every row has */
 #define COLUMNS	(sizeof(columns) / sizeof(*columns))
@@ -65,7 +69,8 @@ tsv_blank(enum tsv_event event, enum tsv_role role, uint64_t rank, const char *h
 		.sent_bytes = TSV_NONE, .received_bytes = TSV_NONE,
 		.rx_bytes = TSV_NONE, .tx_bytes = TSV_NONE,
 		.cpu = TSV_VOID, .host_load = TSV_VOID, .top5_accuracy = TSV_VOID, .device_load = TSV_VOID,
-		.device_bytes = TSV_NONE,
+		.device_bytes = TSV_NONE, .updates = TSV_NONE, .staleness = TSV_VOID, .staleness_min = TSV_NONE,
+		.staleness_max = TSV_NONE,
 	};
 
 	snprintf(r.host, sizeof(r.host), "%s", host);

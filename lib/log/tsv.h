@@ -29,6 +29,7 @@
 	X(TSV_VALIDATION, "validation")	/* one pass over the validation data */ \
 	X(TSV_SAVE, "save")		/* a checkpoint is on disk */ \
 	X(TSV_TRAFFIC, "traffic")	/* bytes since the previous rows of this event */ \
+	X(TSV_STALENESS, "staleness")	/* how far behind gradients were since the previous rows of this event */ \
 	X(TSV_LOAD, "load")		/* load of process and host since the previous row of this event */ \
 	X(TSV_END, "end")		/* the whole run, at the end of the process */
 
@@ -62,6 +63,9 @@ struct tsv_row {
 	char		 device[TSV_NAME];	/* device of the row, "gpu:0", or "" */
 	double		 device_load;		/* share of the time that it computed, for any process, 0..1 */
 	uint64_t	 device_bytes;		/* memory in use, by any process */
+	uint64_t	 updates;		/* gradients of slices in the row */
+	double		 staleness;		/* mean number of updates that these were behind */
+	uint64_t	 staleness_min, staleness_max;	/* the least and the most, or the bounds of a bin */
 };
 
 /* A row at 0 s in which nothing else applies.  A longer host is truncated. */

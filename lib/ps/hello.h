@@ -1,7 +1,7 @@
 /*
  * hello - the description of a job, which a worker sends in its hello and a server compares.
  *
- *	job 7
+ *	job 9
  *	tally 0.1
  *	workers 2
  *	elastic 0

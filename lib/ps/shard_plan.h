@@ -2,9 +2,10 @@
  * shard_plan - which server owns which floats of a model, and how they are cut into slices.
  *
  * lib/ps is the parameter server.  Read it in this order: shard_plan, hello (a job's description), stale (who may
- * step), deal (who computes which batch), norms and total (sums over workers and servers), memory (what outlives a
- * server), peer_traffic_row (rows of the log).  server/ has server_state, a state machine, and serve, its event loop.
- * worker/ has worker_state, a state machine, worker_net, its connections, and worker, the interface for training.
+ * step), staleness, deal (who computes which batch), norms and total (sums over workers and servers), memory (what
+ * outlives a server), peer_traffic_row (rows of the log).  server/ has server_state, a state machine, and serve, its
+ * event loop.  worker/ has worker_state, a state machine, worker_net, its connections, and worker, the interface for
+ * training.
  *
  * The weights are cut into S * k parts of one size, of which server s of S owns those with i % S == s: part i is
  * [ceil(P*i/(S*k)), ceil(P*(i+1)/(S*k))).  k is the least number for which a part has at most `bytes`; with one server,

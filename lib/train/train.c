@@ -30,6 +30,9 @@ train_tell(struct train *t, struct train_event *ev)
 		ev->traffic = t->traffic;
 		ev->peers = s + 1;
 	}
+	/* After an error there are no figures, and the run ends with the error. */
+	if (accounts && ev->kind != TRAIN_START && t->traffic != NULL)
+		(void)worker_staleness(t->wk, &ev->staleness);
 	if (t->o->event != NULL)
 		t->o->event(t->o->arg, ev);
 }

@@ -73,6 +73,7 @@ struct train_event {
 	uint64_t	 sent, received;	/* bytes on the wire so far */
 	const struct peer_traffic *traffic;	/* [peers] START, EPOCH, END: traffic with each server so far; lent */
 	uint32_t	 peers;
+	struct staleness staleness;	/* EPOCH, END: how many updates gradients were behind since the last one */
 	const struct split_place *place;	/* [places] START: GPUs that this worker computes on; lent */
 	uint32_t	 places;
 	uint64_t	 left_out;	/* EPOCH, VALIDATION: records of this worker that could not be used */

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define MSG_HEAD	40u
-#define MSG_VERSION	8u		/* version of the protocol; MSG_HELLO carries it */
+#define MSG_VERSION	9u		/* version of the protocol; MSG_HELLO carries it */
 #define MSG_MOST	(16u << 20)	/* most bytes of payload */
 
 /* The sender comes first: a worker or a server of a job, a reader of records or the host that serves them. */
@@ -29,7 +29,11 @@ enum msg_type {
 	MSG_INIT,	/* worker that starts the job: first weights (or state: MSG_STATE_OF) of a slice, f32 */
 	/* worker: gradient of a slice, summed over `samples`, in its codec; `rate`: the step's learning rate */
 	MSG_PUSH,
-	MSG_WEIGHTS,	/* server: a slice after `step` updates, in its codec */
+	/*
+	 * server: a slice after `step` updates, in its codec; not synchronous: `samples` updates of all workers, and
+	 * the gradient that it answers was `rate` updates behind
+	 */
+	MSG_WEIGHTS,
 	MSG_SUM,	/* worker: numbers to be summed over all workers, f64 */
 	MSG_TOTAL,	/* server: their sum, f64 */
 	MSG_PULL,	/* worker: requests a slice's weights (or state: MSG_STATE_OF) */
@@ -79,6 +83,7 @@ enum msg_type {
 #define MSG_OFFSET	8u		/* bytes of that offset */
 
 #define MSG_NOBODY	UINT32_MAX	/* WAIT: no worker, or no server */
+#define MSG_UNKNOWN	(-1.0f)		/* WEIGHTS: how far behind a gradient was */
 
 struct msg {
 	uint16_t	 type, flags;

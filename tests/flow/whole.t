@@ -47,7 +47,14 @@ is "$(rates --lr warmup:2:0.3,0.3 --lr-scale linear)" "0.35 0.4 0.45 0.5 0.55 0.
 	"a warm-up may start at the rate of one worker"
 
 dlaunch -n 2 -s 2 pworker --net mlp --data "$T/a.rec" --shape 3,32,32 --classes 10 --batch 10 --epochs 2 --async \
-	--optimizer adam --save async >/dev/null 2>&1
+	--optimizer adam --save async >async.tsv 2>&1
 ok "an asynchronous checkpoint stores Adam's number of updates" sh -c "head -c 4000 async-0002.safetensors |
 	grep -Eo '\"updates\": ?\"[0-9]+\"' | grep -Eo '[0-9]+' | awk '{ exit !(\$1 > 12 && \$1 <= 24) }'"
+is "$(awk -F '\t' '$5 == "staleness" && $19 == "all" { print $4, $6 }' async.tsv | sort | tr '\n' ,)" "0 0,0 1,1 0,1 1," \
+	"each worker logs how far behind its gradients were in each epoch"
+ok "the bins of the staleness sum up to all gradients and their mean" awk -F '\t' '
+	$5 == "staleness" && $19 == "all" { all[$4 $6] = $26; sum[$4 $6] = $26 * $27; if ($28 > $27 || $27 > $29) bad = 1 }
+	$5 == "staleness" && $19 == "bin" { bin[$4 $6] += $26; of[$4 $6] += $26 * $28; if ($28 != $29 && $28 < 32) bad = 1 }
+	END { for (i in all) if (all[i] != bin[i] || all[i] == 0 || (of[i] - sum[i]) ^ 2 > 0.01 * all[i] ^ 2) bad = 1; exit bad }' async.tsv
+ok "plog draws the staleness" sh -c "plog --figures staleness --plot async.tsv | grep 'updates behind'"
 done_testing

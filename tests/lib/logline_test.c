@@ -50,6 +50,8 @@ main(void)
 	measures("worker 2: Epoch[1] Traffic rx=1024 tx=20 bytes", 2, 1, LOGLINE_RX, 1024);
 	measures("Epoch[1] Traffic rx=1024 tx=20 bytes", ANY, 1, LOGLINE_TX, 20);
 	measures("9\th\tworker\t0\tstep\t4\t7\t8\t0.3\t0.8\t\t\t\t100\t200", 0, 4, LOGLINE_RX_SO_FAR, 200);
+	measures("9\th\tworker\t1\tstaleness\t4\t7\t\t\t\t\t\t\t\t\t\t\t\tall\t\t\t\t\t\t\t40\t1.5\t0\t3", 1, 4, LOGLINE_STALENESS, 1.5);
+	nothing("9\th\tworker\t1\tstaleness\t4\t7\t\t\t\t\t\t\t\t\t\t\t\tbin\t\t\t\t\t\t\t20\t\t0\t0");
 	measures("| 10 | 0.904931 | 0.867488 | 82.5 |", ANY, 10, LOGLINE_SECONDS, 82.5);
 	measures("| 10 | 0.904931 | 0.867488 | 82.5 |", ANY, 10, LOGLINE_VAL_ACCURACY, 0.867488);
 	measures("After 100 training steps (95 global steps), loss on training batch is 0.811832, accuracy .789062. (0.014 sec/batch)",

@@ -114,15 +114,15 @@ static void
 test_visitors(void)
 {
 	static const struct guise guises[] = {
-		{ "tally/8", key, TLS1_3_VERSION, NULL, NULL, 1, NULL },
-		{ "tally/8", wrong, TLS1_3_VERSION, NULL, NULL, 1, "holds the key of another job" },
-		{ "tally/0", key, TLS1_3_VERSION, NULL, NULL, 1, "another version of the protocol, not tally/8" },
+		{ "tally/9", key, TLS1_3_VERSION, NULL, NULL, 1, NULL },
+		{ "tally/9", wrong, TLS1_3_VERSION, NULL, NULL, 1, "holds the key of another job" },
+		{ "tally/0", key, TLS1_3_VERSION, NULL, NULL, 1, "another version of the protocol, not tally/9" },
 		{ "guess", key, TLS1_3_VERSION, NULL, NULL, 1, "does not hold this job's key" },
 		{ NULL, NULL, TLS1_3_VERSION, NULL, NULL, 1, "does not hold this job's key" },
 		{ NULL, NULL, TLS1_2_VERSION, NULL, NULL, 1, "does not hold this job's key" },
-		{ "tally/8", key, TLS1_3_VERSION, "P-256", NULL, 1, "does not hold this job's key" },
-		{ "tally/8", key, TLS1_3_VERSION, NULL, "TLS_CHACHA20_POLY1305_SHA256", 3, "does not hold this job's key" },
-		{ "tally/8", key, TLS1_3_VERSION, NULL, "TLS_AES_256_GCM_SHA384", 2, "does not hold this job's key" },
+		{ "tally/9", key, TLS1_3_VERSION, "P-256", NULL, 1, "does not hold this job's key" },
+		{ "tally/9", key, TLS1_3_VERSION, NULL, "TLS_CHACHA20_POLY1305_SHA256", 3, "does not hold this job's key" },
+		{ "tally/9", key, TLS1_3_VERSION, NULL, "TLS_AES_256_GCM_SHA384", 2, "does not hold this job's key" },
 	};
 	struct ends e;
 
@@ -213,7 +213,7 @@ test_false_server(void)
 static void
 test_rekey(void)
 {
-	static const struct guise g = { "tally/8", key, TLS1_3_VERSION, NULL, NULL, 1, NULL };
+	static const struct guise g = { "tally/9", key, TLS1_3_VERSION, NULL, NULL, 1, NULL };
 	const unsigned many = 2 * TLS_REKEY + 10;
 	uint8_t head[MSG_HEAD];
 	struct ends e;
@@ -247,7 +247,7 @@ test_rekey(void)
 static void
 test_padding(void)
 {
-	static const struct guise g = { "tally/8", key, TLS1_3_VERSION, NULL, NULL, 1, NULL };
+	static const struct guise g = { "tally/9", key, TLS1_3_VERSION, NULL, NULL, 1, NULL };
 	static uint8_t bytes[MSG_HEAD + 50000];
 	unsigned got = 0, bad = 0, back = 0;
 	double start = clk_s();
@@ -285,7 +285,7 @@ test_padding(void)
 static void
 test_key_updates(void)
 {
-	static const struct guise g = { "tally/8", key, TLS1_3_VERSION, NULL, NULL, 1, NULL };
+	static const struct guise g = { "tally/9", key, TLS1_3_VERSION, NULL, NULL, 1, NULL };
 	struct ends e;
 	SSL *ssl = visitor(&e, &g);
 	unsigned sent = 0;
@@ -303,7 +303,7 @@ test_key_updates(void)
 static void
 test_close(void)
 {
-	static const struct guise g = { "tally/8", key, TLS1_3_VERSION, NULL, NULL, 1, NULL };
+	static const struct guise g = { "tally/9", key, TLS1_3_VERSION, NULL, NULL, 1, NULL };
 	struct ends e;
 	SSL *ssl = visitor(&e, &g);
 	char byte;
@@ -327,7 +327,7 @@ test_close(void)
 static void
 test_alerts(void)
 {
-	static const struct guise g = { "tally/8", key, TLS1_3_VERSION, NULL, NULL, 1, NULL };
+	static const struct guise g = { "tally/9", key, TLS1_3_VERSION, NULL, NULL, 1, NULL };
 	static const struct { const char *what; uint8_t record[5 + 32]; size_t n; int alert; } sent[] = {
 		{ "a damaged record", { 23, 3, 3, 0, 32 }, 37, SSL_AD_BAD_RECORD_MAC },
 		{ "what is no record", { 99, 3, 3, 0, 32 }, 5, SSL_AD_UNEXPECTED_MESSAGE },

@@ -5,7 +5,8 @@
 #include "tap.h"
 
 static const char head[] = "time_s\thost\trole\trank\tevent\tepoch\tstep\tsamples\tloss\taccuracy\tsamples_per_s\tlr\twait_s\t"
-	"sent_bytes\treceived_bytes\trx_bytes\ttx_bytes\tpeer\tclass\tcpu\thost_load\ttop5_accuracy\tdevice\tdevice_load\tdevice_bytes\n";
+	"sent_bytes\treceived_bytes\trx_bytes\ttx_bytes\tpeer\tclass\tcpu\thost_load\ttop5_accuracy\tdevice\tdevice_load\tdevice_bytes\t"
+	"updates\tstaleness\tstaleness_min\tstaleness_max\n";
 
 static const char *
 text(const struct tsv_row *r, struct buf *b)
@@ -26,7 +27,7 @@ written(void)
 	buf_terminate(&b);
 	is_str((char *)b.p, head, "the head has the columns of log(5)");
 	r.time_s = 1.25;
-	is_str(text(&r, &b), "1.250\ta?b?\tworker\t3\tsave\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\n",
+	is_str(text(&r, &b), "1.250\ta?b?\tworker\t3\tsave\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\n",
 	    "cells that do not apply are empty, and a host cannot break the line");
 	r = tsv_blank(TSV_STEP, TSV_SERVER, 0, "h");
 	r.epoch = 0;
@@ -49,8 +50,12 @@ written(void)
 	strcpy(r.device, "gpu:1");
 	r.device_load = 0.5;
 	r.device_bytes = 17;
+	r.updates = 40;
+	r.staleness = 1.5;
+	r.staleness_min = 0;
+	r.staleness_max = 3;
 	is_str(text(&r, &b), "0.000\th\tserver\t0\tstep\t0\t7\t128\tnan\t0.500000\t175.98\t0.100000001\t0.000\t"
-	    "6611304\t0\t10\t20\tserver 0\tgradients\t2.00\t0.250\t0.750000\tgpu:1\t0.500\t17\n",
+	    "6611304\t0\t10\t20\tserver 0\tgradients\t2.00\t0.250\t0.750000\tgpu:1\t0.500\t17\t40\t1.500\t0\t3\n",
 	    "a full row has every cell, and a NaN loss is nan");
 	buf_free(&b);
 }
@@ -95,7 +100,7 @@ read_back(void)
 	is(tsv_parse("1\th\tworker\t0\tend\t\t\t\t\t\t\t\t\t1\t2", &q), 1, "a row of an older log is parsed");
 	ok(q.received_bytes == 2 && q.rx_bytes == TSV_NONE && q.peer[0] == 0 && q.top5_accuracy == TSV_VOID,
 	    "the missing cells of an older row do not apply");
-	is(tsv_parse("1\th\tworker\t0\tend\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\tnew\tcells\r\n", &q), 1,
+	is(tsv_parse("1\th\tworker\t0\tend\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\tnew\tcells\r\n", &q), 1,
 	    "cells of later versions are ignored");
 	buf_free(&b);
 }

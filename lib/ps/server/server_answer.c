@@ -20,6 +20,7 @@ send_weights(struct server_state *s, uint32_t i, uint32_t w, unsigned due)
 		server_state_emit(s, w, m);
 		return;
 	}
+	m.rate = sync ? 0 : slice_read(sl, w);
 	m.flags |= whole ? MSG_EXACT : 0;
 	m.len = (uint32_t)(whole ? sl->at->count * sizeof(float) : codec_bytes(sl->answer, sl->at->count));
 	m.payload = whole ? sl->worker_w[half] : slice_coded(sl, half);

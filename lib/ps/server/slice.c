@@ -21,6 +21,8 @@ slice_init(struct slice *s, const struct shard_plan *p, uint32_t i, uint32_t nwo
 	s->waits = s->at->kind == SHARD_PLAN_WEIGHTS && norms_count(p, hyper) > 0;
 	s->part = calloc(nworkers, sizeof(*s->part));
 	s->due = calloc(nworkers, sizeof(*s->due));
+	for (uint32_t w = 0; s->part != NULL && w < nworkers; w++)
+		s->part[w] = (struct slice_part){ .read = SLICE_NONE, .behind = MSG_UNKNOWN };
 	if (s->part == NULL || s->due == NULL || slice_alloc_coded(s, slack == STALE_SYNC) < 0)
 		return err_nomem();
 	return stale_init(&s->stale, NULL, nworkers, slack);
@@ -176,6 +178,7 @@ slice_first(struct slice *s, const struct msg *m)
 	memory_store_number(s->memory, &s->kept->record[1].step, SLICE_NONE);
 	publish_half(s, 0, 0, 0);
 	s->ready = true;
+	slice_read(s, m->worker);
 	for (uint32_t w = 0; w < s->stale.n; w++)
 		advance_clock(s, w, m->step);
 	return 0;
@@ -373,6 +376,8 @@ push_async(struct slice *s, const struct msg *m)
 
 	if (m->samples > 0 && !slice_hold(s, m))
 		return err_nomem();
+	if (m->samples > 0 && s->part[m->worker].read <= s->updates)
+		s->part[m->worker].behind = (float)(s->updates - s->part[m->worker].read);
 	to = begin_half(s);
 	s->rate = m->rate;
 	apply_rule(s, to, slice_lent(s, m) ? m->payload : s->part[m->worker].g, m->samples, NULL);
@@ -432,6 +437,16 @@ slice_join(struct slice *s, uint32_t w)
 		stale_join(&s->stale, w);
 	if (s->stale.slack == STALE_SYNC)
 		stale_done(&s->stale, w, s->step + s->full);	/* a full step is closed to a worker that joins now */
+}
+
+float
+slice_read(struct slice *s, uint32_t w)
+{
+	float behind = s->part[w].behind;
+
+	s->part[w].read = s->at->kind == SHARD_PLAN_WEIGHTS ? s->updates : SLICE_NONE;
+	s->part[w].behind = MSG_UNKNOWN;
+	return behind;
 }
 
 uint64_t

@@ -150,5 +150,10 @@ void	 slice_join(struct slice *s, uint32_t w);
 
 /* The step number in an answer to worker w: the steps that the current weights include. */
 uint64_t slice_step(const struct slice *s, uint32_t w);
+/*
+ * Not synchronous: the current weights are sent to worker w.  Returns how many updates its last gradient was behind, or
+ * MSG_UNKNOWN if that is not known, or was returned before.
+ */
+float	 slice_read(struct slice *s, uint32_t w);
 
 #endif

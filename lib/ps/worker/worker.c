@@ -304,6 +304,18 @@ worker_updates(const struct worker *wk)
 	return wk->device != NULL ? device_opt_steps(wk->device) : worker_state_updates(wk->state);
 }
 
+int
+worker_staleness(struct worker *wk, struct staleness *s)
+{
+	int e = lock_state(wk);
+
+	*s = (struct staleness){ .n = 0 };
+	if (e < 0 || wk->device != NULL)
+		return e;
+	*s = worker_state_staleness(wk->state);
+	return unlock_state(wk, 0);
+}
+
 bool
 worker_last(const struct worker *wk)
 {

@@ -36,6 +36,7 @@
 #include "net/optim/opt.h"
 #include "ps/memory.h"
 #include "ps/stale.h"
+#include "ps/staleness.h"
 #include "ps/worker/trace.h"
 #include "wire/loan.h"
 #include "wire/peer_traffic.h"
@@ -137,6 +138,8 @@ uint64_t worker_steps(const struct worker *wk);	/* updates in w after worker_rea
  * Updates of the job: the steps, or if not synchronous, the pushes of all workers (below 2^32) in the newest weights.
  */
 uint64_t worker_updates(const struct worker *wk);
+/* How many updates the gradients of all slices were behind since the last call; of none in a synchronous job. */
+int	 worker_staleness(struct worker *wk, struct staleness *s);
 bool	 worker_last(const struct worker *wk);	/* after worker_ready(): the job ends here for all */
 
 /*

@@ -448,6 +448,15 @@ worker_state_updates(const struct worker_state *ws)
 	return ws->w->slack == STALE_SYNC ? ws->step : ws->updates;
 }
 
+struct staleness
+worker_state_staleness(struct worker_state *ws)
+{
+	struct staleness s = ws->staleness;
+
+	ws->staleness = (struct staleness){ .n = 0 };
+	return s;
+}
+
 bool
 worker_state_last(const struct worker_state *ws)
 {

@@ -77,6 +77,7 @@ void	 worker_state_epoch(struct worker_state *ws, uint64_t n);
 void	 worker_state_bye(struct worker_state *ws);
 uint64_t worker_state_steps(const struct worker_state *ws);
 uint64_t worker_state_updates(const struct worker_state *ws);
+struct staleness worker_state_staleness(struct worker_state *ws);
 bool	 worker_state_last(const struct worker_state *ws);
 
 /* What a worker waits for. */

@@ -80,6 +80,8 @@ finish_slice(struct worker_state *ws, const struct msg *m)
 
 	p->waiting = false;
 	p->got = m->step;
+	if (ws->begin_done && ws->w->slack != STALE_SYNC && m->rate >= 0 && m->rate < 0x1p32f)
+		staleness_add(&ws->staleness, (uint32_t)m->rate);
 	if (m->slice == ws->plan->lead) {
 		ws->last = m->flags & MSG_LAST;
 		ws->updates = m->samples;

@@ -4,6 +4,7 @@
 
 #include "ps/deal.h"
 #include "ps/norms.h"
+#include "ps/staleness.h"
 #include "ps/total.h"
 #include "ps/worker/worker_state.h"
 
@@ -62,6 +63,7 @@ struct worker_state {
 	uint64_t	 step;		/* steps finished; in an elastic job the number of the next batch */
 	uint64_t	 turn;		/* the same, but in an elastic job counted here: residuals alternate */
 	struct deal	 deal;		/* in an elastic job: who computes which batch */
+	struct staleness staleness;	/* not synchronous: of the gradients that were answered */
 	uint64_t	 updates;	/* not synchronous: updates of all workers, from the last answer */
 	uint32_t	 n;		/* samples of the open step */
 	float		 rate;

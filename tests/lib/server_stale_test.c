@@ -1,0 +1,119 @@
+/* server_stale_test - how far behind a server says that gradients were. */
+#include "lib/fc_net.h"
+#include "tap.h"
+
+#include "base/buf.h"
+#include "ps/hello.h"
+#include "ps/server/server_state.h"
+#include "ps/stale.h"
+
+#include <stdlib.h>
+
+#define MOST	64
+#define W	3	/* workers */
+
+static struct msg out[MOST];	/* emitted by the last take */
+static float	  first[MOST];	/* the first weight of each */
+static uint32_t	  to[MOST], n;
+
+static void
+emit(void *arg, uint32_t worker, const struct msg *m)
+{
+	(void)arg;
+	to[n] = worker;
+	out[n] = *m;
+	if (m->len > 0)
+		memcpy(&first[n], m->payload, sizeof(*first));
+	n++;
+}
+
+static int
+tell(struct server_state *s, struct msg m)
+{
+	m.incarnation = 1;
+	n = 0;
+	return server_state_take(s, &m);
+}
+
+/* Slice 0 has 8 weights, slice 1 has 4. */
+static struct server_state *
+begun(struct hello h)
+{
+	struct server_state_opt o = { .nworkers = W, .nservers = 1, .emit = emit };
+	static const float zero[8];
+	struct graph *g = fc_net();
+	struct buf b = { 0 };
+	struct server_state *s;
+
+	h.version = MSG_VERSION;
+	h.nworkers = W;
+	h.nservers = 1;
+	h.slice = 32;
+	h.hash = graph_hash(g);
+	snprintf(h.tally, sizeof(h.tally), "%s", TALLY_VERSION);
+	if (server_state_new(&o, &s) < 0 || hello_text(&h, g, &b) < 0)
+		abort();
+	for (uint32_t w = 0; w < W; w++)
+		is(tell(s, (struct msg){ .type = MSG_HELLO, .worker = w, .len = (uint32_t)b.n, .payload = b.p }), 0,
+		    "worker %u joins", (unsigned)w);
+	for (uint32_t i = 0; i < 2; i++)
+		tell(s, (struct msg){ .type = MSG_INIT, .slice = i, .len = i == 0 ? 32 : 16, .payload = zero });
+	buf_free(&b);
+	graph_free(g);
+	return s;
+}
+
+static int
+push(struct server_state *s, uint32_t w, uint64_t step)
+{
+	static const float one[8] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+
+	return tell(s, (struct msg){ .type = MSG_PUSH, .worker = w, .step = step, .samples = 1, .rate = 1, .len = 32,
+	    .payload = one });
+}
+
+static void
+test_async(void)
+{
+	struct server_state *s = begun((struct hello){ .slack = STALE_ASYNC });
+
+	tell(s, (struct msg){ .type = MSG_PULL, .worker = 1 });
+	ok(n == 1 && out[0].rate == MSG_UNKNOWN, "the answer to a pull has no staleness");
+	push(s, 0, 0);
+	ok(n == 1 && out[0].rate == 0, "the gradient of the first weights is not stale");
+	push(s, 0, 1);
+	push(s, 1, 0);
+	ok(n == 1 && to[0] == 1 && out[0].rate == 2, "a gradient is as stale as there were updates since its pull");
+	push(s, 1, 0);
+	ok(n == 1 && out[0].rate == MSG_UNKNOWN, "a repeated gradient is not counted again");
+	push(s, 0, 2);
+	ok(n == 1 && out[0].rate == 1, "the next gradient counts from the answer to the one before");
+	server_state_free(s);
+}
+
+/* The answer waits for the slowest, and has the staleness at the arrival of the gradient. */
+static void
+test_slack(void)
+{
+	struct server_state *s = begun((struct hello){ .slack = 1 });
+
+	for (uint32_t w = 1; w < W; w++)
+		tell(s, (struct msg){ .type = MSG_PULL, .worker = w });
+	push(s, 0, 0);
+	push(s, 0, 1);
+	is(n, 0, "a worker that is two steps ahead waits");
+	push(s, 1, 0);
+	ok(n == 1 && to[0] == 1 && out[0].rate == 2, "the answer to the slower one says how far behind its gradient was");
+	push(s, 2, 0);
+	ok(n == 2 && to[0] == 0 && out[0].rate == 0 && out[0].samples == 4 && to[1] == 2 && out[1].rate == 3,
+	    "a delayed answer says how far behind the gradient was when it arrived");
+	server_state_free(s);
+}
+
+int
+main(void)
+{
+	test_async();
+	test_slack();
+	return done();
+}

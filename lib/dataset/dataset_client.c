@@ -169,7 +169,7 @@ receive_records(struct dataset_client *c, unsigned *n)
 static int
 dial_server(struct dataset_client *c)
 {
-	ERR_TRY(err_wrap(conn_dial(c->addr, c->key, &c->conn), "%s", c->addr));
+	ERR_TRY(err_wrap(conn_dial(c->addr, c->key, CONN_READER, &c->conn), "%s", c->addr));
 	c->holds = false;
 	c->dialled = clk_s();
 	return conn_send(c->conn, &(struct msg){ .type = MSG_OPEN });

@@ -223,7 +223,7 @@ accept_reader(struct dataset_server *s)
 		return;
 	}
 	if ((g->read.sender = dataset_sender_new(s->o->recs, s->id)) == NULL ||
-	    conn_take(fd, s->o->key, &g->conn) < 0) {
+	    conn_take(fd, s->o->key, CONN_READER, &g->conn) < 0) {
 		if (g->read.sender == NULL)
 			close(fd);
 		dataset_sender_free(g->read.sender);

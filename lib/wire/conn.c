@@ -20,7 +20,7 @@
 _Static_assert(CONN_KEY == TLS_KEY, "one key");
 
 static int
-new_conn(int fd, bool server, const uint8_t *key, struct conn **out)
+new_conn(int fd, bool server, const uint8_t *key, const char *role, struct conn **out)
 {
 	struct conn *c = calloc(1, sizeof(*c));
 	int e = 0;
@@ -28,7 +28,7 @@ new_conn(int fd, bool server, const uint8_t *key, struct conn **out)
 	if (c == NULL)
 		e = err_nomem();
 	else
-		e = key != NULL ? tls_new(fd, server, key, &c->tls) : plain_new(fd, server, &c->plain);
+		e = key != NULL ? tls_new(fd, server, key, role, &c->tls) : plain_new(fd, server, &c->plain);
 	if (e < 0) {
 		free(c);
 		close(fd);
@@ -47,20 +47,20 @@ new_conn(int fd, bool server, const uint8_t *key, struct conn **out)
 }
 
 int
-conn_dial(const char *addr, const uint8_t *key, struct conn **c)
+conn_dial(const char *addr, const uint8_t *key, const char *role, struct conn **c)
 {
 	int fd;
 
 	ERR_TRY(addr_dial(addr, &fd));
-	ERR_TRY(new_conn(fd, false, key, c));
+	ERR_TRY(new_conn(fd, false, key, role, c));
 	snprintf((*c)->peer, sizeof((*c)->peer), "%s", addr);
 	return 0;
 }
 
 int
-conn_take(int fd, const uint8_t *key, struct conn **c)
+conn_take(int fd, const uint8_t *key, const char *role, struct conn **c)
 {
-	int e = new_conn(fd, true, key, c);
+	int e = new_conn(fd, true, key, role, c);
 
 	if (e == 0)
 		addr_peer(fd, (*c)->peer);

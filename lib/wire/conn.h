@@ -38,13 +38,22 @@ int	 conn_key_new(uint8_t key[CONN_KEY]);
 int	 conn_key_read(const char *path, uint8_t key[CONN_KEY]);
 void	 conn_key_text(const uint8_t key[CONN_KEY], char text[CONN_KEY_TEXT]);
 
+/* What the connecting end is.  It says so in the name of its key, and who accepts another refuses it. */
+#define CONN_WORKER	"worker"	/* of a server */
+#define CONN_READER	"reader"	/* of a dataset server's records */
+#define CONN_MEMBER	"member"	/* a server or worker that joins a rendezvous */
+
 /*
- * Starts to connect to "host:port" or "[v6]:port".  key [CONN_KEY]; NULL: plain.  Returns 0, ERR_FORMAT, ERR_SYS (with
- * the errno of connect(2)) or ERR_NOMEM.
+ * Starts to connect to "host:port" or "[v6]:port".  key [CONN_KEY]; NULL: plain.  The key and the role, one of the
+ * above, are lent until the connection is open or closed.  Returns 0, ERR_FORMAT, ERR_SYS (with the errno of
+ * connect(2)) or ERR_NOMEM.
  */
-int	 conn_dial(const char *addr, const uint8_t *key, struct conn **c);
-/* Makes a connection of an accepted socket and owns it, even on failure.  Returns 0 or ERR_NOMEM. */
-int	 conn_take(int fd, const uint8_t *key, struct conn **c);
+int	 conn_dial(const char *addr, const uint8_t *key, const char *role, struct conn **c);
+/*
+ * Makes a connection of an accepted socket, to a peer of this role, and owns the socket, even on failure.  Returns 0 or
+ * ERR_NOMEM.
+ */
+int	 conn_take(int fd, const uint8_t *key, const char *role, struct conn **c);
 /*
  * Closes in order and drops what is queued: to send it all, call conn_run() until conn_queued() is 0.  NULL does
  * nothing.

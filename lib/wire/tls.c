@@ -1,10 +1,8 @@
 /* tls - plain bytes in, TLS 1.3 records on a socket out, and back. */
 #include "wire/tls_in.h"
 #include "base/err.h"
-#include "wire/msg.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -84,7 +82,7 @@ tls_fail_broken(const struct tls *t)
 }
 
 int
-tls_new(int fd, bool server, const uint8_t key[TLS_KEY], struct tls **out)
+tls_new(int fd, bool server, const uint8_t key[TLS_KEY], const char *role, struct tls **out)
 {
 	struct tls *t = calloc(1, sizeof(*t));
 
@@ -96,8 +94,8 @@ tls_new(int fd, bool server, const uint8_t key[TLS_KEY], struct tls **out)
 	t->fd = fd;
 	t->server = server;
 	t->allow = TLS_SHAKE_MOST;
-	memcpy(t->key, key, sizeof(t->key));
-	snprintf(t->name, sizeof(t->name), "tally/%u", MSG_VERSION);
+	t->key = key;
+	t->role = role;
 	*out = t;
 	return 0;
 }
@@ -129,6 +127,18 @@ tls_free(struct tls *t)
 	free(t->in);
 	free(t->rest);
 	free(t);
+}
+
+void
+tls_alert(struct tls *t, uint8_t alert)
+{
+	const uint8_t record[] = { SSL3_RT_ALERT, 3, 3, 0, 2, SSL3_AL_FATAL, alert };
+
+	if (!tls_make_room(t, sizeof(record)))
+		return;
+	memcpy(t->out + t->n, record, sizeof(record));
+	t->n += sizeof(record);
+	tls_flush(t);
 }
 
 void

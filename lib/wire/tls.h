@@ -2,9 +2,10 @@
  * tls - plain bytes in, TLS 1.3 records on a socket out, and back.
  *
  * RFC 8446 by OpenSSL with one choice of each kind: the job's 32-byte key as external pre-shared key under the name
- * "tally/VERSION", X25519 (psk_dhe_ke), TLS_AES_128_GCM_SHA256.  No certificates, tickets, early data or older
- * versions.  Both sides prove that they hold the key.  OpenSSL makes the handshake, and wire/seal.h the records that
- * follow, which any library of TLS 1.3 reads.
+ * "tally/VERSION ROLE JOB", X25519 (psk_dhe_ke), TLS_AES_128_GCM_SHA256.  ROLE is what the client is, and JOB an id
+ * that is derived from the key.  No certificates, tickets, early data or older versions.  Both sides prove that they
+ * hold the key.  OpenSSL makes the handshake, after a server has compared the name, and wire/seal.h the records
+ * that follow, which any library of TLS 1.3 reads.
  *
  * All connections of a process share one context of OpenSSL's for each role, which lives as long as the process.
  *
@@ -25,14 +26,17 @@
 
 struct tls;
 
-/* Copies the key, and wipes the copy after the handshake.  Returns 0 or ERR_NOMEM. */
-int	 tls_new(int fd, bool server, const uint8_t key[TLS_KEY], struct tls **t);
+/*
+ * The key and the role are lent until the handshake is complete or tls_free().  A server accepts clients of this role
+ * alone.  Returns 0 or ERR_NOMEM.
+ */
+int	 tls_new(int fd, bool server, const uint8_t key[TLS_KEY], const char *role, struct tls **t);
 /* Sends close_notify to an open peer, if that is possible without waiting.  NULL does nothing. */
 void	 tls_free(struct tls *t);
 
 /*
  * Continues the handshake.  Returns 1 when it is complete, 0 when it waits for the socket, ERR_AUTH if the peer does
- * not hold the key or refused ours, ERR_PEER, ERR_SYS or ERR_NOMEM.
+ * not hold the key, has another role, or refused ours, ERR_PEER, ERR_SYS or ERR_NOMEM.
  */
 int	 tls_shake(struct tls *t);
 

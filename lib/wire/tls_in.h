@@ -8,17 +8,18 @@
 #include <openssl/bio.h>
 
 #define TLS_AHEAD	(8 * SEAL_RECEIVED)	/* bytes of the read buffer after the handshake */
+#define TLS_NAME	48		/* bytes of a key's name and the zero */
 #define TLS_END		(-1)		/* in place of an errno: the peer closed its side */
 #define TLS_CLOSED	(-2)		/* likewise, with close_notify */
 
 struct tls {
 	int		 fd;
 	bool		 server, open;
-	bool		 other_version;	/* the peer named another version in the key's name */
 	bool		 rekey;		/* the peer asked for new keys of ours */
 	int		 down;		/* errno of the socket, TLS_END or TLS_CLOSED; 0 while it works */
-	uint8_t		 key[TLS_KEY];
-	char		 name[16];	/* name of the key */
+	const uint8_t	*key;		/* [TLS_KEY] lent */
+	const char	*role;
+	char		 name[TLS_NAME];	/* name of the key; "": not needed yet */
 	size_t		 allow;		/* bytes that may still be read, tls_allow() */
 	SSL		*ssl;		/* state of the handshake, and NULL after it */
 	uint8_t		 secret[2][SEAL_SECRET];	/* secrets of what the client and the server send */
@@ -27,7 +28,8 @@ struct tls {
 	uint64_t	 received, sent;	/* bytes on the socket */
 	size_t		 at, n, room;	/* out[at..n) waits for the socket */
 	uint8_t		*out;
-	size_t		 in_at, in_n;	/* in[in_at..in_n) [TLS_AHEAD] is received and not opened */
+	/* in[in_at..in_n) is received and not opened; [TLS_AHEAD], before the handshake is complete [TLS_SHAKE_MOST] */
+	size_t		 in_at, in_n;
 	uint8_t		*in;
 	size_t		 rest_at, rest_n;	/* rest[rest_at..rest_n) [SEAL_RECEIVED] of a record is not read */
 	uint8_t		*rest;
@@ -44,5 +46,23 @@ bool	 tls_make_room(struct tls *t, size_t n);
 int	 tls_fail_broken(const struct tls *t);
 /* Frees OpenSSL's part, and wipes the secrets. */
 void	 tls_end_handshake(struct tls *t);
+/* Queues an alert in plain text, which is fatal. */
+void	 tls_alert(struct tls *t, uint8_t alert);
+
+/* tls_name.c: sets the name of the key.  Returns 0 or ERR_NOMEM. */
+int	 tls_set_name(struct tls *t);
+/*
+ * Finds the first name of a key that is offered in p [n], the beginning of a connection.  Returns 1 and the name, which
+ * points into p; 0 if the ClientHello is not complete; or ERR_AUTH, with a line, if it is none, is not in one record,
+ * or offers no key.
+ */
+int	 tls_find_name(const uint8_t *p, size_t n, const uint8_t **name, size_t *length);
+/*
+ * Compares the name that a client gives for its key.  Returns 0, or ERR_AUTH with a line, after an alert that tells the
+ * client the same.
+ */
+int	 tls_check_name(struct tls *t, const uint8_t *name, size_t n);
+/* Fails with what such an alert of a server says; 0 if it is none. */
+int	 tls_fail_name(const struct tls *t, int alert);
 
 #endif

@@ -17,9 +17,16 @@
 static int
 sock_read(BIO *b, char *p, int n)
 {
-	size_t got = n > 0 ? tls_receive(BIO_get_data(b), p, (size_t)n) : 0;
+	struct tls *t = BIO_get_data(b);
+	size_t want = n > 0 ? (size_t)n : 0, got = t->in_n - t->in_at < want ? t->in_n - t->in_at : want;
 
 	BIO_clear_retry_flags(b);
+	if (got > 0) {	/* read ahead by read_name() */
+		memcpy(p, t->in + t->in_at, got);
+		t->in_at += got;
+	} else {
+		got = tls_receive(t, p, want);
+	}
 	if (got > 0)
 		return (int)got;
 	BIO_set_retry_read(b);
@@ -55,7 +62,7 @@ new_psk_session(SSL *ssl, const struct tls *t)
 	static const unsigned char suite[] = { 0x13, 0x01 };	/* TLS_AES_128_GCM_SHA256 */
 	SSL_SESSION *s = SSL_SESSION_new();
 
-	if (s != NULL && SSL_SESSION_set1_master_key(s, t->key, sizeof(t->key)) &&
+	if (s != NULL && SSL_SESSION_set1_master_key(s, t->key, TLS_KEY) &&
 	    SSL_SESSION_set_cipher(s, SSL_CIPHER_find(ssl, suite)) &&
 	    SSL_SESSION_set_protocol_version(s, TLS1_3_VERSION))
 		return s;
@@ -83,10 +90,7 @@ find_psk(SSL *ssl, const unsigned char *id, size_t n, SSL_SESSION **s)
 	struct tls *t = SSL_get_app_data(ssl);
 
 	*s = NULL;
-	if (n == strlen(t->name) && memcmp(id, t->name, n) == 0)
-		return (*s = new_psk_session(ssl, t)) != NULL;
-	t->other_version = n > 6 && memcmp(id, "tally/", 6) == 0;
-	return 1;
+	return n != strlen(t->name) || memcmp(id, t->name, n) != 0 || (*s = new_psk_session(ssl, t)) != NULL;
 }
 
 /* OpenSSL's callback: a line "CLIENT_TRAFFIC_SECRET_0 RANDOM SECRET" in hex, or one of other secrets. */
@@ -195,7 +199,7 @@ tls_end_handshake(struct tls *t)
 {
 	SSL_free(t->ssl);
 	t->ssl = NULL;
-	OPENSSL_cleanse(t->key, sizeof(t->key));
+	t->key = NULL;
 	OPENSSL_cleanse(t->secret, sizeof(t->secret));
 }
 
@@ -215,10 +219,10 @@ fail_refused(const struct tls *t)
 
 	if (reason == ERR_R_MALLOC_FAILURE)
 		return err_nomem();
-	if (t->other_version)
-		return err_fail(ERR_AUTH, "has another version of the protocol, not %s", t->name);
 	if (reason == SSL_R_BINDER_DOES_NOT_VERIFY)
-		return err_fail(ERR_AUTH, "holds the key of another job");
+		return err_fail(ERR_AUTH, "names this job's key, but does not hold it");
+	if (reason > SSL_AD_REASON_OFFSET && tls_fail_name(t, reason - SSL_AD_REASON_OFFSET) < 0)
+		return ERR_AUTH;
 	if (reason > SSL_AD_REASON_OFFSET)
 		return err_fail(ERR_AUTH, "refused this job's key: it holds another key, or has another version");
 	return err_fail(ERR_AUTH, "does not hold this job's key (%s)", get_tls_reason());
@@ -228,7 +232,7 @@ fail_refused(const struct tls *t)
 static int
 open_session(struct tls *t)
 {
-	uint8_t *out;
+	uint8_t *out, *in;
 
 	if (!SSL_session_reused(t->ssl))
 		return err_fail(ERR_AUTH, "did not prove this job's key");
@@ -238,7 +242,10 @@ open_session(struct tls *t)
 		return err_nomem();
 	t->out = out;
 	t->room = OUT;
-	if ((t->in = malloc(TLS_AHEAD)) == NULL || (t->rest = malloc(SEAL_RECEIVED)) == NULL)
+	if ((in = realloc(t->in, TLS_AHEAD)) == NULL)
+		return err_nomem();
+	t->in = in;
+	if ((t->rest = malloc(SEAL_RECEIVED)) == NULL)
 		return err_nomem();
 	ERR_TRY(seal_init(&t->send, true, t->secret[t->server]));
 	ERR_TRY(seal_init(&t->receive, false, t->secret[!t->server]));
@@ -267,6 +274,40 @@ check_first_byte(struct tls *t)
 	return 1;
 }
 
+static int
+fail_unproved(struct tls *t)
+{
+	if (t->down != 0)
+		return tls_fail_broken(t);
+	return t->allow > 0 ? 0 : err_fail(ERR_AUTH, "sent %d bytes and did not prove this job's key", TLS_SHAKE_MOST);
+}
+
+/* In a server: reads the name of the client's key, and compares it.  Returns 1 if the handshake may begin. */
+static int
+read_name(struct tls *t)
+{
+	const uint8_t *name;
+	size_t n;
+	int e;
+
+	if (t->in == NULL) {
+		if ((e = check_first_byte(t)) <= 0)
+			return e;
+		if ((t->in = malloc(TLS_SHAKE_MOST)) == NULL)
+			return err_nomem();
+	}
+	t->in_n += tls_receive(t, t->in + t->in_n, TLS_SHAKE_MOST - t->in_n);
+	if ((e = tls_find_name(t->in, t->in_n, &name, &n)) == 0)
+		return fail_unproved(t);
+	if (e < 0) {
+		tls_alert(t, SSL_AD_HANDSHAKE_FAILURE);
+		return e;
+	}
+	ERR_TRY(tls_set_name(t));
+	ERR_TRY(tls_check_name(t, name, n));
+	return 1;
+}
+
 int
 tls_shake(struct tls *t)
 {
@@ -274,7 +315,8 @@ tls_shake(struct tls *t)
 
 	if (t->open)
 		return 1;
-	if (t->ssl == NULL && ((t->server && (e = check_first_byte(t)) <= 0) || (e = start_tls(t)) < 0))
+	if (t->ssl == NULL && ((e = t->server ? read_name(t) : tls_set_name(t)) < 0 || (t->server && e == 0) ||
+	    (e = start_tls(t)) < 0))
 		return e;
 	ERR_clear_error();
 	r = SSL_do_handshake(t->ssl);
@@ -284,9 +326,5 @@ tls_shake(struct tls *t)
 		return open_session(t);
 	if (e != SSL_ERROR_WANT_READ && e != SSL_ERROR_WANT_WRITE)
 		return fail_refused(t);
-	if (t->down != 0)
-		return tls_fail_broken(t);
-	if (t->allow == 0)
-		return err_fail(ERR_AUTH, "sent %d bytes and did not prove this job's key", TLS_SHAKE_MOST);
-	return 0;
+	return fail_unproved(t);
 }

@@ -52,7 +52,7 @@ member(struct conn *c, int fd, const uint8_t *p, size_t n, size_t piece)
 	struct tls *t;
 	int e = 0;
 
-	if (tls_new(fd, false, key, &t) < 0)
+	if (tls_new(fd, false, key, CONN_WORKER, &t) < 0)
 		return;
 	while (tls_shake(t) == 0)
 		conn_run(c);
@@ -81,7 +81,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 
 	if (n == 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd) < 0)
 		return 0;
-	if (conn_take(fd[0], key, &c) == 0) {
+	if (conn_take(fd[0], key, CONN_WORKER, &c) == 0) {
 		(p[0] & 1 ? member : stranger)(c, fd[1], p + 1, n - 1, 1 + (p[0] >> 1));
 		conn_close(c);
 	}

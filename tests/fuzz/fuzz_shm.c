@@ -126,7 +126,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 
 	if (n == 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd) < 0)
 		return 0;
-	if (conn_take(fd[0], NULL, &c) == 0) {
+	if (conn_take(fd[0], NULL, CONN_WORKER, &c) == 0) {
 		conn_use_shm(c, 0);
 		if ((s = agree(c, fd[1])) != NULL)
 			play(s, c, p, n);

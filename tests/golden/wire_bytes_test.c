@@ -90,7 +90,7 @@ test_stream(void)
 	struct tls *t;
 	int fd = ends_stranger(&e, key);
 
-	tls_new(fd, false, key, &t);
+	tls_new(fd, false, key, CONN_WORKER, &t);
 	conn_send(e.b, &(struct msg){ .type = MSG_REFUSE, .len = 5, .payload = "no no" });
 	conn_send(e.b, &(struct msg){ .type = MSG_BYE });
 	for (double start = clk_s(); have < total && clk_s() - start < PATIENCE_S; have += got) {

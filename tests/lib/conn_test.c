@@ -163,8 +163,8 @@ run_relayed(uint64_t seed)
 
 	got_a = got_b = bad = pieces = 0;
 	wanted = 12;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ours) < 0 || conn_dial(outer, key, &x.a) < 0 ||
-	    conn_take(ours[0], key, &x.b) < 0 || (middle = ends_accept(listener)) < 0)
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ours) < 0 || conn_dial(outer, key, CONN_WORKER, &x.a) < 0 ||
+	    conn_take(ours[0], key, CONN_WORKER, &x.b) < 0 || (middle = ends_accept(listener)) < 0)
 		return ERR_SYS;
 	for (size_t i = 0; i < wanted; i++) {
 		send_one(x.a, i, sizes[i]);
@@ -289,11 +289,11 @@ test_strangers(void)
 
 	fd = ends_listen(nobody);
 	close(fd);
-	is(conn_dial(nobody, key, &e.a), 0, "an address without a listener is dialled");
+	is(conn_dial(nobody, key, CONN_WORKER, &e.a), 0, "an address without a listener is dialled");
 	ok(ends_run(&e, ends_over_a) && e.ea == ERR_PEER && strstr(e.la, "cannot be reached") != NULL,
 	    "the error says that the address cannot be reached: %s", e.la);
 	ends_close(&e);
-	is(conn_dial("nowhere", key, &e.a), ERR_FORMAT, "text that is not an address is refused");
+	is(conn_dial("nowhere", key, CONN_WORKER, &e.a), ERR_FORMAT, "text that is not an address is refused");
 }
 
 /* A process that holds the key but sends what is no message of ours. */
@@ -304,7 +304,7 @@ rogue(struct ends *e, int *fd, const void *bytes, size_t n)
 	size_t put = 0;
 
 	*fd = ends_stranger(e, key);
-	tls_new(*fd, false, key, &t);
+	tls_new(*fd, false, key, CONN_WORKER, &t);
 	for (double start = clk_s(); tls_shake(t) == 0 && clk_s() - start < PATIENCE_S;)
 		ends_step(e->b, &e->eb, e->lb);
 	for (size_t at = 0; at < n && tls_write(t, (const uint8_t *)bytes + at, n - at, &put) == 0; at += put)

@@ -249,7 +249,7 @@ answer(const char *where, const struct msg *said_, unsigned n, char *why, size_t
 {
 	struct conn *c;
 	struct msg m = { 0 };
-	int e = conn_dial(where, key, &c);
+	int e = conn_dial(where, key, CONN_READER, &c);
 
 	for (unsigned i = 0; e == 0 && i < n; i++)
 		e = conn_send(c, &said_[i]);
@@ -303,7 +303,7 @@ test_slow(void)
 	for (uint32_t i = 0; i < DATASET_MSG_ASKED; i++)
 		le_put64(numbers + 8 * i, 357);		/* the longest, of 657,000 bytes */
 	start(&h, "127.0.0.1:0", 0);
-	conn_dial(h.where, key, &c);
+	conn_dial(h.where, key, CONN_READER, &c);
 	conn_send(c, &(struct msg){ .type = MSG_OPEN });
 	conn_send(c, &(struct msg){ .type = MSG_ASK, .len = sizeof(numbers), .payload = numbers });
 	for (double begun = clk_s(); clk_s() - begun < 20 && (!conn_open(c) || conn_queued(c) > 0);) {
@@ -355,7 +355,7 @@ ask_stuck(const char *where, unsigned reads)
 	struct conn *c;
 	struct msg m;
 
-	is(conn_dial(where, key, &c), 0, "a reader connects that will leave");
+	is(conn_dial(where, key, CONN_READER, &c), 0, "a reader connects that will leave");
 	conn_send(c, &(struct msg){ .type = MSG_OPEN });
 	conn_send(c, &(struct msg){ .type = MSG_ASK, .len = 8, .payload = "\13\0\0\0\0\0\0" });
 	for (bool answered = false; !answered || atomic_load(&stuck_reads) < reads; answered |= conn_next(c, &m)) {

@@ -59,7 +59,7 @@ ends_meet(struct ends *e, const uint8_t *ka, const uint8_t *kb)
 
 	*e = (struct ends){ 0 };
 	listener = ends_listen(e->where);
-	if (conn_dial(e->where, ka, &e->a) < 0 || conn_take(ends_accept(listener), kb, &e->b) < 0) {
+	if (conn_dial(e->where, ka, CONN_WORKER, &e->a) < 0 || conn_take(ends_accept(listener), kb, CONN_WORKER, &e->b) < 0) {
 		printf("Bail out! %s\n", err_line());
 		exit(1);
 	}
@@ -74,7 +74,7 @@ ends_stranger(struct ends *e, const uint8_t *key)
 
 	*e = (struct ends){ 0 };
 	listener = ends_listen(e->where);
-	if (addr_dial(e->where, &fd) < 0 || conn_take(ends_accept(listener), key, &e->b) < 0) {
+	if (addr_dial(e->where, &fd) < 0 || conn_take(ends_accept(listener), key, CONN_WORKER, &e->b) < 0) {
 		printf("Bail out! %s\n", err_line());
 		exit(1);
 	}

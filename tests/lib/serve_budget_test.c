@@ -121,7 +121,7 @@ main(void)
 	    .stop_fd = eventfd(0, EFD_CLOEXEC), .listening = listening };
 	pthread_create(&thread, NULL, serve, NULL);
 	(void)!read(server.told[0], &one, 1);
-	if (conn_dial(server.where, server.key, &c) < 0)
+	if (conn_dial(server.where, server.key, CONN_WORKER, &c) < 0)
 		printf("Bail out! %s\n", err_line()), exit(1);
 	say_hello(c, g);
 	for (uint32_t i = 0; i < SLICES; i++) {

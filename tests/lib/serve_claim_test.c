@@ -59,13 +59,13 @@ test_late(void)
 	char why[200];
 
 	prepare(&j, STALE_ASYNC);
-	if (conn_dial(j.server[0], j.key, &first) < 0 || wait_for(first, NULL) < 0 ||
-	    conn_dial(j.server[0], j.key, &second) < 0 || wait_for(second, NULL) < 0)
+	if (conn_dial(j.server[0], j.key, CONN_WORKER, &first) < 0 || wait_for(first, NULL) < 0 ||
+	    conn_dial(j.server[0], j.key, CONN_WORKER, &second) < 0 || wait_for(second, NULL) < 0)
 		abort();
 	is(greet(&j, second, 0, 9, why, sizeof(why)), MSG_WELCOME, "a worker");
 	is(greet(&j, first, 0, 10, why, sizeof(why)), MSG_REFUSE, "a hello of one that connected before it comes too late");
 	is_str(why, "a later process is worker 2", "the server sends the reason to a process whose claim a later one replaces");
-	if (conn_dial(j.server[0], j.key, &third) < 0)
+	if (conn_dial(j.server[0], j.key, CONN_WORKER, &third) < 0)
 		abort();
 	is(greet(&j, third, 0, 3, why, sizeof(why)), MSG_WELCOME, "a worker that connects behind a silent one takes its place");
 	conn_close(first);
@@ -81,7 +81,7 @@ dial(struct job *j, uint32_t server, uint64_t incarnation)
 	struct conn *c;
 	char why[200];
 
-	if (conn_dial(j->server[server], j->key, &c) < 0 || wait_for(c, NULL) < 0 ||
+	if (conn_dial(j->server[server], j->key, CONN_WORKER, &c) < 0 || wait_for(c, NULL) < 0 ||
 	    (incarnation > 0 && greet(j, c, server, incarnation, why, sizeof(why)) != MSG_WELCOME))
 		abort();
 	return c;

@@ -23,6 +23,23 @@ struct guise {
 	const char	*says;		/* in our line; NULL: it is let in */
 };
 
+/* The name of a key as wire(5) has it: in a shell, printf 'tally job %s' KEY | sha256sum | cut -c 1-16. */
+static const char *
+name_key(const uint8_t *of, const char *role)
+{
+	static char name[64];
+	uint8_t text[10 + 2 * CONN_KEY + 1] = "tally job ", hash[EVP_MAX_MD_SIZE];
+	size_t n;
+
+	for (int i = 0; i < CONN_KEY; i++)
+		snprintf((char *)text + 10 + 2 * i, 3, "%02x", of[i]);
+	EVP_Digest(text, 10 + 2 * CONN_KEY, hash, NULL, EVP_sha256(), NULL);
+	n = (size_t)snprintf(name, sizeof(name), "tally/9 %s ", role);
+	for (int i = 0; i < 8; i++)
+		n += (size_t)snprintf(name + n, sizeof(name) - n, "%02x", hash[i]);
+	return name;
+}
+
 static const struct guise *now;
 static unsigned tickets, updates;
 
@@ -113,16 +130,22 @@ shake(struct ends *e, SSL *ssl)
 static void
 test_visitors(void)
 {
-	static const struct guise guises[] = {
-		{ "tally/9", key, TLS1_3_VERSION, NULL, NULL, 1, NULL },
-		{ "tally/9", wrong, TLS1_3_VERSION, NULL, NULL, 1, "holds the key of another job" },
+	char *name = strdup(name_key(key, "worker")), *other = strdup(name_key(wrong, "worker"));
+	char *reader = strdup(name_key(key, "reader")), *none = strdup(name_key(key, "\033[2J"));
+	const struct guise guises[] = {
+		{ name, key, TLS1_3_VERSION, NULL, NULL, 1, NULL },
+		{ other, wrong, TLS1_3_VERSION, NULL, NULL, 1, "holds the key of another job" },
+		{ name, wrong, TLS1_3_VERSION, NULL, NULL, 1, "names this job's key, but does not hold it" },
+		{ reader, key, TLS1_3_VERSION, NULL, NULL, 1, "is a reader, not a worker" },
+		{ none, key, TLS1_3_VERSION, NULL, NULL, 1, "is a stranger, not a worker" },
 		{ "tally/0", key, TLS1_3_VERSION, NULL, NULL, 1, "another version of the protocol, not tally/9" },
+		{ "tally/9", key, TLS1_3_VERSION, NULL, NULL, 1, "holds the key of another job" },
 		{ "guess", key, TLS1_3_VERSION, NULL, NULL, 1, "does not hold this job's key" },
 		{ NULL, NULL, TLS1_3_VERSION, NULL, NULL, 1, "does not hold this job's key" },
 		{ NULL, NULL, TLS1_2_VERSION, NULL, NULL, 1, "does not hold this job's key" },
-		{ "tally/9", key, TLS1_3_VERSION, "P-256", NULL, 1, "does not hold this job's key" },
-		{ "tally/9", key, TLS1_3_VERSION, NULL, "TLS_CHACHA20_POLY1305_SHA256", 3, "does not hold this job's key" },
-		{ "tally/9", key, TLS1_3_VERSION, NULL, "TLS_AES_256_GCM_SHA384", 2, "does not hold this job's key" },
+		{ name, key, TLS1_3_VERSION, "P-256", NULL, 1, "does not hold this job's key" },
+		{ name, key, TLS1_3_VERSION, NULL, "TLS_CHACHA20_POLY1305_SHA256", 3, "does not hold this job's key" },
+		{ name, key, TLS1_3_VERSION, NULL, "TLS_AES_256_GCM_SHA384", 2, "does not hold this job's key" },
 	};
 	struct ends e;
 
@@ -139,6 +162,10 @@ test_visitors(void)
 			ok(e.eb == ERR_AUTH && !conn_open(e.b) && strstr(e.lb, guises[i].says) != NULL, "guise %zu: %s", i, e.lb);
 		visit_end(&e, ssl);
 	}
+	free(name);
+	free(other);
+	free(reader);
+	free(none);
 }
 
 static void
@@ -186,7 +213,7 @@ test_false_server(void)
 	int fd;
 
 	certify(ctx);
-	conn_dial(e.where, key, &e.a);
+	conn_dial(e.where, key, CONN_WORKER, &e.a);
 	fd = ends_accept(listener);
 	ssl = SSL_new(ctx);
 	SSL_set_fd(ssl, fd);
@@ -200,7 +227,7 @@ test_false_server(void)
 	ends_close(&e);
 
 	listener = ends_listen(e.where);
-	conn_dial(e.where, key, &e.a);
+	conn_dial(e.where, key, CONN_WORKER, &e.a);
 	fd = ends_accept(listener);
 	ok(send(fd, "SSH-2.0-OpenSSH_9.2\r\n", 21, 0) == 21 && ends_run(&e, ends_over_a) && e.ea == ERR_AUTH,
 	    "a server of another protocol is refused: %s", e.la);
@@ -213,7 +240,7 @@ test_false_server(void)
 static void
 test_rekey(void)
 {
-	static const struct guise g = { "tally/9", key, TLS1_3_VERSION, NULL, NULL, 1, NULL };
+	const struct guise g = { name_key(key, "worker"), key, TLS1_3_VERSION, NULL, NULL, 1, NULL };
 	const unsigned many = 2 * TLS_REKEY + 10;
 	uint8_t head[MSG_HEAD];
 	struct ends e;
@@ -247,7 +274,7 @@ test_rekey(void)
 static void
 test_padding(void)
 {
-	static const struct guise g = { "tally/9", key, TLS1_3_VERSION, NULL, NULL, 1, NULL };
+	const struct guise g = { name_key(key, "worker"), key, TLS1_3_VERSION, NULL, NULL, 1, NULL };
 	static uint8_t bytes[MSG_HEAD + 50000];
 	unsigned got = 0, bad = 0, back = 0;
 	double start = clk_s();
@@ -285,7 +312,7 @@ test_padding(void)
 static void
 test_key_updates(void)
 {
-	static const struct guise g = { "tally/9", key, TLS1_3_VERSION, NULL, NULL, 1, NULL };
+	const struct guise g = { name_key(key, "worker"), key, TLS1_3_VERSION, NULL, NULL, 1, NULL };
 	struct ends e;
 	SSL *ssl = visitor(&e, &g);
 	unsigned sent = 0;
@@ -303,7 +330,7 @@ test_key_updates(void)
 static void
 test_close(void)
 {
-	static const struct guise g = { "tally/9", key, TLS1_3_VERSION, NULL, NULL, 1, NULL };
+	const struct guise g = { name_key(key, "worker"), key, TLS1_3_VERSION, NULL, NULL, 1, NULL };
 	struct ends e;
 	SSL *ssl = visitor(&e, &g);
 	char byte;
@@ -327,7 +354,7 @@ test_close(void)
 static void
 test_alerts(void)
 {
-	static const struct guise g = { "tally/9", key, TLS1_3_VERSION, NULL, NULL, 1, NULL };
+	const struct guise g = { name_key(key, "worker"), key, TLS1_3_VERSION, NULL, NULL, 1, NULL };
 	static const struct { const char *what; uint8_t record[5 + 32]; size_t n; int alert; } sent[] = {
 		{ "a damaged record", { 23, 3, 3, 0, 32 }, 37, SSL_AD_BAD_RECORD_MAC },
 		{ "what is no record", { 99, 3, 3, 0, 32 }, 5, SSL_AD_UNEXPECTED_MESSAGE },

@@ -41,7 +41,7 @@ accept_worker(int listening)
 	struct conn *c;
 
 	while (poll(&p, 1, 60000) == 1) {
-		if (conn_take(accept4(listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), key, &c) < 0)
+		if (conn_take(accept4(listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), key, CONN_WORKER, &c) < 0)
 			continue;
 		if (finish_handshake(c))
 			return c;

@@ -59,7 +59,7 @@ serve_accept(struct serve *s)
 	}
 	evict_stranger(s);
 	g.nth = ++s->conns;
-	if (conn_take(fd, s->o->key, &g.conn) < 0)
+	if (conn_take(fd, s->o->key, CONN_WORKER, &g.conn) < 0)
 		return;
 	strangers_add(&s->strangers, conn_peer(g.conn), g.nth, &g.stranger);
 	if (s->o->silence_s > 0)

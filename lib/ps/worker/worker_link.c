@@ -96,7 +96,7 @@ dial_server(struct worker_net *n, uint32_t s)
 {
 	struct link *l = &n->link[s];
 
-	ERR_TRY(conn_dial(n->o->server[s], n->o->key, &l->conn));
+	ERR_TRY(conn_dial(n->o->server[s], n->o->key, CONN_WORKER, &l->conn));
 	conn_set_place(l->conn, find_weights_place, l);
 	if (n->o->silence_s > 0)
 		conn_set_silence(l->conn, n->o->silence_s);

@@ -182,7 +182,7 @@ try_join(struct rendezvous_env *env, const uint8_t *key, struct rendezvous *m)
 		snprintf(digits, sizeof(digits), "%" PRIu32, env->rank);
 	snprintf(text, sizeof(text), "meet 1 tally %s role %s rank %s workers %" PRIu32 " servers %" PRIu32,
 	    TALLY_VERSION, env->role == RENDEZVOUS_SERVER ? "server" : "worker", digits, env->workers, env->servers);
-	ERR_TRY(conn_dial(env->at, key, &m->conn));
+	ERR_TRY(conn_dial(env->at, key, CONN_MEMBER, &m->conn));
 	ERR_TRY(send_hello_text(m, text));
 	ERR_TRY(wait_welcome(m, "rank ", &rest));
 	if (num_u64(rest, 0, (env->role == RENDEZVOUS_SERVER ? env->servers : env->workers) - 1, &rank) < 0)

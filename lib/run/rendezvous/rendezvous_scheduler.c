@@ -214,7 +214,7 @@ accept_peer(struct scheduler *s)
 		evict_peer(s);
 	g = &s->peer[s->n];
 	*g = (struct peer){ .slot = RENDEZVOUS_ANY };
-	if (conn_take(fd, s->o->key, &g->conn) < 0)
+	if (conn_take(fd, s->o->key, CONN_MEMBER, &g->conn) < 0)
 		return;
 	strangers_add(&s->strangers, conn_peer(g->conn), ++s->conns, &g->stranger);
 	s->n++;

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "wire/addr.h"
 #include "wire/conn.h"
+#include "wire/strangers.h"
 #include "record/recid.h"
 #include "dataset/dataset_read_pool.h"
 
@@ -18,6 +19,8 @@
 #include <unistd.h>
 
 #define EVENTS	64
+#define ACCEPTS	16		/* most connections that are accepted in one turn */
+#define BURST_S	20.0		/* all readers of a job may connect at once: of that budget */
 #define PAUSE_MS	200	/* pause of accepting when the system is out of descriptors or memory */
 #define READ_THREADS 8u
 #define READS_END_MS	3000	/* time that the end waits for reads in silence */
@@ -27,6 +30,8 @@ struct peer {
 	struct dataset_read read;	/* with its sender; the first member, so that a read gives its peer */
 	TAILQ_ENTRY(peer) link;
 	struct conn	*conn;
+	struct stranger	 stranger;	/* counted while it is in `strangers` */
+	int		 poll;		/* the epoll that has its connection */
 	bool		 reading;	/* a thread reads for it */
 	bool		 refused;	/* it counts as a stranger and its messages are dropped */
 	bool		 reader;	/* it has sent OPEN */
@@ -41,21 +46,26 @@ struct dataset_server {
 	struct dataset_server_sums *sums;
 	uint64_t	 id;
 	int		 fd, poll;	/* listening socket; epoll */
+	int		 poll_strangers;	/* epoll of strangers, which `poll` polls until strangers_at */
+	bool		 strangers_pause;
+	double		 strangers_at;
 	struct dataset_read_pool *pool;
 	bool		 paused;	/* fd is not polled until accept_at */
 	double		 accept_at;
+	struct strangers limits;
+	uint64_t	 conns;		/* accepted so far */
 	struct peers	 strangers, readers;	/* strangers by `until` */
 	struct peers	 closed;	/* without a connection, until a thread has read for them */
-	uint32_t	 n, nstrangers;
+	uint32_t	 n;
 };
 
 static int
-set_poll_events(struct dataset_server *s, int how, int fd, short events, void *what)
+set_poll_events(int epoll, int how, int fd, short events, void *what)
 {
 	/* EPOLLIN is POLLIN, and so on */
 	struct epoll_event ev = { .events = (uint32_t)events, .data.ptr = what };
 
-	return epoll_ctl(s->poll, how, fd, &ev) < 0 ? err_sys("epoll") : 0;
+	return epoll_ctl(epoll, how, fd, &ev) < 0 ? err_sys("epoll") : 0;
 }
 
 /* Inserts a stranger in the order of `until`. */
@@ -73,14 +83,14 @@ add_stranger(struct dataset_server *s, struct peer *g, double seconds)
 		TAILQ_INSERT_BEFORE(at, g, link);
 	else
 		TAILQ_INSERT_TAIL(&s->strangers, g, link);
-	s->nstrangers++;
+	strangers_add(&s->limits, conn_peer(g->conn), ++s->conns, &g->stranger);
 }
 
 static void
 unlist_reader(struct dataset_server *s, struct peer *g)
 {
 	TAILQ_REMOVE(g->reader ? &s->readers : &s->strangers, g, link);
-	s->nstrangers -= !g->reader;
+	strangers_remove(&s->limits, &g->stranger);
 }
 
 static void
@@ -91,10 +101,19 @@ free_peer(struct dataset_server *s, struct peer *g)
 	free(g);
 }
 
+/* Counts and logs a stranger; who is "host:port: reason". */
+static void
+note_stranger(struct dataset_server *s, const struct peer *g, const char *who)
+{
+	if (g->reader || g->refused)
+		return;
+	s->sums->strangers++;
+	strangers_refused(&s->limits, who);
+}
+
 static void
 close_reader(struct dataset_server *s, struct peer *g)
 {
-	s->sums->strangers += !g->reader && !g->refused;
 	unlist_reader(s, g);
 	conn_close(g->conn);
 	g->conn = NULL;
@@ -121,15 +140,30 @@ refuse_reader(struct dataset_server *s, struct peer *g)
 	return conn_send(g->conn, &m);
 }
 
+/* Closes a stranger whose time is over, or for which there is no room. */
 static void
+expire_stranger(struct dataset_server *s, struct peer *g, const char *why)
+{
+	char who[ERR_LINE];
+
+	snprintf(who, sizeof(who), "%s: %s", conn_peer(g->conn), why);
+	note_stranger(s, g, who);
+	close_reader(s, g);
+}
+
+static int
 accept_hello(struct dataset_server *s, struct peer *g)
 {
+	strangers_accept(&s->limits, &g->stranger);
 	unlist_reader(s, g);
 	g->reader = true;
 	g->until = (double)INFINITY;
 	TAILQ_INSERT_TAIL(&s->readers, g, link);
 	s->sums->readers++;
 	log_callback_line(s->o->say, s->o->arg, "%s reads", conn_peer(g->conn));
+	ERR_TRY(set_poll_events(g->poll, EPOLL_CTL_DEL, conn_fd(g->conn), 0, NULL));
+	g->poll = s->poll;
+	return set_poll_events(g->poll, EPOLL_CTL_ADD, conn_fd(g->conn), g->events, g);
 }
 
 static int
@@ -141,9 +175,7 @@ handle_reader_msg(struct dataset_server *s, struct peer *g, const struct msg *m)
 		return 0;
 	if ((e = dataset_sender_take(g->read.sender, m)) < 0)
 		return e == ERR_NOMEM ? e : refuse_reader(s, g);
-	if (!g->reader)
-		accept_hello(s, g);
-	return 0;
+	return g->reader ? 0 : accept_hello(s, g);
 }
 
 /* Sends records while few bytes wait, and lets a thread read more. */
@@ -182,32 +214,55 @@ run_reader_conn(struct dataset_server *s, struct peer *g)
 	ERR_TRY(send_records(s, g));
 	events = conn_events(g->conn);
 	if (events != g->events)
-		ERR_TRY(set_poll_events(s, EPOLL_CTL_MOD, conn_fd(g->conn), g->events = events, g));
+		ERR_TRY(set_poll_events(g->poll, EPOLL_CTL_MOD, conn_fd(g->conn), g->events = events, g));
 	return 0;
 }
 
-/* Adds a stranger; if there are too many, closes the oldest. */
+static void
+evict_stranger(struct dataset_server *s)
+{
+	struct peer *g, *first = TAILQ_FIRST(&s->strangers);
+
+	TAILQ_FOREACH(g, &s->strangers, link)
+		if (strangers_before(&s->limits, &g->stranger, &first->stranger))
+			first = g;
+	expire_stranger(s, first, STRANGERS_EVICTED);
+}
+
+/* Adds a stranger; if there are too many, closes one. */
 static void
 add_reader(struct dataset_server *s, struct peer *g)
 {
-	if (s->nstrangers >= DATASET_SERVER_STRANGERS)
-		close_reader(s, TAILQ_FIRST(&s->strangers));
+	if (strangers_full(&s->limits))
+		evict_stranger(s);
 	add_stranger(s, g, DATASET_SERVER_OPEN_S);
 	g->events = conn_events(g->conn);
+	g->poll = s->poll_strangers;
 	s->n++;
-	if (set_poll_events(s, EPOLL_CTL_ADD, conn_fd(g->conn), g->events, g) < 0)
+	if (set_poll_events(g->poll, EPOLL_CTL_ADD, conn_fd(g->conn), g->events, g) < 0)
 		close_reader(s, g);
 }
 
+/* Pauses accepting for some time, or ends the pause. */
 static void
-set_accepting(struct dataset_server *s, bool on)
+set_accepting(struct dataset_server *s, bool on, double pause_s)
 {
 	s->paused = !on;
-	s->accept_at = clk_s() + PAUSE_MS * 1e-3;
-	set_poll_events(s, EPOLL_CTL_MOD, s->fd, on ? POLLIN : 0, &s->fd);
+	s->accept_at = clk_s() + pause_s;
+	set_poll_events(s->poll, EPOLL_CTL_MOD, s->fd, on ? POLLIN : 0, &s->fd);
 }
 
+/* Likewise, of hearing strangers. */
 static void
+set_hearing(struct dataset_server *s, bool on, double pause_s)
+{
+	s->strangers_pause = !on;
+	s->strangers_at = clk_s() + pause_s;
+	set_poll_events(s->poll, EPOLL_CTL_MOD, s->poll_strangers, on ? POLLIN : 0, &s->poll_strangers);
+}
+
+/* Returns false when there is none. */
+static bool
 accept_reader(struct dataset_server *s)
 {
 	int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -215,12 +270,13 @@ accept_reader(struct dataset_server *s)
 
 	if (fd < 0) {
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-			set_accepting(s, false);
-		return;
+			set_accepting(s, false, PAUSE_MS * 1e-3);
+		return false;
 	}
+	strangers_charge(&s->limits, STRANGERS_ACCEPT);
 	if (s->n >= DATASET_SERVER_READERS || (g = calloc(1, sizeof(*g))) == NULL) {
 		close(fd);
-		return;
+		return true;
 	}
 	if ((g->read.sender = dataset_sender_new(s->o->recs, s->id)) == NULL ||
 	    conn_take(fd, s->o->key, CONN_READER, &g->conn) < 0) {
@@ -228,9 +284,23 @@ accept_reader(struct dataset_server *s)
 			close(fd);
 		dataset_sender_free(g->read.sender);
 		free(g);
-		return;
+		return true;
 	}
 	add_reader(s, g);
+	return true;
+}
+
+static void
+accept_readers(struct dataset_server *s)
+{
+	for (int i = 0; i < ACCEPTS; i++) {
+		if (!strangers_may(&s->limits, STRANGERS_ACCEPT)) {
+			set_accepting(s, false, strangers_wait_s(&s->limits));
+			return;
+		}
+		if (!accept_reader(s))
+			return;
+	}
 }
 
 /* Closes connections whose time is over.  Returns the milliseconds until the next one, -1 for none. */
@@ -240,10 +310,14 @@ close_expired_readers(struct dataset_server *s)
 	double now = clk_s(), next = s->paused ? s->accept_at : (double)INFINITY;
 	struct peer *g;
 
+	if (s->strangers_pause)
+		next = fmin(next, s->strangers_at);
 	if (s->paused && now >= s->accept_at)
-		set_accepting(s, true);
+		set_accepting(s, true, 0);
+	if (s->strangers_pause && now >= s->strangers_at)
+		set_hearing(s, true, 0);
 	while ((g = TAILQ_FIRST(&s->strangers)) != NULL && now >= g->until)
-		close_reader(s, g);
+		expire_stranger(s, g, "sent no valid OPEN in time");
 	if (g != NULL && g->until < next)
 		next = g->until;
 	return isinf(next) ? -1 : (int)ceil(fmax(next - now, 0) * 1e3);
@@ -258,7 +332,35 @@ serve_reader(struct dataset_server *s, struct peer *g)
 		return;
 	if (reader)
 		log_callback_line(s->o->say, s->o->arg, "%s", err_line());
+	else
+		note_stranger(s, g, err_line());
 	close_reader(s, g);
+}
+
+/* Runs the strangers that have something to read, as far as they may cost something. */
+static void
+serve_strangers(struct dataset_server *s)
+{
+	struct epoll_event ev[EVENTS];
+	int n = epoll_wait(s->poll_strangers, ev, EVENTS, 0);
+
+	while (n > 0) {
+		int first = 0;
+		struct peer *g;
+
+		if (!strangers_may(&s->limits, STRANGERS_TURN)) {
+			set_hearing(s, false, strangers_wait_s(&s->limits));
+			return;
+		}
+		for (int i = 1; i < n; i++)
+			if (strangers_precedes(&s->limits, &((struct peer *)ev[i].data.ptr)->stranger,
+			    &((struct peer *)ev[first].data.ptr)->stranger))
+				first = i;
+		g = ev[first].data.ptr;
+		ev[first] = ev[--n];
+		strangers_charge(&s->limits, STRANGERS_TURN);
+		serve_reader(s, g);
+	}
 }
 
 /* Sends what threads have read. */
@@ -291,6 +393,7 @@ run_dataset_loop(struct dataset_server *s)
 	for (;;) {
 		int n = epoll_wait(s->poll, ev, EVENTS, close_expired_readers(s));
 		bool read = false;	/* records, which may close peers that other events are of */
+		bool strangers = false;	/* likewise */
 
 		for (int i = 0; i < n; i++)
 			if (ev[i].data.ptr == s)
@@ -298,13 +401,17 @@ run_dataset_loop(struct dataset_server *s)
 		for (int i = 0; i < n; i++)
 			if (ev[i].data.ptr == s->pool)
 				read = true;
+			else if (ev[i].data.ptr == &s->poll_strangers)
+				strangers = true;
 			else if (ev[i].data.ptr != &s->fd)
 				serve_reader(s, ev[i].data.ptr);
 		if (read)
 			serve_reads(s);
+		if (strangers)
+			serve_strangers(s);
 		for (int i = 0; i < n; i++)
 			if (ev[i].data.ptr == &s->fd)
-				accept_reader(s);
+				accept_readers(s);
 	}
 }
 
@@ -336,12 +443,13 @@ open_dataset_server(struct dataset_server *s)
 
 	ERR_TRY(addr_listen(s->o->listen, &s->fd, where));
 	ERR_TRY(recid_of(s->o->recs, &s->id));
-	if ((s->poll = epoll_create1(EPOLL_CLOEXEC)) < 0)
+	if ((s->poll = epoll_create1(EPOLL_CLOEXEC)) < 0 || (s->poll_strangers = epoll_create1(EPOLL_CLOEXEC)) < 0)
 		return err_sys("epoll");
 	ERR_TRY(dataset_read_pool_new(READ_THREADS, &s->pool));
-	ERR_TRY(set_poll_events(s, EPOLL_CTL_ADD, dataset_read_pool_fd(s->pool), POLLIN, s->pool));
-	ERR_TRY(set_poll_events(s, EPOLL_CTL_ADD, s->fd, POLLIN, &s->fd));
-	ERR_TRY(set_poll_events(s, EPOLL_CTL_ADD, s->o->stop_fd, POLLIN, s));
+	ERR_TRY(set_poll_events(s->poll, EPOLL_CTL_ADD, dataset_read_pool_fd(s->pool), POLLIN, s->pool));
+	ERR_TRY(set_poll_events(s->poll, EPOLL_CTL_ADD, s->fd, POLLIN, &s->fd));
+	ERR_TRY(set_poll_events(s->poll, EPOLL_CTL_ADD, s->poll_strangers, POLLIN, &s->poll_strangers));
+	ERR_TRY(set_poll_events(s->poll, EPOLL_CTL_ADD, s->o->stop_fd, POLLIN, s));
 	s->o->listening(s->o->arg, where);
 	return 0;
 }
@@ -349,7 +457,8 @@ open_dataset_server(struct dataset_server *s)
 int
 dataset_server_run(const struct dataset_server_opt *opt, struct dataset_server_sums *sums)
 {
-	struct dataset_server s = { .o = opt, .sums = sums, .fd = -1, .poll = -1 };
+	struct dataset_server s = { .o = opt, .sums = sums, .fd = -1, .poll = -1, .poll_strangers = -1, .limits = {
+	    .most = DATASET_SERVER_STRANGERS, .burst_s = BURST_S, .say = opt->say, .arg = opt->arg } };
 	struct peer *g;
 	int e;
 
@@ -359,13 +468,18 @@ dataset_server_run(const struct dataset_server_opt *opt, struct dataset_server_s
 	TAILQ_INIT(&s.closed);
 	if ((e = open_dataset_server(&s)) == 0)
 		e = run_dataset_loop(&s);
-	while ((g = TAILQ_FIRST(&s.strangers)) != NULL || (g = TAILQ_FIRST(&s.readers)) != NULL)
+	strangers_end(&s.limits);
+	while ((g = TAILQ_FIRST(&s.strangers)) != NULL || (g = TAILQ_FIRST(&s.readers)) != NULL) {
+		s.sums->strangers += !g->reader && !g->refused;
 		close_reader(&s, g);
+	}
 	end_reads(&s);
 	dataset_read_pool_free(s.pool);
 	if (s.fd >= 0)
 		close(s.fd);
 	if (s.poll >= 0)
 		close(s.poll);
+	if (s.poll_strangers >= 0)
+		close(s.poll_strangers);
 	return e;
 }

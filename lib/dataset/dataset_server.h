@@ -2,7 +2,7 @@
  * dataset_server - serves records to other hosts: the event loop of im2rec --serve.
  *
  * A reader connects, proves that it holds the key and sends OPEN.  Until then it is a stranger.  There are at most
- * DATASET_SERVER_STRANGERS, each for at most DATASET_SERVER_OPEN_S: a new one replaces the oldest.  One thread polls
+ * DATASET_SERVER_STRANGERS, each for at most DATASET_SERVER_OPEN_S (wire/strangers.h).  One thread polls
  * all connections, so that a slow reader delays nobody.  Others read the records, so that a slow disk delays only who
  * reads from it.  For each reader at most DATASET_SERVER_AHEAD bytes and what dataset_sender.h reads ahead wait.
  */

@@ -4,7 +4,13 @@
 #include "base/clk.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
+
+#define PAUSE_S		0.1	/* a budget that was spent is not used for so long: few turns in place of many */
+#define PROOF_TURNS	3.0	/* turns until a peer has proved itself */
+
+static const double rates[STRANGERS_COSTS] = { STRANGERS_ACCEPTS, STRANGERS_TURNS };
 
 void
 strangers_add(struct strangers *s, const char *peer, uint64_t nth, struct stranger *g)
@@ -42,6 +48,60 @@ strangers_before(const struct strangers *s, const struct stranger *a, const stru
 	uint32_t na = s->row[a->row - 1], nb = s->row[b->row - 1];
 
 	return na != nb ? na > nb : a->nth < b->nth;
+}
+
+bool
+strangers_precedes(const struct strangers *s, const struct stranger *a, const struct stranger *b)
+{
+	uint32_t na = s->row[a->row - 1], nb = s->row[b->row - 1];
+
+	return na != nb ? na < nb : a->nth < b->nth;
+}
+
+bool
+strangers_may(struct strangers *s, enum strangers_cost cost)
+{
+	struct strangers_budget *b = &s->budget[cost];
+	double now;
+
+	if (s->expects)
+		return true;
+	now = clk_s();
+	b->used = fmax(b->used - (now - b->at) * rates[cost], 0);
+	b->at = now;
+	b->spent = b->used >= (s->burst_s - (b->spent ? PAUSE_S : 0)) * rates[cost];
+	return !b->spent;
+}
+
+void
+strangers_charge(struct strangers *s, enum strangers_cost cost)
+{
+	if (!s->expects)
+		s->budget[cost].used++;
+}
+
+void
+strangers_accept(struct strangers *s, struct stranger *g)
+{
+	if (g->row == 0)
+		return;
+	s->budget[STRANGERS_ACCEPT].used = fmax(s->budget[STRANGERS_ACCEPT].used - 1, 0);
+	s->budget[STRANGERS_TURN].used = fmax(s->budget[STRANGERS_TURN].used - PROOF_TURNS, 0);
+	strangers_remove(s, g);
+}
+
+double
+strangers_wait_s(const struct strangers *s)
+{
+	double wait = (double)INFINITY;
+
+	for (int i = 0; i < STRANGERS_COSTS && !s->expects; i++) {
+		const struct strangers_budget *b = &s->budget[i];
+
+		if (b->spent)
+			wait = fmin(wait, (b->used - (s->burst_s - PAUSE_S) * rates[i]) / rates[i]);
+	}
+	return fmax(wait, 0);
 }
 
 void

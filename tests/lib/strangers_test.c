@@ -1,8 +1,10 @@
-/* strangers_test - which connection is closed when there are too many, and how many refusals are logged. */
+/* strangers_test - which connection is closed when there are too many, what they may cost, and what is logged. */
 #include "tap.h"
 
+#include "base/clk.h"
 #include "wire/strangers.h"
 
+#include <math.h>
 #include <string.h>
 
 struct said {
@@ -35,11 +37,55 @@ test_order(void)
 	    !strangers_before(&s, &g[0], &g[1]),
 	    "an address with two connections loses one before an older connection of another address");
 	ok(strangers_before(&s, &g[1], &g[2]), "the oldest of an address is the first");
+	ok(strangers_precedes(&s, &g[0], &g[1]) && strangers_precedes(&s, &g[3], &g[1]) &&
+	    !strangers_precedes(&s, &g[1], &g[0]), "an address with few connections is handled first");
+	ok(strangers_precedes(&s, &g[1], &g[2]), "the oldest connection of an address is handled first");
 	strangers_remove(&s, &g[1]);
 	strangers_remove(&s, &g[1]);
 	ok(s.n == 3 && !strangers_full(&s), "a connection is removed once");
 	ok(strangers_before(&s, &g[0], &g[2]) && strangers_before(&s, &g[2], &g[3]),
 	    "the oldest of single connections is first");
+}
+
+/* Does what it may, up to a number.  Returns what it did. */
+static int
+spend(struct strangers *s, enum strangers_cost cost, int most)
+{
+	int n = 0;
+
+	for (; n < most && strangers_may(s, cost); n++)
+		strangers_charge(s, cost);
+	return n;
+}
+
+static void
+test_budget(void)
+{
+	static struct strangers s = { .most = 4, .burst_s = 2 };
+	struct stranger g;
+	double begun = clk_s();
+	int n = spend(&s, STRANGERS_TURN, 1000000);
+
+	ok(n >= 2 * STRANGERS_TURNS && n <= (2 + clk_s() - begun) * STRANGERS_TURNS + 1,
+	    "strangers get the budget of the burst at once, and then no more: %d turns", n);
+	ok(strangers_wait_s(&s) > 0 && strangers_wait_s(&s) <= 1, "the budget is there again after %g s", strangers_wait_s(&s));
+	ok(strangers_may(&s, STRANGERS_ACCEPT), "turns are not taken from the budget of new connections");
+	s.expects = true;
+	is(spend(&s, STRANGERS_TURN, 5000), 5000, "strangers are not limited while peers are missing");
+	ok(isinf(strangers_wait_s(&s)), "strangers do not wait while peers are missing");
+	s.expects = false;
+	s.budget[STRANGERS_TURN].at -= 2.5;
+	n = spend(&s, STRANGERS_TURN, 1000000);
+	ok(n >= 2 * STRANGERS_TURNS, "turns while peers were missing are not counted: %d turns follow", n);
+	s.budget[STRANGERS_TURN].at -= 2.5;
+	for (n = 0; n < 1000 && strangers_may(&s, STRANGERS_ACCEPT) && spend(&s, STRANGERS_TURN, 3) == 3; n++) {
+		strangers_charge(&s, STRANGERS_ACCEPT);
+		strangers_add(&s, "10.0.0.1:1", 1, &g);
+		strangers_accept(&s, &g);
+		strangers_accept(&s, &g);
+	}
+	is(n, 1000, "peers that prove themselves take nothing from the budget");
+	is(s.n, 0, "a peer that proved itself is no stranger");
 }
 
 static void
@@ -69,6 +115,7 @@ int
 main(void)
 {
 	test_order();
+	test_budget();
 	test_log();
 	return done();
 }

@@ -139,7 +139,7 @@ bind_client(struct serve *s, uint32_t rank)
 	if (s->now->rank < 0)
 		epoch_traffic_join(&s->traffic, rank);
 	s->now->rank = s->now->page = rank;
-	strangers_remove(&s->strangers, &s->now->stranger);
+	strangers_accept(&s->strangers, &s->now->stranger);
 	conn_set_place(s->now->conn, server_state_place, s->state);
 	serve_lend(s, s->now->conn);
 	s->now->claims = -1;
@@ -255,8 +255,8 @@ handle_client_msg(struct serve *s, struct client *g, const struct msg *m)
 	serve_reject(s, g);
 }
 
-static void
-serve_client(struct serve *s, struct client *g)
+void
+serve_run_client(struct serve *s, struct client *g)
 {
 	struct msg m;
 	int e;
@@ -319,6 +319,7 @@ get_poll_timeout(const struct serve *s)
 	for (uint32_t i = 0; i < s->n; i++)
 		first = fmin(first, s->client[i].until);
 	first = fmin(first, serve_next_return(s));
+	first = fmin(first, clk_s() + strangers_wait_s(&s->strangers));
 	if (s->paused)
 		return PAUSE_MS;
 	if (isinf(first))
@@ -332,13 +333,17 @@ static void
 poll_clients(struct serve *s, int timeout_ms, bool listening)
 {
 	uint32_t n = s->n;
-	bool turn;
+	bool turn, strangers = serve_polls_strangers(s, listening);
 
 	s->poll[0] = (struct pollfd){ .fd = listening ? s->o->stop_fd : -1, .events = POLLIN };
-	s->poll[1] = (struct pollfd){ .fd = listening && !s->paused ? s->fd : -1, .events = POLLIN };
-	for (uint32_t i = 0; i < n; i++)
-		s->poll[i + 2] = (struct pollfd){ .fd = s->client[i].claims < 0 ? conn_fd(s->client[i].conn) : -1,
-		    .events = conn_events(s->client[i].conn) };
+	s->poll[1] = (struct pollfd){ .fd = listening && !s->paused && strangers_may(&s->strangers, STRANGERS_ACCEPT) ?
+	    s->fd : -1, .events = POLLIN };
+	for (uint32_t i = 0; i < n; i++) {
+		struct client *g = &s->client[i];
+
+		s->poll[i + 2] = (struct pollfd){ .fd = g->claims < 0 && (strangers || g->stranger.row == 0) ?
+		    conn_fd(g->conn) : -1, .events = conn_events(g->conn) };
+	}
 	s->paused = false;
 	if (poll(s->poll, n + 2, timeout_ms) < 0)
 		return;		/* interrupted */
@@ -346,9 +351,13 @@ poll_clients(struct serve *s, int timeout_ms, bool listening)
 		end_service(s, ERR_STOP, "stopped on request");
 	if ((turn = clk_s() >= s->turn_at))
 		s->turn_at = clk_s() + TURN_S;
-	for (uint32_t i = 0; i < n && s->err == 0; i++)
-		if (s->poll[i + 2].revents != 0 || (turn && s->client[i].claims < 0))
-			serve_client(s, &s->client[i]);
+	for (uint32_t i = 0; i < n && s->err == 0; i++) {
+		struct client *g = &s->client[i];
+
+		if (g->stranger.row == 0 && (s->poll[i + 2].revents != 0 || (turn && g->claims < 0)))
+			serve_run_client(s, g);
+	}
+	serve_run_strangers(s, n);
 	if (s->poll[1].revents != 0 && s->err == 0)
 		serve_accept(s);
 	if (listening)
@@ -451,7 +460,7 @@ int
 serve_run(const struct serve_opt *opt, struct serve_sums *sums)
 {
 	struct serve s = { .o = opt, .sums = sums, .fd = -1, .strangers = {
-	    .most = SERVE_STRANGERS + opt->nworkers, .say = opt->say, .arg = opt->arg } };
+	    .most = SERVE_STRANGERS + opt->nworkers, .burst_s = 1, .say = opt->say, .arg = opt->arg } };
 	int e;
 
 	*sums = (struct serve_sums){ 0 };

@@ -67,8 +67,14 @@ void	 serve_lose_worker(struct serve *s, uint32_t rank, const char *reason);
 /* Closes connections that are over or whose time is over. */
 void	 serve_close_finished(struct serve *s);
 
-/* serve_accept.c: accepts a connection, as a stranger. */
+void	 serve_run_client(struct serve *s, struct client *g);
+
+/* serve_accept.c: accepts what waits, as strangers, as far as their budget allows. */
 void	 serve_accept(struct serve *s);
+/* Whether strangers are polled now: always while workers are missing, or at the end. */
+bool	 serve_polls_strangers(struct serve *s, bool listening);
+/* Runs the strangers that were polled, of the first n connections, likewise. */
+void	 serve_run_strangers(struct serve *s, uint32_t n);
 /* Counts and logs a connection without a valid hello; who is "host:port: reason". */
 void	 serve_refuse_stranger(struct serve *s, const char *who);
 /* g is over, and refused if it never was a worker's. */

@@ -18,6 +18,7 @@
 #define UNJOINED_MOST 64u	/* most connections that have not joined yet, and one more for each slot */
 #define JOIN_S	  10.0	/* limit for a connection to join */
 #define TICK_MS	  200
+#define ACCEPTS	  16	/* most connections that are accepted in one round */
 
 /* A connection, and the slot of the job that it has taken. */
 struct peer {
@@ -100,7 +101,7 @@ handle_join(struct scheduler *s, struct peer *g, const struct rendezvous_message
 		return reply_peer(g, MSG_REFUSE, text);
 	}
 	g->slot = at;
-	strangers_remove(&s->strangers, &g->stranger);
+	strangers_accept(&s->strangers, &g->stranger);
 	s->slot[at] = (struct slot){ .connected = true, .ever_connected = true };
 	snprintf(text, sizeof(text), "rank %" PRIu32, at < s->env->servers ? at : at - s->env->servers);
 	return reply_peer(g, MSG_WELCOME, text);
@@ -167,10 +168,15 @@ static void
 service_peer(struct scheduler *s, uint32_t i)
 {
 	struct peer *g = &s->peer[i];
+	/* A stranger is heard if there is something to hear, and as far as strangers may cost something. */
+	bool heard = g->stranger.row == 0 ||
+	    (s->poll[i + 2].revents != 0 && strangers_may(&s->strangers, STRANGERS_TURN));
 	struct msg m;
-	int e = conn_run(g->conn);
+	int e = heard ? conn_run(g->conn) : 0;
 
-	while (e == 0 && conn_next(g->conn, &m) > 0)
+	if (heard && g->stranger.row != 0)
+		strangers_charge(&s->strangers, STRANGERS_TURN);
+	while (heard && e == 0 && conn_next(g->conn, &m) > 0)
 		e = handle_peer_message(s, g, &m);
 	if (e == 0 && g->slot == RENDEZVOUS_ANY && conn_age_s(g->conn) > JOIN_S)
 		e = err_fail(ERR_PEER, "%s: has not joined within %g seconds", conn_peer(g->conn), JOIN_S);
@@ -200,7 +206,8 @@ evict_peer(struct scheduler *s)
 	remove_peer(s, first);
 }
 
-static void
+/* Returns false when there is none. */
+static bool
 accept_peer(struct scheduler *s)
 {
 	int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -208,16 +215,27 @@ accept_peer(struct scheduler *s)
 
 	if (fd < 0) {
 		s->out_of_fds = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
-		return;
+		return false;
 	}
+	strangers_charge(&s->strangers, STRANGERS_ACCEPT);
 	if (strangers_full(&s->strangers))
 		evict_peer(s);
 	g = &s->peer[s->n];
 	*g = (struct peer){ .slot = RENDEZVOUS_ANY };
 	if (conn_take(fd, s->o->key, CONN_MEMBER, &g->conn) < 0)
-		return;
+		return false;
 	strangers_add(&s->strangers, conn_peer(g->conn), ++s->conns, &g->stranger);
 	s->n++;
+	return true;
+}
+
+static bool
+have_all_joined(const struct scheduler *s)
+{
+	for (uint32_t i = 0; i < s->nslots; i++)
+		if (!s->slot[i].ever_connected)
+			return false;
+	return true;
 }
 
 static bool
@@ -232,11 +250,16 @@ have_all_left(const struct scheduler *s)
 static int
 run_rendezvous_round(struct scheduler *s)
 {
+	bool strangers, accepts;
+
+	s->strangers.expects = !have_all_joined(s);
+	strangers = strangers_may(&s->strangers, STRANGERS_TURN);
 	s->poll[0] = (struct pollfd){ .fd = s->o->stop_fd, .events = POLLIN };
-	s->poll[1] = (struct pollfd){ .fd = s->out_of_fds ? -1 : s->fd, .events = POLLIN };
+	accepts = !s->out_of_fds && strangers_may(&s->strangers, STRANGERS_ACCEPT);
+	s->poll[1] = (struct pollfd){ .fd = accepts ? s->fd : -1, .events = POLLIN };
 	for (uint32_t i = 0; i < s->n; i++)
-		s->poll[i + 2] = (struct pollfd){ .fd = conn_fd(s->peer[i].conn),
-		    .events = conn_events(s->peer[i].conn) };
+		s->poll[i + 2] = (struct pollfd){ .fd = strangers || s->peer[i].stranger.row == 0 ?
+		    conn_fd(s->peer[i].conn) : -1, .events = conn_events(s->peer[i].conn) };
 	if (poll(s->poll, s->n + 2, TICK_MS) < 0 && errno != EINTR)
 		return err_sys("poll");
 	s->out_of_fds = false;
@@ -245,8 +268,9 @@ run_rendezvous_round(struct scheduler *s)
 	/* Backwards, as remove_peer moves the last peer into the gap. */
 	for (uint32_t i = s->n; i-- > 0;)
 		service_peer(s, i);
-	if (s->poll[1].revents != 0)
-		accept_peer(s);
+	accepts = s->poll[1].revents != 0;
+	for (int i = 0; i < ACCEPTS && accepts; i++)
+		accepts = strangers_may(&s->strangers, STRANGERS_ACCEPT) && accept_peer(s);
 	return announce_servers(s);
 }
 
@@ -257,7 +281,8 @@ rendezvous_run(const struct rendezvous_opt *o)
 	char where[ADDR_TEXT];
 	int e;
 
-	s.strangers = (struct strangers){ .most = UNJOINED_MOST + s.nslots, .say = o->say, .arg = o->arg };
+	s.strangers = (struct strangers){ .most = UNJOINED_MOST + s.nslots, .burst_s = 1, .say = o->say,
+	    .arg = o->arg };
 	s.peers_most = s.nslots + s.strangers.most;
 	s.peer = calloc(s.peers_most, sizeof(*s.peer));
 	s.slot = calloc(s.nslots, sizeof(*s.slot));

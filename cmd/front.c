@@ -8,10 +8,12 @@
 #include "base/io.h"
 #include "base/isa.h"
 #include "base/num.h"
+#include "base/secret.h"
 #include "run/consequence.h"
 #include "wire/addr.h"
 #include "wire/conn.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -29,6 +31,7 @@
 
 static const char *tool = "tally", *usage_text = "", *help_text = "";
 static unsigned warnings;
+static uint8_t (*keys)[CONN_KEY];	/* [FRONT_KEYS] */
 
 /*
  * If a standard descriptor is closed, the next file that is opened gets its number, and messages would go into that
@@ -230,12 +233,28 @@ front_wrong(const char *fmt, ...)
 	exit(FRONT_USAGE);
 }
 
-void
-front_read_key(const char *path, uint8_t *key)
+static void
+wipe_keys(void)
 {
+	explicit_bzero(keys, FRONT_KEYS * sizeof(*keys));	/* still mapped: other threads may run */
+}
+
+const uint8_t *
+front_read_key(const char *path)
+{
+	static unsigned n;
+	void *p;
+
+	assert(n < FRONT_KEYS);
+	if (n == 0) {
+		front_must(path, secret_new(FRONT_KEYS * sizeof(*keys), &p));
+		keys = p;
+		atexit(wipe_keys);
+	}
 	front_wait_read(path);
-	front_must(path, conn_key_read(path, key));
+	front_must(path, conn_key_read(path, keys[n]));
 	front_wait_end();
+	return keys[n++];
 }
 
 int

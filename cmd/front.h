@@ -59,8 +59,12 @@ front_must(const char *thing, int e)
 /* Prints an error of the command line and exits with 2.  For a recipe, the line names its file and line number. */
 void	 front_wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 
-/* Reads the key of a file ("-": standard input), and exits if that fails. */
-void	 front_read_key(const char *path, uint8_t *key);
+/*
+ * Reads the key of a file ("-": standard input), and exits if that fails.  Returns its only copy [CONN_KEY], a secret
+ * (base/secret.h) that is wiped when the process exits.  At most FRONT_KEYS are read.
+ */
+#define FRONT_KEYS	2	/* the job's, and that of its data */
+const uint8_t *front_read_key(const char *path);
 
 /*
  * For a process that serves until it is stopped.  front_stop_fd() blocks SIGINT and SIGTERM, and returns a signalfd(2)

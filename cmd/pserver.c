@@ -180,14 +180,11 @@ main(int argc, char *argv[])
 	struct pserver p = { .ready = -1, .run = { .serve.nservers = 1, .name = "", .listening = announce_address,
 	    .arg = &p, .log.write = print_rows } };
 	struct serve_opt *serve = &p.run.serve;
-	uint8_t key[CONN_KEY];
 	int e;
 
 	front_init(argv[0], pserver_usage, pserver_help);
 	parse_options(argc, argv, &p);
-	if (!p.plain)
-		front_read_key(p.key, key);
-	serve->key = p.plain ? NULL : key;
+	serve->key = p.plain ? NULL : front_read_key(p.key);
 	if ((e = conn_transport(&serve->tcp)) < 0 || (e = conn_silence(&serve->silence_s)) < 0)
 		front_die(NULL, e);
 	if (serve->listen == NULL)

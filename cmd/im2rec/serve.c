@@ -38,22 +38,19 @@ im2rec_serve(const struct im2rec *o)
 	    .listening = report_listening, .say = o->quiet ? NULL : report_line, .arg = &p } };
 	struct dataset_server_sums sums;
 	double began = clk_s();
-	uint8_t key[CONN_KEY];
 	struct recs *recs;
 	int e;
 
 	if (o->key == NULL)
 		front_wrong("--serve: needs a --key-file");
-	front_read_key(o->key, key);
+	p.serve.key = front_read_key(o->key);
 	front_must(NULL, recs_open_several((char *const *)o->path, o->paths, &recs));
 	p.serve.recs = recs;
-	p.serve.key = key;
 	p.serve.stop_fd = front_stop_fd();
 	e = dataset_server_run(&p.serve, &sums);
 	front_say("%" PRIu64 " readers, %" PRIu64 " records, %.1f MB sent, %.1f s, %" PRIu64 " unauthenticated "
 	    "connections", sums.readers, sums.records, (double)sums.sent / 1e6, clk_s() - began, sums.strangers);
 	recs_close(recs);
-	explicit_bzero(key, sizeof(key));
 	if (e != ERR_STOP)
 		front_die(NULL, e);
 	return front_stopped(p.serve.stop_fd);

@@ -419,15 +419,12 @@ static void
 open_data(struct pworker *p, const struct graph *g, struct batch_opt *d, struct recmaker **pics)
 {
 	const char *file = p->data_key != NULL ? p->data_key : p->key;
-	uint8_t key[CONN_KEY];
 
 	if ((*pics = open_images(p, g)) != NULL) {
 		front_must(NULL, recs_stream_open_maker(*pics, &d->stream));
 		return;
 	}
-	if (file != NULL)
-		front_read_key(file, key);
-	d->recs = pworker_open_records(d->path, file != NULL ? key : NULL);
+	d->recs = pworker_open_records(d->path, file != NULL ? front_read_key(file) : NULL);
 	pworker_open_classes(p, p->weights, g);
 }
 

@@ -193,7 +193,7 @@ find_tracker(const struct pworker *p, struct rendezvous_env *env)
 }
 
 struct rendezvous *
-pworker_join_rendezvous(struct pworker *p, uint8_t *key)
+pworker_join_rendezvous(struct pworker *p)
 {
 	struct worker_opt *ps = &p->train.ps;
 	struct rendezvous_env env;
@@ -201,10 +201,8 @@ pworker_join_rendezvous(struct pworker *p, uint8_t *key)
 	bool tracker = ps->nservers == 0 && ps->nworkers == 1 && find_tracker(p, &env);
 	int e;
 
-	memset(key, 0, CONN_KEY);
-	ps->key = p->plain ? NULL : key;
 	if (p->key != NULL && !p->plain)
-		front_read_key(p->key, key);
+		ps->key = front_read_key(p->key);
 	front_must(NULL, conn_transport(&ps->tcp));
 	front_must(NULL, conn_silence(&ps->silence_s));
 	if (tracker) {

@@ -183,7 +183,7 @@ void	 pworker_propose(const char *option);
  * options_job.c: reads the job's key, and asks a tracker of dmlc for what the options leave open.  A server or a
  * scheduler of a tracker becomes pserver(1).  Returns NULL without a tracker.
  */
-struct rendezvous *pworker_join_rendezvous(struct pworker *p, uint8_t *key);
+struct rendezvous *pworker_join_rendezvous(struct pworker *p);
 /* The largest batch of --batch, or the default. */
 uint32_t pworker_largest_batch(const struct pworker *p);
 /* Sets the batch of this worker and of the others, as soon as rank and number of workers are known. */

@@ -146,16 +146,12 @@ on_event(void *arg, const struct train_event *ev)
 		stop = NO_SIGNAL;
 }
 
-/* key: the job's. */
 static void
-open_records(struct pworker *p, const uint8_t *key)
+open_records(struct pworker *p)
 {
 	struct train_opt *t = &p->train;
-	uint8_t own[CONN_KEY];
+	const uint8_t *key = p->data_key != NULL ? front_read_key(p->data_key) : t->ps.key;
 
-	if (p->data_key != NULL)
-		front_read_key(p->data_key, own);
-	key = p->data_key != NULL ? own : p->key != NULL ? key : NULL;
 	t->data.recs = pworker_open_records(t->data.path, key);
 	if (t->data.recs == NULL && t->epochs > 1 && pworker_given(p, "epochs") == PWORKER_GIVEN)
 		front_say("--epochs %" PRIu64 ": a pipe is read once, so there is one epoch", t->epochs);
@@ -293,11 +289,10 @@ int
 pworker_run(struct pworker *p, double began_s)
 {
 	struct train_opt *t = &p->train;
-	uint8_t key[CONN_KEY];
 	struct memory memory = { .fd = -1 };
 	struct kept kept = { 0 };
 	bool keeps = open_state(p, &memory);
-	struct rendezvous *others = pworker_join_rendezvous(p, key);
+	struct rendezvous *others = pworker_join_rendezvous(p);
 	/* Without a successor of the worker its shard needs no state. */
 	const char *shard_state = p->state == NULL || keeps ? p->shard_state : NULL;
 	struct pworker_look look;
@@ -317,7 +312,7 @@ pworker_run(struct pworker *p, double began_s)
 		    t->ps.nworkers > 1 ? "s" : "");
 	if (p->lr_find && t->ps.nworkers > 1)
 		front_wrong("--lr-find: runs in one worker, not in %u", t->ps.nworkers);
-	open_records(p, key);
+	open_records(p);
 	pworker_take_label(p, t->resume);
 	pworker_choose_sample(p, &look);
 	t->ps.graph = g = pworker_net(p);

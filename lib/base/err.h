@@ -2,8 +2,8 @@
  * err - error codes, and one line of text for the last error.
  *
  * lib/base holds what every other folder needs.  Read in this order: err; buf, grow, io, frame and proto (bytes and
- * files); num, hash and rng (numbers); nearest (mistyped words); clk, mem, isa, datadir and confine (system); threads,
- * lockfile, log_callback.
+ * files); num, hash and rng (numbers); nearest (mistyped words); clk, mem, secret, isa, datadir and confine (system);
+ * threads, lockfile, log_callback.
  *
  * Library functions return 0 or one of the negative codes below.  Cursors return 1 for an item and 0 at the end.  A
  * function that fails records a line that says what happened; the command prints it:

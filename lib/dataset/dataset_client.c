@@ -27,7 +27,6 @@ struct dataset_client {
 	struct recs	 recs;
 	char		 addr[ADDR_TEXT];
 	struct dataset_client_opt o;
-	uint8_t		 key[CONN_KEY];
 	pthread_t	 thread;
 	bool		 running;
 	int		 wake;		/* eventfd */
@@ -169,7 +168,7 @@ receive_records(struct dataset_client *c, unsigned *n)
 static int
 dial_server(struct dataset_client *c)
 {
-	ERR_TRY(err_wrap(conn_dial(c->addr, c->key, CONN_READER, &c->conn), "%s", c->addr));
+	ERR_TRY(err_wrap(conn_dial(c->addr, c->o.key, CONN_READER, &c->conn), "%s", c->addr));
 	c->holds = false;
 	c->dialled = clk_s();
 	return conn_send(c->conn, &(struct msg){ .type = MSG_OPEN });
@@ -324,7 +323,6 @@ close_client(struct recs *r)
 		close(c->wake);
 	pthread_cond_destroy(&c->arrived);
 	pthread_mutex_destroy(&c->lock);
-	explicit_bzero(c->key, sizeof(c->key));
 	free(c);
 }
 
@@ -362,12 +360,10 @@ dataset_client_open(const struct dataset_client_opt *o, struct recs **r)
 	    .forget = forget_records, .close = close_client };
 	c->o = *o;
 	c->o.addr = c->addr;
-	c->o.key = c->key;
 	c->o.timeout_s = o->timeout_s > 0 ? o->timeout_s : DATASET_CLIENT_TIMEOUT_S;
 	c->o.memory = o->memory > 0 ? o->memory : DATASET_CLIENT_MEMORY;
 	c->retry_ms = RETRY_MS;
 	c->wake = -1;
-	memcpy(c->key, o->key, sizeof(c->key));
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->arrived, NULL);
 	if ((e = addr_split(o->addr, host, port)) == 0) {

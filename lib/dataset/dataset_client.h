@@ -18,7 +18,7 @@
 
 struct dataset_client_opt {
 	const char	*addr;		/* "host:port" */
-	const uint8_t	*key;		/* [CONN_KEY] */
+	const uint8_t	*key;		/* [CONN_KEY], lent until the records are closed */
 	double		 timeout_s;	/* 0: DATASET_CLIENT_TIMEOUT_S */
 	size_t		 memory;	/* bytes of records that wait to be read; 0: DATASET_CLIENT_MEMORY */
 	/* called during long waits, by any thread; or NULL */

@@ -123,7 +123,7 @@ TESTS   := $(patsubst %.c,$(BUILD)/%,$(filter-out $(NOT),$(call find,tests/lib t
 WORLD   := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %_test.c $(wildcard tests/law/sim/*.c tests/law/job*.c),$(call find,tests/law,*.c)))
 # Whole processes in simulated time: the linker gives their calls of the system to tests/law/sim.
 SIM     := $(patsubst %.c,$(BUILD)/%.o,$(filter-out %_test.c,$(wildcard tests/law/sim/*.c tests/law/job*.c)))
-SOAKED  := job sync slack elastic
+SOAKED  := job sync slack elastic backup
 SIM_CALLS := $(shell sed -n 's/^.X.[a-z_ *]*, \([a-z_0-9]*\), .*/\1/p' tests/law/sim/sys.h)
 PEERS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/peers/*.c))
 FUZZ    := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))

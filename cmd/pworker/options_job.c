@@ -91,6 +91,7 @@ take_shard_listener(struct pworker *p, const char *option, char *text)
 
 static const struct pworker_option job_options[] = {
 	{ "async", PWORKER_SET, PWORKER_MEMBER(train.ps.slack), STALE_ASYNC, .needs = NEED_TRAINING },
+	{ "backup", PWORKER_WHOLE, PWORKER_MEMBER(train.ps.backup), 0, HELLO_WORKERS, .needs = NEED_TRAINING },
 	{ "batch", PWORKER_VALUE, .apply = parse_batch },
 	{ "codec", PWORKER_VALUE, .apply = parse_codec, .needs = NEED_TRAINING },
 	{ "key-file", PWORKER_TEXT, PWORKER_MEMBER(key) },
@@ -117,6 +118,8 @@ settle_job_options(struct pworker *p)
 	if (ps->elastic > 0 && ps->slack != STALE_ASYNC)
 		front_wrong("--worker: a number of workers that changes needs --async, as the workers of other jobs "
 		    "wait for each other");
+	if (ps->backup > 0 && ps->slack != STALE_SYNC)
+		front_wrong("--backup: needs a synchronous job, without --async and --slack");
 	if (ps->elastic > 0 && ps->nservers == 0)
 		front_wrong("--worker: a number of workers that changes needs --servers");
 	if (p->state != NULL && ps->nservers == 0)
@@ -215,6 +218,11 @@ pworker_join_rendezvous(struct pworker *p)
 	}
 	if (ps->nservers == 0 && shard_plan_coded(ps->mults))
 		front_wrong("--codec: needs --servers");
+	if (ps->backup >= ps->nworkers)
+		front_wrong("--backup: %" PRIu32 " of %" PRIu32 " workers: must be fewer than all", ps->backup,
+		    ps->nworkers);
+	if (ps->backup > 0 && shard_plan_coded(ps->mults))
+		front_wrong("--backup: does not go with --codec, as what a late gradient held is lost");
 	pworker_settle_batch(p);
 	return m;
 }

@@ -15,12 +15,12 @@
 
 /* A job's values as text, in the order of the lines. */
 enum key {
-	VERSION, TALLY, WORKERS, ELASTIC, SERVERS, SERVER, SLACK, SLICE, OPTIMIZER, MOMENTUM, BETA2, EPSILON, DECAY, L1,
-	CLIP, CLIPNORM, TRUST, TURNS, UNIT, AVERAGE, KEEP, EVERY, MULTS, HASH, KEYS
+	VERSION, TALLY, WORKERS, ELASTIC, SERVERS, SERVER, SLACK, BACKUP, SLICE, OPTIMIZER, MOMENTUM, BETA2, EPSILON,
+	DECAY, L1, CLIP, CLIPNORM, TRUST, TURNS, UNIT, AVERAGE, KEEP, EVERY, MULTS, HASH, KEYS
 };
 
 static const char *const name[KEYS] = {
-	"job", "tally", "workers", "elastic", "servers", "server", "slack", "slice", "optimizer", "momentum",
+	"job", "tally", "workers", "elastic", "servers", "server", "slack", "backup", "slice", "optimizer", "momentum",
 	"beta2", "epsilon", "decay", "l1", "clip", "clip-norm", "trust", "turns", "unit",
 	"average", "average-rate", "average-every", "groups", "hash"
 };
@@ -49,6 +49,7 @@ format_values(const struct hello *j, char v[KEYS][VALUE])
 		snprintf(v[SLACK], VALUE, "async");
 	else
 		snprintf(v[SLACK], VALUE, "%" PRIu32, j->slack);
+	snprintf(v[BACKUP], VALUE, "%" PRIu32, j->backup);
 	snprintf(v[SLICE], VALUE, "%" PRIu32, j->slice);
 	snprintf(v[OPTIMIZER], VALUE, "%s", opt_name(j->hyper.rule));
 	format_f32(v[MOMENTUM], j->hyper.momentum);
@@ -136,6 +137,7 @@ parse_value(enum key k, const char *v, struct hello *j)
 	case SERVER:	return parse_hello_u32(v, 0, j->nservers - 1, &j->server);
 	case SLACK:	return strcmp(v, "async") == 0 ? (j->slack = STALE_ASYNC, 0) :
 			    parse_hello_u32(v, 0, STALE_ASYNC - 1, &j->slack);
+	case BACKUP:	return parse_hello_u32(v, 0, j->nworkers - 1, &j->backup);
 	case SLICE:	return parse_hello_u32(v, SHARD_PLAN_LEAST, SHARD_PLAN_MOST, &j->slice);
 	case OPTIMIZER:	return opt_find(v, &j->hyper.rule) ? 0 : err_fail(ERR_NOTSUP, "'%.32s' is not known here", v);
 	case MOMENTUM:	return parse_hello_f32(v, &j->hyper.momentum);
@@ -217,6 +219,10 @@ hello_check_workers(const struct hello *j)
 {
 	if (j->elastic > 0 && j->slack != STALE_ASYNC)
 		return err_fail(ERR_ARG, "the number of workers changes, which needs an asynchronous job");
+	if (j->backup > 0 && j->slack != STALE_SYNC)
+		return err_fail(ERR_ARG, "backup workers need a synchronous job");
+	if (j->backup > 0 && shard_plan_coded(j->mults))
+		return err_fail(ERR_ARG, "backup workers do not go with a codec, as what a late gradient held is lost");
 	return 0;
 }
 

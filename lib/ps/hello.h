@@ -8,6 +8,7 @@
  *	servers 2
  *	server 0
  *	slack 0
+ *	backup 0
  *	slice 524288
  *	optimizer sgd
  *	momentum 0.9
@@ -30,7 +31,8 @@
  * These lines come in this order; after "graph" the text of net(5) follows to the end, so that a server needs no net
  * of its own.  "job" is the version of the protocol (MSG_VERSION), "server" the index that the worker assigns to the
  * server, "slack" as in ps/stale.h ("async" for STALE_ASYNC), "slice" the bytes of ps/shard_plan.h, and "hash"
- * graph_hash().  "elastic" is 0, or the number of workers at the start if it changes (ps/deal.h), at most "workers".
+ * graph_hash().  "backup" is how many gradients a step need not wait for (ps/server/slice.h).  "elastic" is 0, or the
+ * number of workers at the start if it changes (ps/deal.h), at most "workers".
  */
 #ifndef PS_HELLO_H
 #define PS_HELLO_H
@@ -50,6 +52,7 @@ struct hello {
 	uint32_t	 nworkers, nservers, server;
 	uint32_t	 elastic;	/* workers at the start of an elastic job; 0: their number is fixed */
 	uint32_t	 slack;
+	uint32_t	 backup;
 	uint32_t	 slice;		/* bytes */
 	struct opt_hyper hyper;		/* without lr and t */
 	char		 mults[HELLO_MULTS];	/* rules of ps/shard_plan.h; "" in the text is "-" */
@@ -66,7 +69,7 @@ int	 hello_parse(const char *text, size_t n, struct hello *j, struct graph **g);
 /* Returns 0, or ERR_ARG with a line that states the difference: "slack is 4 here and 0 there". */
 int	 hello_same(const struct hello *here, const struct hello *there);
 
-/* Returns 0, or ERR_ARG if the number of workers changes and the job is not asynchronous. */
+/* Returns 0, or ERR_ARG if the job is not asynchronous and the number of workers changes, or for `backup`. */
 int	 hello_check_workers(const struct hello *j);
 /* Returns 0, or ERR_ARG if the optimizer or the average needs a synchronous job and this is not one. */
 int	 hello_check(const struct opt_hyper *h, uint32_t slack);

@@ -24,7 +24,7 @@
 
 #include "ps/memory.h"
 
-#define KEPT_PHASES	10u	/* phases of the sums of a step */
+#define KEPT_PHASES	11u	/* phases of the sums of a step */
 #define KEPT_NUMBERS	64u	/* most numbers of a sum */
 
 /* The figures before a step. */

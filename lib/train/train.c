@@ -188,6 +188,8 @@ run_steps(struct train *t, uint64_t epoch)
 	for (;;) {
 		if (t->elastic && (e = train_deal(t, epoch)) <= 0)
 			return e;
+		if (t->o->ps.backup > 0 && (e = train_catch_up(t, epoch)) <= 0)
+			return e;
 		if (t->o->steps > 0 && t->step >= t->o->steps)
 			return ERR_STOP;
 		/* Servers may have a part of the gradients of a step that a predecessor has begun. */
@@ -254,6 +256,21 @@ report_cache(struct train *t, uint64_t epoch)
 		train_tell(t, &ev);
 }
 
+/*
+ * Backup workers would go on while this worker ends the epoch, and one that dies meanwhile could not end it again: the
+ * checkpoint of worker 0 would be missing.
+ */
+static int
+wait_for_late(struct train *t)
+{
+	double none = 0;
+
+	if (t->o->ps.backup == 0)
+		return 0;
+	train_saved(t, true);
+	return train_sum(t, TRAIN_ENDED, &none, 1);
+}
+
 static int
 run_epoch(struct train *t, uint64_t n)
 {
@@ -304,6 +321,7 @@ run_epoch(struct train *t, uint64_t n)
 		return over;
 	if (rated)
 		ERR_TRY(save_epoch(t));
+	ERR_TRY(wait_for_late(t));
 	return over < 0 || worker_last(t->wk) || (!t->sync && *t->o->stop != 0) ? ERR_STOP : 0;
 }
 

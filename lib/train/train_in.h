@@ -76,7 +76,7 @@ struct train {
 
 /* The sums over workers, in the order of a step in which several fall. */
 enum train_phase { TRAIN_STARTS, TRAIN_AGREES, TRAIN_MAY_GO_ON, TRAIN_HAS_RECORDS, TRAIN_ENDS_EPOCH, TRAIN_VALIDATES,
-	TRAIN_RATES, TRAIN_CUTS, TRAIN_STOPS, TRAIN_ENDS };
+	TRAIN_RATES, TRAIN_ENDED, TRAIN_CUTS, TRAIN_STOPS, TRAIN_ENDS };
 
 /* Rounds a loss to multiples of 2^-20: sums up to 2^33 are exact and do not depend on their order. */
 static inline double
@@ -110,6 +110,11 @@ int	train_step(struct train *t, struct train_sums *seen);
  * Returns 1, 0 at the end, ERR_STOP if the worker has no batches any more, or an error.
  */
 int	train_deal(struct train *t, uint64_t epoch);
+/*
+ * Before a step of a job with backup workers: moves t->step to that of the servers, if this worker is late.  Returns 1,
+ * 0 at the end of the epoch, or an error.
+ */
+int	train_catch_up(struct train *t, uint64_t epoch);
 /* Starts to read the batches of an epoch, from the current step on. */
 int	train_start(struct train *t, uint64_t epoch);
 /* Waits for all weights, and loads those that the plan does not have. */
@@ -193,6 +198,8 @@ bool	train_had_sum(const struct train *t, enum train_phase phase);
 int	train_join(struct train *t);
 /* Before the first gradient of a step whose figures with this step are `sums`: keeps them. */
 void	train_keep_step(struct train *t, const struct train_sums *sums);
+/* The steps before this one were left out: keeps the figures of the epoch so far. */
+void	train_keep_place(struct train *t);
 /* Whether a predecessor died in this epoch, or at its end before all was done. */
 bool	train_died_within(const struct train *t, uint64_t *epoch);
 /* Says goodbye for a predecessor that had nothing else left to do. */

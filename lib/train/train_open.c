@@ -283,6 +283,9 @@ train_open(struct train *t)
 		return e;
 	t->stream = batch_steps(t->in) == 0;
 	t->steps = t->stream ? UINT64_MAX / 2 : batch_steps(t->in);
+	if (t->stream && t->o->ps.backup > 0)
+		return err_fail(ERR_ARG, "%s: backup workers need records that do not come from a pipe",
+		    t->o->data.path);
 	if (t->stream && t->o->ps.hyper.average.kind == AVERAGE_SWA)
 		return err_fail(ERR_ARG,
 		    "%s: a pipe has no epochs, which --swa needs",

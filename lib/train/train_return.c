@@ -29,11 +29,16 @@ get_place(const struct train *t, const struct train_sums *sums)
 	    t->cuts.next, t->left_out };
 }
 
-/* The servers took the predecessor of an asynchronous worker for lost, and the job has gone on without it. */
+/*
+ * The job has gone on without the predecessor, which the servers of an asynchronous job took for lost, or which backup
+ * workers replaced.
+ */
 static void
 skip_missed(const struct train *t, uint64_t newest, struct kept_place *p)
 {
-	if (newest / t->steps != t->step / t->steps)
+	const uint64_t last = newest > 0 ? newest - 1 : 0;	/* the last step of these figures */
+
+	if (last / t->steps != t->step / t->steps)
 		p->loss = p->correct = p->top5 = p->samples = p->left_out = 0;
 }
 
@@ -70,11 +75,12 @@ train_join(struct train *t)
 	}
 	kept_newest(t->kept, &newest, &next);
 	if (!kept_find(t->kept, t->step, &p)) {
-		if (t->sync || newest > t->step)
+		if ((t->sync && t->o->ps.backup == 0) || newest > t->step)
 			return err_fail(ERR_ARG, "the servers are at step %" PRIu64 ", which this worker never reached:"
 			    " its state is another run's; remove it", t->step);
 		p = next;
 		skip_missed(t, newest, &p);
+		kept_put(t->kept, t->step, &p);
 	}
 	t->epoch = (struct train_sums){ p.loss, p.correct, p.top5, p.samples };
 	t->best = p.best;
@@ -102,6 +108,14 @@ train_keep_step(struct train *t, const struct train_sums *sums)
 	if (!t->writes_cut)
 		train_saved(t, true);
 	kept_put(t->kept, t->step + 1, &p);
+}
+
+void
+train_keep_place(struct train *t)
+{
+	const struct kept_place p = get_place(t, &t->epoch);
+
+	kept_put(t->kept, t->step, &p);
 }
 
 bool

@@ -307,6 +307,25 @@ train_start(struct train *t, uint64_t epoch)
 	return t->elastic ? 0 : start_reading(t, epoch);
 }
 
+int
+train_catch_up(struct train *t, uint64_t epoch)
+{
+	const uint64_t end = (epoch + 1) * t->steps;
+	bool renewed;
+	uint64_t step;
+
+	ERR_TRY(worker_catch_up(t->wk, &step, &renewed));
+	for (uint32_t a = 0; renewed && a < t->graph->nw; a++)
+		t->loaded[a] = t->graph->w[a].frozen ? t->loaded[a] : 0;
+	if (step > t->step) {
+		t->step = step;
+		train_keep_place(t);
+		if (step < end)
+			ERR_TRY(start_reading(t, epoch));
+	}
+	return t->step < end;
+}
+
 static void
 tell_workers(struct train *t, uint32_t workers)
 {

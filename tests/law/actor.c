@@ -163,6 +163,9 @@ sum_answered(struct actor *a, const double v[2])
 			want[0] += actor_given(a->world, r, a->step, a->sum);
 			want[1] += 1;
 		}
+	/* Each figure of an epoch is that of the steps that its worker took. */
+	if (a->world->backup > 0 && a->sum == ACTOR_EPOCH)
+		want[0] = v[0];
 	if (memcmp(v, want, sizeof(want)) != 0)
 		world_fault(a->world, a->sum == ACTOR_EPOCH ? "the figures of an epoch are wrong" :
 		    "a sum over workers is wrong");
@@ -192,20 +195,9 @@ next_sum(const struct actor *a)
 
 	if (a->world->slack != STALE_SYNC || a->world->accumulate > 1)
 		return ACTOR_SUMS;
+	if (a->world->backup > 0)
+		return end && a->sum < ACTOR_READY ? a->sum : ACTOR_SUMS;
 	return a->sum < ACTOR_READY && !end ? ACTOR_READY : a->sum;
-}
-
-static void
-begin_sum(struct actor *a)
-{
-	double v[2] = { a->sum == ACTOR_EPOCH ? a->running : actor_given(a->world, a->o.rank, a->step, a->sum), 1 };
-
-	if (kept_find_sum(&a->kept, a->step, a->sum, v, 2)) {
-		sum_answered(a, v);
-		return;
-	}
-	worker_state_sum(a->worker, a->sum, v, 2);
-	a->phase = SUM;
 }
 
 /* The servers cannot close another step before this worker goes on. */
@@ -228,6 +220,24 @@ compare_exact(struct actor *a)
 	}
 }
 
+static void
+begin_sum(struct actor *a)
+{
+	double v[2] = { a->sum == ACTOR_EPOCH ? a->running : actor_given(a->world, a->o.rank, a->step, a->sum), 1 };
+
+	if (kept_find_sum(&a->kept, a->step, a->sum, v, 2)) {
+		sum_answered(a, v);
+		return;
+	}
+	/* Nobody goes on before this sum has an answer. */
+	if (a->world->backup > 0 && a->sum == ACTOR_EPOCH) {
+		memcpy(a->exact, a->o.w, a->world->graph->P * sizeof(float));
+		compare_exact(a);
+	}
+	worker_state_sum(a->worker, a->sum, v, 2);
+	a->phase = SUM;
+}
+
 /* It has the weights of a step that it or its predecessor was at. */
 static void
 take_place(struct actor *a)
@@ -241,9 +251,32 @@ take_place(struct actor *a)
 		return;
 	if (!kept_began(&a->kept, &first))
 		kept_begin(&a->kept, a->step, &p);
+	else if (a->world->backup > 0 && kept_newest(&a->kept, &first, &p) && first < a->step)
+		kept_put(&a->kept, a->step, &p);
 	else if (!kept_find(&a->kept, a->step, &p))
 		world_fault(a->world, "a worker's memory lacks the step at which it returns");
 	a->running = p.loss;
+}
+
+/* With backup workers: whether it is at the servers' step, with all weights. */
+static bool
+catch_up(struct actor *a)
+{
+	struct staleness s;
+	bool renewed;
+	uint64_t to;
+
+	if (is_missing(a, WORKER_WAIT_STEP, 0))
+		return false;
+	if ((to = worker_state_catch_up(a->worker, &renewed)) > a->step) {
+		a->step = to;
+		a->sum = ACTOR_EPOCH;
+		kept_put(&a->kept, to, &(struct kept_place){ .loss = a->running });
+	}
+	s = worker_state_staleness(a->worker);
+	a->world->taken += s.bin[0];
+	a->world->late += s.n - s.bin[0];
+	return all_came(a) && !is_missing(a, WORKER_WAIT_ALL, 0);
 }
 
 /* Connects again to servers that died, once all is read that they had sent. */
@@ -300,6 +333,8 @@ actor_turn(struct actor *a)
 		take_place(a);
 		return;
 	case STEP:
+		if (a->world->backup > 0 && !catch_up(a))
+			return;
 		if ((a->sum = next_sum(a)) < ACTOR_SUMS) {
 			begin_sum(a);
 		} else if (a->step >= a->steps || a->last > 0) {

@@ -23,7 +23,7 @@ missed=0 n=0
 # laws: builds and runs the tests, which have up to 1,000 seeds; true if all pass, and else sets $claim and $seed.
 laws() {
 	local seeds
-	for law in job sync slack elastic; do
+	for law in job sync slack elastic backup; do
 		make -s -j2 "build/tests/law/${law}_test" ${CC:+CC="$CC"} >log 2>&1 || { tail log >&2; exit 1; }
 		[ $law = job ] && seeds="--seeds 1-1000" || seeds=
 		# shellcheck disable=SC2086

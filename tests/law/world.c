@@ -90,7 +90,7 @@ world_gradient(const struct world *x, uint32_t r, uint64_t step, const float *w,
 	struct rng c = rng_start(x->seed, step, what * 100 + r);
 
 	for (size_t i = 0; i < n; i++)
-		g[i] = x->counting ? 1.0f : 0.25f * w[i] + rng_normal(&c);
+		g[i] = x->backup > 0 ? (float)(step + 1) : x->counting ? 1.0f : 0.25f * w[i] + rng_normal(&c);
 }
 
 double
@@ -372,7 +372,7 @@ world_open(struct world *x, uint64_t steps)
 
 		*a = (struct actor){ .world = x, .steps = steps, .dies_at = a->dies_at, .memory = { .fd = -1,
 		    .stored = stored_by_worker, .arg = a } };
-		a->o = (struct worker_opt){ .graph = g, .rank = r, .nworkers = x->W, .slack = x->slack,
+		a->o = (struct worker_opt){ .graph = g, .rank = r, .nworkers = x->W, .slack = x->slack, .backup = x->backup,
 		    .hyper = x->hyper, .mults = x->rules, .slice = x->slice, .w = world_floats(g->P), .aux = world_floats(g->A) };
 		a->g = world_floats(g->P);
 		a->stats = world_floats(g->A);

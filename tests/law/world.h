@@ -37,7 +37,7 @@ struct world {
 	struct rng	 chance;
 	struct graph	*graph;
 	struct pair	*net;
-	uint32_t	 W, S, slack, slice;
+	uint32_t	 W, S, slack, backup, slice;
 	bool		 counting;	/* gradients of 1, for which any order gives the same bits */
 	uint32_t	 repeats, crashes, stops;	/* in a thousand turns; crashes: deaths of workers */
 	bool		 lends;		/* gradients and weights are read where they are */
@@ -50,6 +50,7 @@ struct world {
 	struct opt_hyper hyper;
 	struct actor	 actor[WORLD_WORKERS];
 	struct host	 host[WORLD_SERVERS];
+	uint64_t	 taken, late;	/* gradients of slices in steps, and those that came too late, with backup workers */
 	uint64_t	 furthest;	/* most steps anybody was ahead */
 	unsigned	 died, killed;	/* workers, servers */
 	uint32_t	 kills;		/* in a thousand turns: a server will die, most often within an update */

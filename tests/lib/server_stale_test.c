@@ -1,8 +1,9 @@
-/* server_stale_test - how far behind a server says that gradients were. */
+/* server_stale_test - how far behind a server says that gradients were, and which it drops. */
 #include "lib/fc_net.h"
 #include "tap.h"
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "ps/hello.h"
 #include "ps/server/server_state.h"
 #include "ps/stale.h"
@@ -64,12 +65,18 @@ begun(struct hello h)
 }
 
 static int
-push(struct server_state *s, uint32_t w, uint64_t step)
+push_of(struct server_state *s, uint32_t w, uint64_t step, float v)
 {
-	static const float one[8] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+	const float g[8] = { v, v, v, v, v, v, v, v };
 
 	return tell(s, (struct msg){ .type = MSG_PUSH, .worker = w, .step = step, .samples = 1, .rate = 1, .len = 32,
-	    .payload = one });
+	    .payload = g });
+}
+
+static int
+push(struct server_state *s, uint32_t w, uint64_t step)
+{
+	return push_of(s, w, step, 1);
 }
 
 static void
@@ -110,9 +117,61 @@ test_slack(void)
 	server_state_free(s);
 }
 
+static void
+test_backup(void)
+{
+	struct server_state *s = begun((struct hello){ .slack = STALE_SYNC, .backup = 1 });
+	const struct msg empty = { .type = MSG_PUSH, .flags = MSG_EMPTY, .worker = 0, .step = 2, .rate = 1 };
+
+	push_of(s, 2, 0, 6);
+	is(n, 0, "a step does not close with one of three gradients");
+	push_of(s, 2, 0, 6);
+	is(n, 0, "a repeated gradient does not close it");
+	push_of(s, 0, 0, 2);
+	ok(n == 2 && to[0] == 0 && to[1] == 2 && out[0].step == 1 && out[0].rate == 0 && first[0] == -4,
+	    "a step closes with two of three gradients");
+	ok(push_of(s, 1, 0, 99) == 0 && n == 1 && to[0] == 1 && out[0].step == 1 && out[0].rate == 1 && first[0] == -4,
+	    "a late gradient is dropped, and answered with the newest weights and how late it was");
+	push_of(s, 1, 0, 99);
+	ok(n == 1 && out[0].step == 1 && out[0].rate == MSG_UNKNOWN, "a late gradient that is repeated is not counted again");
+	push_of(s, 1, 1, 1);
+	push_of(s, 0, 1, 1);
+	ok(n == 2 && out[0].step == 2 && first[0] == -5, "a worker that was late takes part in the next step");
+	is(push_of(s, 2, 3, 1), ERR_FORMAT, "a gradient of a step that is not open is refused");
+	tell(s, (struct msg){ .type = MSG_PULL, .worker = 2, .step = 1 });
+	ok(n == 1 && out[0].step == 2 && first[0] == -5, "a pull gets the newest weights, not those of the step before");
+	tell(s, empty);
+	push_of(s, 1, 2, 3);
+	is(n, 0, "a worker without samples is no gradient: the step waits for the third");
+	push_of(s, 2, 2, 5);
+	ok(n == 3 && out[0].step == 3 && first[0] == -9, "a step closes when all have pushed, however few gradients these are");
+	push_of(s, 0, 3, 1);
+	is(n, 0, "the first gradient of the next step waits");
+	tell(s, (struct msg){ .type = MSG_BYE, .worker = 2 });
+	is(n, 1, "a goodbye closes no step while another worker is missing");
+	tell(s, (struct msg){ .type = MSG_BYE, .worker = 1 });
+	ok(n == 2 && out[0].type == MSG_WEIGHTS && out[0].step == 4 && first[0] == -10, "a step closes when nobody is left to wait for");
+	server_state_free(s);
+}
+
+static void
+test_backup_refused(void)
+{
+	struct hello h = { .nworkers = 2, .backup = 1 };
+
+	is(hello_check_workers(&h), 0, "a synchronous job may have backup workers");
+	h.slack = 1;
+	is(hello_check_workers(&h), ERR_ARG, "a job with a slack has none");
+	h.slack = STALE_SYNC;
+	snprintf(h.mults, sizeof(h.mults), "codec:*=bf16");
+	is(hello_check_workers(&h), ERR_ARG, "a job with a codec has none");
+}
+
 int
 main(void)
 {
+	test_backup();
+	test_backup_refused();
 	test_async();
 	test_slack();
 	return done();

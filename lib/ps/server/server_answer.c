@@ -20,15 +20,16 @@ send_weights(struct server_state *s, uint32_t i, uint32_t w, unsigned due)
 		server_state_emit(s, w, m);
 		return;
 	}
-	m.rate = sync ? 0 : slice_read(sl, w);
+	if (!sync || sl->backup > 0)
+		m.rate = !sync || due & SLICE_W ? slice_read(sl, w) : MSG_UNKNOWN;
 	m.flags |= whole ? MSG_EXACT : 0;
 	m.len = (uint32_t)(whole ? sl->at->count * sizeof(float) : codec_bytes(sl->answer, sl->at->count));
 	m.payload = whole ? sl->worker_w[half] : slice_coded(sl, half);
 	/*
 	 * This half is written again two steps later, which needs a push of this worker after it has these weights.
-	 * Other answers are copied: the next update of any worker may change them.
+	 * Other answers are copied: the next update may change them.
 	 */
-	m.lasting = sync && !before;
+	m.lasting = sync && sl->backup == 0 && !before;
 	server_state_emit(s, w, m);
 }
 

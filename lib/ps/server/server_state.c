@@ -176,7 +176,7 @@ handle_pull(struct server_state *s, const struct msg *m)
 		sl->due[m->worker] |= SLICE_READY;
 	} else if (m->flags & MSG_EXACT) {
 		sl->due[m->worker] |= SLICE_EXACT;
-	} else if (sync && sl->ready && sl->began && m->step + 1 == sl->step) {
+	} else if (sync && sl->backup == 0 && sl->ready && sl->began && m->step + 1 == sl->step) {
 		sl->due[m->worker] |= SLICE_BEFORE;
 	} else {
 		sl->due[m->worker] |= sync ? SLICE_PULL : SLICE_W;

@@ -93,6 +93,7 @@ init_slices(struct shard *s, const struct hello *job)
 	for (uint32_t i = 0; i < s->plan->n; i++)
 		if (shard_mine(s, i)) {
 			s->slice[i].elastic = job->elastic > 0;
+			s->slice[i].backup = job->backup;
 			if ((e = slice_init(&s->slice[i], s->plan, i, job->nworkers, job->slack, &job->hyper,
 			    &s->pool)) < 0)
 				return e;

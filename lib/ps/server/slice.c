@@ -22,7 +22,7 @@ slice_init(struct slice *s, const struct shard_plan *p, uint32_t i, uint32_t nwo
 	s->part = calloc(nworkers, sizeof(*s->part));
 	s->due = calloc(nworkers, sizeof(*s->due));
 	for (uint32_t w = 0; s->part != NULL && w < nworkers; w++)
-		s->part[w] = (struct slice_part){ .read = SLICE_NONE, .behind = MSG_UNKNOWN };
+		s->part[w] = (struct slice_part){ .read = slack != STALE_SYNC ? SLICE_NONE : 0, .behind = MSG_UNKNOWN };
 	if (s->part == NULL || s->due == NULL || slice_alloc_coded(s, slack == STALE_SYNC) < 0)
 		return err_nomem();
 	return stale_init(&s->stale, NULL, nworkers, slack);
@@ -92,7 +92,7 @@ slice_attach(struct slice *s, const struct memory *m)
 	s->began = s->step > 0 && s->kept->record[!half].step == s->step - 1;
 	for (uint32_t w = 0; w < s->stale.n; w++)
 		if (sync)
-			s->clock[w] = s->step;
+			s->clock[w] = s->part[w].read = s->step;
 		else
 			stale_done(&s->stale, w, s->step);
 	if (!sync && r->worker < s->stale.n)
@@ -288,7 +288,7 @@ slice_update(struct slice *s, const struct norms_scale *k)
 	s->rated = false;
 	s->began = true;
 	/* A pull for the weights of the step that closes has no answer yet. */
-	for (uint32_t w = 0; w < s->stale.n; w++)
+	for (uint32_t w = 0; s->backup == 0 && w < s->stale.n; w++)
 		if (s->due[w] & SLICE_PULL)
 			s->due[w] ^= SLICE_PULL | SLICE_BEFORE;
 }
@@ -298,9 +298,11 @@ close_sum(struct slice *s)
 {
 	for (; s->next < s->stale.n; s->next++)
 		slice_add(s, s->next);
-	s->here = s->missing = 0;
+	s->here = s->missing = s->given = 0;
 	for (uint32_t w = 0; w < s->stale.n; w++) {
 		s->part[w].here = false;
+		if (s->backup > 0)	/* one that is late, too */
+			stale_done(&s->stale, w, s->step + 1);
 		s->missing += !s->stale.gone[w];
 	}
 	s->next = 0;
@@ -309,7 +311,10 @@ close_sum(struct slice *s)
 		slice_update(s, NULL);
 }
 
-/* Adds the gradients that are next in the order of ranks, and closes the step when all are there. */
+/*
+ * Adds the gradients that are next in the order of ranks, and closes the step when all are there, or with backup
+ * workers enough.
+ */
 static void
 advance_sum(struct slice *s)
 {
@@ -317,7 +322,7 @@ advance_sum(struct slice *s)
 		return;
 	for (; s->next < s->stale.n && s->part[s->next].here; s->next++)
 		slice_add(s, s->next);
-	if (s->missing == 0 && s->here > 0)
+	if (s->here > 0 && (s->missing == 0 || (s->backup > 0 && s->given + s->backup >= s->stale.n)))
 		close_sum(s);
 }
 
@@ -362,11 +367,26 @@ push_sync(struct slice *s, const struct msg *m)
 	p->samples = m->samples;
 	p->here = true;
 	s->here++;
+	s->given += m->samples > 0;
 	s->missing -= !s->stale.gone[m->worker];
 	s->marked |= (m->flags & MSG_MARK) != 0;
 	stale_done(&s->stale, m->worker, m->step + 1);
+	if (s->backup > 0)
+		slice_add(s, m->worker);
 	advance_sum(s);
 	return 0;
+}
+
+/* With backup workers: how many steps a gradient came too late. */
+static void
+count_late(struct slice *s, const struct msg *m)
+{
+	struct slice_part *p = &s->part[m->worker];
+
+	if (m->samples == 0 || m->step < p->read || s->at->kind != SHARD_PLAN_WEIGHTS)
+		return;
+	p->behind = (float)(s->step + s->full - m->step);
+	p->read = m->step + 1;
 }
 
 static int
@@ -409,6 +429,8 @@ slice_push(struct slice *s, const struct msg *m)
 	/* A repeated gradient may have other bytes by now, as its worker goes on when it is answered. */
 	if (next && !empty && !codec_valid(s->at->codec, m->payload, s->at->count))
 		return err_fail(ERR_FORMAT, "push of slice %" PRIu32 " has invalid indices", m->slice);
+	if (s->backup > 0)
+		count_late(s, m);
 	if (next)
 		ERR_TRY(s->stale.slack != STALE_SYNC ? push_async(s, m) : push_sync(s, m));
 	s->due[m->worker] |= SLICE_W;
@@ -444,7 +466,8 @@ slice_read(struct slice *s, uint32_t w)
 {
 	float behind = s->part[w].behind;
 
-	s->part[w].read = s->at->kind == SHARD_PLAN_WEIGHTS ? s->updates : SLICE_NONE;
+	if (s->stale.slack != STALE_SYNC)
+		s->part[w].read = s->at->kind == SHARD_PLAN_WEIGHTS ? s->updates : SLICE_NONE;
 	s->part[w].behind = MSG_UNKNOWN;
 	return behind;
 }

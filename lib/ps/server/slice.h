@@ -7,6 +7,9 @@
  * that the bits are those of one worker that adds the same micro-batches.  In any other job each push is an update of
  * its own.
  *
+ * With backup workers a synchronous step closes with the gradients of all workers but `backup`, in the order of their
+ * arrival.  One that arrives later is dropped, and its worker gets the newest weights.
+ *
  * If workers get updates of weights (codec_updates()), the memory also has what they hold: an update is encoded as the
  * difference of the weights to what they held one step ago.
  *
@@ -99,6 +102,8 @@ struct slice {
 	struct stale		 stale;
 	struct slice_part	*part;		/* [nworkers] pushes of the open step */
 	uint32_t		 here;		/* workers that have pushed in it */
+	uint32_t		 given;		/* those of them with samples */
+	uint32_t		 backup;	/* gradients that a step need not wait for; 0: it waits for all */
 	uint32_t		 missing;	/* workers that have not, and have not left */
 	uint32_t		 next;		/* rank whose push is added next */
 	uint64_t		 samples;	/* samples in sum so far */
@@ -151,8 +156,8 @@ void	 slice_join(struct slice *s, uint32_t w);
 /* The step number in an answer to worker w: the steps that the current weights include. */
 uint64_t slice_step(const struct slice *s, uint32_t w);
 /*
- * Not synchronous: the current weights are sent to worker w.  Returns how many updates its last gradient was behind, or
- * MSG_UNKNOWN if that is not known, or was returned before.
+ * The current weights are sent to worker w.  Returns how many updates its last gradient was behind, or MSG_UNKNOWN if
+ * that is not known, or was returned before.
  */
 float	 slice_read(struct slice *s, uint32_t w);
 

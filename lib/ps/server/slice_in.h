@@ -10,9 +10,12 @@ struct slice_part {
 	const float *lent;	/* instead of g: a gradient in the worker's memory; or NULL */
 	uint32_t samples;
 	bool	 here;		/* it has pushed in the open step */
-	/* not synchronous: updates in the weights that it was sent last, and how many its last gradient was behind */
-	uint64_t read;		/* SLICE_NONE: not known */
-	float	 behind;	/* MSG_UNKNOWN: not known, or sent already */
+	/*
+	 * Not synchronous: the updates in the weights that it was sent last; SLICE_NONE: not known.  With backup
+	 * workers: 1 + the last step whose gradient was counted.
+	 */
+	uint64_t read;
+	float	 behind;	/* updates that its last gradient was behind; MSG_UNKNOWN: not known, or sent already */
 };
 
 /* slice_part.c: whether the gradient of m may be read where it is. */

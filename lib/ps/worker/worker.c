@@ -137,6 +137,7 @@ wait_for(struct worker *wk, enum worker_wait what, uint32_t a)
 {
 	static const char *const span[] = {
 		[WORKER_WAIT_ARRAY] = "wait for weights", [WORKER_WAIT_ALL] = "wait for statistics",
+		[WORKER_WAIT_STEP] = "wait for weights",
 		[WORKER_WAIT_STATS] = "wait for statistics", [WORKER_WAIT_SUM] = "wait for sums",
 		[WORKER_WAIT_STATE] = "wait for state", [WORKER_WAIT_BYE] = "wait for goodbye",
 	};
@@ -206,6 +207,18 @@ worker_deal(struct worker *wk, uint64_t at, uint64_t *batch, uint32_t *workers)
 		return e;
 	*batch = worker_state_deal(wk->state, at, workers);
 	return unlock_state(wk, 0);
+}
+
+int
+worker_catch_up(struct worker *wk, uint64_t *step, bool *renewed)
+{
+	int e = lock_state(wk);
+
+	if (e < 0)
+		return e;
+	e = wait_for(wk, WORKER_WAIT_STEP, 0);
+	*step = worker_state_catch_up(wk->state, renewed);
+	return unlock_state(wk, e);
 }
 
 int

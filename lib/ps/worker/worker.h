@@ -68,6 +68,7 @@ struct worker_opt {
 	/* Workers at the start of an elastic job (ps/deal.h), of at most nworkers; 0: their number is fixed. */
 	uint32_t	 elastic;
 	uint32_t	 slack;			/* STALE_SYNC 0, STALE_ASYNC; see ps/stale.h */
+	uint32_t	 backup;		/* gradients that a step need not wait for, ps/server/slice.h */
 	struct opt_hyper hyper;			/* without lr and t: each step has its own rate */
 	/* rules of ps/shard_plan.h, NULL or "" for none; at most HELLO_MULTS - 1 bytes */
 	const char	*mults;
@@ -126,6 +127,11 @@ int	 worker_begin(struct worker *wk, const struct worker_first *first, uint64_t 
  * *workers to the number of workers then.  The batch is the step that worker_step() begins.
  */
 int	 worker_deal(struct worker *wk, uint64_t at, uint64_t *batch, uint32_t *workers);
+/*
+ * In a job with backup workers, before each step: sets *step to the one that the servers are at, if this worker is
+ * late, and *renewed if other weights of the same step may have arrived.
+ */
+int	 worker_catch_up(struct worker *wk, uint64_t *step, bool *renewed);
 int	 worker_step(struct worker *wk, uint32_t n, float rate);
 /* The weights after this step become part of the average; all workers mark the same steps. */
 void	 worker_mark(struct worker *wk);

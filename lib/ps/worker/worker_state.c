@@ -135,6 +135,7 @@ worker_state_hello(struct worker_state *ws, uint32_t server)
 {
 	struct hello job = { .version = MSG_VERSION, .tally = TALLY_VERSION, .nworkers = ws->w->nworkers,
 	    .elastic = ws->w->elastic, .nservers = ws->o.nservers, .server = server, .slack = ws->w->slack,
+	    .backup = ws->w->backup,
 	    .slice = count_slice_bytes(ws->w), .hyper = ws->w->hyper, .hash = graph_hash(ws->graph) };
 	struct buf text = { 0 };
 	int e;
@@ -188,9 +189,8 @@ worker_state_parted(const struct worker_state *ws, uint32_t server)
 	return ws->link[server].bye;
 }
 
-/* The array in w is older than the last push. */
-static void
-expect_array(struct worker_state *ws, uint32_t a)
+void
+worker_state_expect(struct worker_state *ws, uint32_t a)
 {
 	ws->stale[a] = true;
 	ws->next[a] = 0;
@@ -210,11 +210,11 @@ worker_state_begin(struct worker_state *ws, const struct worker_first *f, uint64
 	ws->from = from;
 	for (uint32_t i = 0; i < ws->plan->n; i++) {
 		ws->part[i].waiting = true;
-		ws->part[i].want = ws->w->slack == STALE_SYNC && !ws->plan->slice[i].frozen ? from : WORKER_ANY;
+		ws->part[i].want = worker_state_exact_steps(ws) && !ws->plan->slice[i].frozen ? from : WORKER_ANY;
 		worker_state_start_slice(ws, i);
 	}
 	for (uint32_t a = 0; a < ws->graph->nw; a++)
-		expect_array(ws, a);
+		worker_state_expect(ws, a);
 	ws->aux_stale = true;
 }
 
@@ -229,7 +229,7 @@ worker_state_begun(struct worker_state *ws, uint64_t *step)
 		least = ws->part[i].got < least ? ws->part[i].got : least;
 		most = ws->part[i].got > most ? ws->part[i].got : most;
 	}
-	if (ws->w->slack == STALE_SYNC && least != most)
+	if (worker_state_exact_steps(ws) && least != most)
 		return err_fail(ERR_FORMAT, "the servers are at steps %" PRIu64 " to %" PRIu64, least, most);
 	ws->begin_done = true;
 	if (ws->w->elastic > 0) {
@@ -300,7 +300,7 @@ worker_state_push(struct worker_state *ws, uint32_t a, const float *g)
 
 	assert(a < ws->graph->nw && !ws->graph->w[a].frozen && ws->pushed[a] <= ws->step && !ws->stale[a]);
 	ws->pushed[a] = ws->step + 1;
-	expect_array(ws, a);
+	worker_state_expect(ws, a);
 	if (ws->n == 0)
 		return;
 	shard_plan_over(ws->plan, ws->graph->w[a].first, ws->graph->w[a].count, &from, &to);
@@ -316,7 +316,7 @@ worker_state_finish(struct worker_state *ws, const float *stats)
 		if (ws->graph->w[a].frozen)
 			continue;
 		assert(ws->n == 0 || ws->pushed[a] == ws->step + 1);
-		expect_array(ws, a);
+		worker_state_expect(ws, a);
 	}
 	for (size_t i = 0; ws->n > 0 && i < ws->graph->A; i++)
 		ws->stats[i] = stats[i] * (float)ws->n;
@@ -328,8 +328,8 @@ worker_state_finish(struct worker_state *ws, const float *stats)
 	ws->turn++;
 }
 
-static int
-find_missing(const struct worker_state *ws, uint32_t *server)
+int
+worker_state_find_missing(const struct worker_state *ws, uint32_t *server)
 {
 	for (uint32_t i = 0; i < ws->plan->n; i++)
 		if (ws->part[i].waiting) {
@@ -374,7 +374,7 @@ copy_array(struct worker_state *ws, uint32_t a, uint32_t *server)
 static int
 copy_aux(struct worker_state *ws, uint32_t *server)
 {
-	if (find_missing(ws, server) > 0)
+	if (worker_state_find_missing(ws, server) > 0)
 		return 1;
 	if (ws->aux_stale && ws->graph->A > 0)
 		memcpy(ws->w->aux, ws->staged + ws->graph->P, ws->graph->A * sizeof(float));
@@ -428,6 +428,7 @@ worker_state_missing(struct worker_state *ws, enum worker_wait what, uint32_t a,
 	switch (what) {
 	case WORKER_WAIT_ARRAY:	return copy_array(ws, a, server);
 	case WORKER_WAIT_ALL:	return copy_aux(ws, server);
+	case WORKER_WAIT_STEP:	return worker_state_find_newest(ws, server);
 	case WORKER_WAIT_STATS:	return find_missing_stats(ws, server);
 	case WORKER_WAIT_SUM:	return find_missing_sum(ws, server);
 	case WORKER_WAIT_STATE:	return find_missing_state(ws, server);
@@ -457,8 +458,9 @@ worker_state_staleness(struct worker_state *ws)
 	return s;
 }
 
+/* With backup workers one that is late ends at the same step as the others. */
 bool
 worker_state_last(const struct worker_state *ws)
 {
-	return ws->last;
+	return ws->last && (ws->w->backup == 0 || ws->step >= ws->part[ws->plan->lead].got);
 }

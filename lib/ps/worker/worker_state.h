@@ -58,6 +58,8 @@ bool	 worker_state_parted(const struct worker_state *ws, uint32_t server);	/* th
 /* As the functions of worker.h with the same names, without waiting. */
 void	 worker_state_begin(struct worker_state *ws, const struct worker_first *first, uint64_t step);
 uint64_t worker_state_deal(struct worker_state *ws, uint64_t at, uint32_t *workers);
+/* After WORKER_WAIT_STEP: goes on to the step that all slices have reached, and returns it. */
+uint64_t worker_state_catch_up(struct worker_state *ws, bool *renewed);
 void	 worker_state_step(struct worker_state *ws, uint32_t n, float rate);
 void	 worker_state_mark(struct worker_state *ws);
 /*
@@ -84,6 +86,8 @@ bool	 worker_state_last(const struct worker_state *ws);
 enum worker_wait {
 	WORKER_WAIT_ARRAY,	/* array a of the weights */
 	WORKER_WAIT_ALL,	/* all weights and statistics */
+	/* with backup workers the answers that decide the next step: if the first is late, the newest of all slices */
+	WORKER_WAIT_STEP,
 	WORKER_WAIT_STATS,	/* the answers to worker_state_finish(), which belong to no array of weights */
 	WORKER_WAIT_SUM,	/* the answer to worker_state_sum() */
 	WORKER_WAIT_STATE,	/* the answers to worker_state_state(), _average() or _exact() */

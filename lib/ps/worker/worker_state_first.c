@@ -57,8 +57,8 @@ worker_state_start_slice(struct worker_state *ws, uint32_t i)
 
 	if (worker_state_starts(ws, i)) {
 		send_first(ws, i);
-		/* With a codec all workers begin with rounded weights. */
-		pull.flags = ws->plan->slice[i].codec.kind == CODEC_F32 ? MSG_EMPTY : 0;
+		/* With a codec all workers begin with rounded weights.  Backup workers may have gone on. */
+		pull.flags = ws->plan->slice[i].codec.kind == CODEC_F32 && ws->w->backup == 0 ? MSG_EMPTY : 0;
 	}
 	worker_state_emit_slice(ws, i, pull);
 }

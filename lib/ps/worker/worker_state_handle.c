@@ -24,7 +24,7 @@ is_answer_wanted(const struct worker_state *ws, const struct worker_part *p, uin
 {
 	if (!p->waiting || p->want == WORKER_ANY)
 		return p->waiting;
-	return ws->w->slack == STALE_SYNC ? step == p->want : step >= p->want;
+	return worker_state_exact_steps(ws) ? step == p->want : step >= p->want;
 }
 
 void *
@@ -63,7 +63,7 @@ store_state(struct worker_state *ws, uint32_t i, const struct msg *m)
 		return err_fail(ERR_FORMAT, "the state of slice %" PRIu32 " has %" PRIu32 " bytes", i, m->len);
 	/* In a synchronous job an answer to an earlier request may come twice. */
 	if (!ws->part[i].asked || ws->wants != (is != 0 ? is : MSG_STATE_OF) ||
-	    (ws->w->slack == STALE_SYNC && m->step != ws->step))
+	    (worker_state_exact_steps(ws) && m->step != ws->step))
 		return 0;
 	ws->part[i].asked = false;
 	if (m->len > 0)
@@ -80,7 +80,8 @@ finish_slice(struct worker_state *ws, const struct msg *m)
 
 	p->waiting = false;
 	p->got = m->step;
-	if (ws->begin_done && ws->w->slack != STALE_SYNC && m->rate >= 0 && m->rate < 0x1p32f)
+	if (ws->begin_done && !worker_state_exact_steps(ws) && p->push.type == MSG_PUSH && m->rate >= 0 &&
+	    m->rate < 0x1p32f)
 		staleness_add(&ws->staleness, (uint32_t)m->rate);
 	if (m->slice == ws->plan->lead) {
 		ws->last = m->flags & MSG_LAST;

@@ -72,6 +72,7 @@ struct worker_state {
 	struct worker_first first;	/* copy of the argument of worker_state_begin() */
 	uint64_t	 first_step;	/* step of that call */
 	uint64_t	 from;		/* the step of the weights that it requested */
+	bool		 renewing;	/* with backup workers: the newest weights were requested as it is late */
 	bool		 announced;	/* epoch `epoch` was announced */
 	uint64_t	 epoch;
 	bool		 parting;	/* it has said goodbye */
@@ -85,6 +86,14 @@ struct worker_state {
 
 /* A message of this worker to a server. */
 void	 worker_state_emit(struct worker_state *ws, uint32_t server, struct msg m);
+/* The array in w is older than what the servers have or will send. */
+void	 worker_state_expect(struct worker_state *ws, uint32_t a);
+/* Returns 1 and the server of a slice that is awaited, or 0. */
+int	 worker_state_find_missing(const struct worker_state *ws, uint32_t *server);
+/* worker_state_late.c: whether each answer belongs to one step, which all workers share. */
+bool	 worker_state_exact_steps(const struct worker_state *ws);
+/* WORKER_WAIT_STEP of worker_state_missing(). */
+int	 worker_state_find_newest(struct worker_state *ws, uint32_t *server);
 /* A message about slice i to its owner. */
 void	 worker_state_emit_slice(struct worker_state *ws, uint32_t i, struct msg m);
 /* worker_state_first.c: whether this worker supplies the first weights of slice i. */

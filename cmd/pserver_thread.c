@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/threads.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -111,7 +112,7 @@ start_shard_thread(void)
 	e = pthread_create(&shard.thread, NULL, run_shard, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (e != 0)
-		return err_note(e, "a thread for the shard"), ERR_SYS;
+		return threads_fail(e, "the shard");
 	shard.running = true;
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/io.h"
+#include "base/threads.h"
 #include "ps/shard_plan.h"
 #include "record/recs.h"
 #include "record/recs_stream.h"
@@ -105,10 +106,8 @@ start_signal_thread(bool leaves)
 		sigaddset(&set, SIGUSR1);
 	}
 	pthread_sigmask(SIG_BLOCK, &set, NULL);	/* later threads inherit it */
-	if ((e = pthread_create(&thread, NULL, wait_for_signals, &set)) != 0) {
-		err_note(e, "a thread for signals");
-		front_die(NULL, ERR_SYS);
-	}
+	if ((e = pthread_create(&thread, NULL, wait_for_signals, &set)) != 0)
+		front_die(NULL, threads_fail(e, "signals"));
 	pthread_detach(thread);
 }
 

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #define THREADS_DEFAULT_MAX 8u
 
@@ -96,6 +97,38 @@ run_worker(void *arg)
 }
 
 /* The main thread handles all signals: new threads inherit a mask that blocks them. */
+/* pthread_create() returns EAGAIN in both cases. */
+static bool
+has_room_for_stack(void)
+{
+	pthread_attr_t a;
+	size_t n = 0;
+	void *p;
+
+	pthread_attr_init(&a);
+	pthread_attr_getstacksize(&a, &n);
+	pthread_attr_destroy(&a);
+	p = mmap(NULL, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return false;
+	munmap(p, n);
+	return true;
+}
+
+int
+threads_fail(int errnum, const char *purpose)
+{
+	if (errnum != EAGAIN)
+		err_note(errnum, "cannot start a thread for %s", purpose);
+	else if (has_room_for_stack())
+		err_note(0, "cannot start a thread for %s: too many processes and threads; raise the limit (ulimit -u), "
+		    "or that of the control group", purpose);
+	else
+		err_note(0, "cannot start a thread for %s: no memory for its stack; raise the limit of address space "
+		    "(ulimit -v)", purpose);
+	return ERR_SYS;
+}
+
 int
 threads_start(pthread_t *t, void *(*fn)(void *), void *arg)
 {
@@ -108,8 +141,7 @@ threads_start(pthread_t *t, void *(*fn)(void *), void *arg)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (errnum == 0)
 		return 0;
-	err_note(errnum, "cannot start a thread");
-	return ERR_SYS;
+	return threads_fail(errnum, "work");
 }
 
 static int

@@ -22,6 +22,8 @@ struct threads;
 /* A default number of threads, from the processors that this process may use. */
 unsigned threads_count(void);
 
+/* Fails with ERR_SYS after pthread_create() returned errnum; the line names the purpose of the thread and the limit. */
+int	 threads_fail(int errnum, const char *purpose);
 /* Starts a thread of its own, in which all signals are blocked.  Returns 0 or ERR_SYS. */
 int	 threads_start(pthread_t *t, void *(*fn)(void *), void *arg);
 

@@ -1,9 +1,9 @@
 /* batch_device_cache - decodes all records into one block of memory, for a device cache: internal to batch. */
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/threads.h"
 #include "batch/batch_in.h"
 
-#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,8 +95,8 @@ decode_all_records(struct device_cache *h, bool sizes)
 	atomic_store(&h->next, 0);
 	for (; begun < n && e == 0; begun++) {
 		t[begun] = (struct cache_thread){ .h = h, .lane = &h->r->lane[begun] };
-		if ((errno = pthread_create(&t[begun].thread, NULL, run_decoder, &t[begun])) != 0) {
-			e = err_sys("a thread to decode");
+		if ((e = pthread_create(&t[begun].thread, NULL, run_decoder, &t[begun])) != 0) {
+			e = threads_fail(e, "decoding");
 			break;
 		}
 	}

@@ -3,6 +3,7 @@
 #include "base/clk.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/threads.h"
 #include "train/checkpoint_find.h"
 #include "train/cut.h"
 
@@ -249,8 +250,8 @@ checkpoint_open(const struct checkpoint_opt *opt, struct checkpoint **to)
 	pthread_cond_init(&k->change, NULL);
 	if (k->w == NULL || k->aux == NULL || k->state == NULL || (k->average == NULL && opt->average)) {
 		e = err_nomem();
-	} else if ((errno = pthread_create(&k->thread, NULL, run_checkpoint_writer, k)) != 0) {
-		e = err_sys("a thread for checkpoints");
+	} else if ((e = pthread_create(&k->thread, NULL, run_checkpoint_writer, k)) != 0) {
+		e = threads_fail(e, "checkpoints");
 	} else {
 		*to = k;
 		return 0;

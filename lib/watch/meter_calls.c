@@ -9,6 +9,7 @@
 #include "watch/meter_in.h"
 
 #include "base/err.h"
+#include "base/threads.h"
 
 #include <errno.h>
 #include <linux/audit.h>
@@ -293,9 +294,11 @@ run_tracer(void *arg)
 static int
 start_tracer(struct calls *c)
 {
-	if ((errno = pthread_create(&c->thread, NULL, run_tracer, c)) != 0) {
+	int e = pthread_create(&c->thread, NULL, run_tracer, c);
+
+	if (e != 0) {
 		c->thread = 0;
-		return err_sys("a thread");
+		return threads_fail(e, "calls of the system");
 	}
 	while (sem_wait(&c->ready) < 0)
 		;

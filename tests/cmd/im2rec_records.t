@@ -61,6 +61,9 @@ status 0 "im2rec packs the list of --extract of a record with 5000 labels" im2re
 ok "the list of --extract gives the same record" cmp wide.rec wide2.rec
 status 1 "--extract exits with status 1 if its folder has files" im2rec --extract -o x t.rec
 like err '^im2rec: x: exists and is not empty' "--extract names a folder that is not empty"
+mkdir other && ln -s other named
+status 0 "--extract follows a link that names its directory, as tar -C does" im2rec --extract -o named t.rec
+is "$(ls other | wc -l)" "$(ls x | wc -l)" "--extract writes into the directory to which the link points"
 # Another user plants a link into the folder while im2rec waits for its records.
 mkfifo records && mkdir away
 im2rec --extract -o planted - <records 2>err & pid=$!

@@ -3,8 +3,8 @@
 #include "base/err.h"
 
 #include "base/num.h"
+#include "base/threads.h"
 
-#include <errno.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,6 +102,7 @@ add_lane(struct engine_plan *p, const struct split_part *part, enum engine_preci
 {
 	struct split_lane *l = &p->lane[p->n];
 	const struct graph *g = p->graph;
+	int e;
 
 	*l = (struct split_lane){ .all = p, .k = p->n, .engine = part->engine };
 	p->n++;
@@ -113,8 +114,8 @@ add_lane(struct engine_plan *p, const struct split_part *part, enum engine_preci
 	if (l->stats == NULL || l->loaded == NULL || l->grad_ready == NULL || (l->k > 0 && l->g == NULL))
 		return err_nomem();
 	ERR_TRY(part->engine->plan(part->dev, g, p->each, precision, &l->plan));
-	if (l->k > 0 && (errno = pthread_create(&l->thread, NULL, split_lane_main, l)) != 0)
-		return err_sys("start a thread for %s:%u", part->engine->name, part->index);
+	if (l->k > 0 && (e = pthread_create(&l->thread, NULL, split_lane_main, l)) != 0)
+		return threads_fail(e, part->engine->name);
 	l->threaded = l->k > 0;
 	return 0;
 }

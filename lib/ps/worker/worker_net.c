@@ -2,6 +2,7 @@
 #include "ps/worker/worker_net_in.h"
 #include "base/clk.h"
 #include "base/err.h"
+#include "base/threads.h"
 
 #include <errno.h>
 #include <math.h>
@@ -230,7 +231,7 @@ worker_net_connect(struct worker_net *n)
 	ERR_TRY(worker_link_connect(n, 1));
 	ERR_TRY(worker_link_connect(n, n->o->nservers));
 	if ((e = pthread_create(&n->thread, NULL, run_network_thread, n)) != 0)
-		return err_note(e, "a thread for the network"), ERR_SYS;
+		return threads_fail(e, "the network");
 	n->running = true;
 	return 0;
 }

@@ -121,8 +121,8 @@ threads_fail(int errnum, const char *purpose)
 	if (errnum != EAGAIN)
 		err_note(errnum, "cannot start a thread for %s", purpose);
 	else if (has_room_for_stack())
-		err_note(0, "cannot start a thread for %s: too many processes and threads; raise the limit (ulimit -u), "
-		    "or that of the control group", purpose);
+		err_note(0, "cannot start a thread for %s: too many processes and threads; raise ulimit -u, "
+		    "or the limit of the control group", purpose);
 	else
 		err_note(0, "cannot start a thread for %s: no memory for its stack; raise the limit of address space "
 		    "(ulimit -v)", purpose);

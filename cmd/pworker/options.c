@@ -372,6 +372,7 @@ pworker_release(struct pworker *p)
 	buf_free(&p->command);
 	buf_free(&p->operands);
 	buf_free(&p->learn.mults);
+	buf_free(&p->server_rules);
 	buf_free(&p->freeze);
 	buf_free(&p->net_text);
 	free(p->taken);

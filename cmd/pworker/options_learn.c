@@ -135,6 +135,7 @@ static const struct pworker_option learn_options[] = {
 	{ "ema", PWORKER_VALUE, .apply = parse_ema, .needs = NEED_TRAINING },
 	{ "epsilon", PWORKER_REAL, LEARN(eps), 0, 1e30, .needs = NEED_TRAINING },
 	{ "help-learn", PWORKER_HELP, .text = learn_help },
+	{ "local-steps", PWORKER_WHOLE, PWORKER_MEMBER(train.local), 1, 65536, .needs = NEED_TRAINING },
 	{ "l1", PWORKER_REAL, LEARN(l1), 0, 1e30, .needs = NEED_TRAINING },
 	{ "lookahead", PWORKER_VALUE, .apply = parse_lookahead, .needs = NEED_TRAINING },
 	{ "class-weights", PWORKER_TEXT, PWORKER_MEMBER(class_weights), .needs = NEED_TRAINING },
@@ -283,6 +284,42 @@ settle_rate_search(struct pworker *p)
 }
 
 static void
+settle_local_steps(struct pworker *p)
+{
+	struct train_opt *t = &p->train;
+
+	if (opt_needs(&t->ps.hyper) != 0)
+		front_wrong("--local-steps: goes with sgd, nesterov, adam, adamw and rmsprop, without --clip-norm");
+	if (t->ps.slack != STALE_SYNC || t->ps.backup > 0)
+		front_wrong("--local-steps: needs a synchronous job, without --async, --slack and --backup");
+	if (pworker_given(p, "accumulate") == PWORKER_GIVEN || t->skip_nan)
+		front_wrong("--local-steps: does not go with %s", t->skip_nan ? "--on-nan skip" : "--accumulate");
+	t->accumulate = t->local;
+	t->local_hyper = t->ps.hyper;
+	t->ps.hyper = (struct opt_hyper){ .rule = OPT_SGD, .average = t->local_hyper.average };
+}
+
+void
+pworker_divide_rules(struct pworker *p)
+{
+	struct train_opt *t = &p->train;
+	struct buf *rules = &p->server_rules;
+	const char *at = t->ps.mults;
+	size_t n;
+
+	if (t->local == 0)
+		return;
+	for (; *at != 0; at += n + (at[n] == ';')) {
+		n = strcspn(at, ";");
+		if (n > 0 && strncmp(at, "lr:", 3) != 0 && strncmp(at, "wd:", 3) != 0)
+			front_must("--local-steps", buf_put_fmt(rules, "%s%.*s", rules->n > 0 ? ";" : "", (int)n, at));
+	}
+	front_must("--local-steps", buf_terminate(rules));
+	t->local_mults = t->ps.mults;
+	t->ps.mults = (const char *)rules->p;
+}
+
+static void
 settle_learn_options(struct pworker *p)
 {
 	struct opt_hyper *h = &p->train.ps.hyper;
@@ -317,6 +354,8 @@ settle_learn_options(struct pworker *p)
 	if (buf_terminate(&l->mults) < 0)
 		front_die("--lr-mult", ERR_NOMEM);
 	p->train.ps.mults = (const char *)l->mults.p;
+	if (p->train.local > 0)
+		settle_local_steps(p);
 }
 
 const struct pworker_theme pworker_learn_theme = { learn_options, settle_learn_options };

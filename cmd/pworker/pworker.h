@@ -97,6 +97,7 @@ struct pworker {
 	struct pworker_classes class;
 	const char	*cut_dir;	/* DIR, or NULL */
 	char		*cuts;		/* the prefix of cuts; owned */
+	struct buf	 server_rules;	/* with local steps: the rules that servers need, text of ps/shard_plan.h */
 	char		*found;		/* the checkpoint that --resume-last found, or NULL; owned */
 	uint8_t		 given[PWORKER_OPTIONS];	/* enum pworker_given of each row of all tables */
 };
@@ -188,6 +189,9 @@ struct rendezvous *pworker_join_rendezvous(struct pworker *p);
 uint32_t pworker_largest_batch(const struct pworker *p);
 /* Sets the batch of this worker and of the others, as soon as rank and number of workers are known. */
 void	 pworker_settle_batch(struct pworker *p);
+
+/* options_learn.c: after pworker_net(), with local steps: leaves the rules of the optimizer in the worker. */
+void	 pworker_divide_rules(struct pworker *p);
 
 /* options_checkpoint.c: worker 0 finds the checkpoint of --resume-last, or reports those of another run. */
 void	 pworker_find_last(struct pworker *p);

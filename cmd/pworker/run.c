@@ -257,8 +257,8 @@ open_state(const struct pworker *p, struct memory *m)
 		return false;
 	}
 	front_must(NULL, memory_open(p->state, m));
-	/* How much codecs need is known with the net. */
-	if (!shard_plan_coded(p->train.ps.mults) && (e = kept_reserve(m, 0)) < 0)
+	/* How much codecs and local steps need is known with the net. */
+	if (!shard_plan_coded(p->train.ps.mults) && p->train.local == 0 && (e = kept_reserve(m, 0)) < 0)
 		front_die(p->state, e);
 	return m->base == NULL || is_state_kept(m);
 }
@@ -268,7 +268,7 @@ static uint64_t
 hash_run(const struct train_opt *t)
 {
 	const uint64_t of[] = { graph_hash(t->ps.graph), t->ps.rank, t->ps.nworkers, t->ps.nservers, t->seed, t->epochs,
-	    t->steps, t->data.batch, t->accumulate };
+	    t->steps, t->data.batch, t->accumulate, t->local };
 
 	return hash_update(HASH_START, of, sizeof(of));
 }
@@ -315,7 +315,9 @@ pworker_run(struct pworker *p, double began_s)
 	pworker_take_label(p, t->resume);
 	pworker_choose_sample(p, &look);
 	t->ps.graph = g = pworker_net(p);
-	if (keeps && (e = kept_open(&kept, &memory, hash_run(t), worker_residuals_size(t->ps.mults, g->P))) < 0)
+	pworker_divide_rules(p);
+	if (keeps && (e = kept_open(&kept, &memory, hash_run(t), worker_residuals_size(t->ps.mults, g->P) +
+	    train_local_size(t))) < 0)
 		front_die(p->state, e);
 	if (keeps && !is_state_kept(&memory)) {
 		kept = (struct kept){ 0 };

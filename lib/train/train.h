@@ -106,6 +106,13 @@ struct train_opt {
 	const char	*init;			/* rule of net/init.h */
 	uint64_t	 seed;
 	uint32_t	 accumulate;		/* micro-batches of this worker in a step; at least 1 */
+	/*
+	 * 0, or `accumulate`: each micro-batch is an update by an optimizer in this worker, which has these settings
+	 * and rules of ps/shard_plan.h; lent.  ps.hyper is then plain sgd, and ps.mults has no lr: and wd:.
+	 */
+	uint32_t	 local;
+	struct opt_hyper local_hyper;
+	const char	*local_mults;
 	uint64_t	 epochs;		/* last epoch */
 	uint64_t	 steps;			/* last step of the job; 0: no limit */
 	const char	*class_names;		/* lines, stored with checkpoints, or NULL */
@@ -158,6 +165,9 @@ struct train_memory {
  * optimizer, the seed, the micro-batches of a step and the number of records.
  */
 uint64_t train_run_id(const struct train_opt *o);
+
+/* The bytes of the optimizer in a worker that outlive it, after worker_residuals_size() bytes in kept.rest. */
+size_t	 train_local_size(const struct train_opt *o);
 
 /* Computes the memory of a run from its options, and returns the sum. */
 uint64_t train_memory(const struct train_opt *opt, struct train_memory *m);

@@ -8,6 +8,8 @@
 #include "record/recid.h"
 #include "train/preprocess.h"
 
+#include <string.h>
+
 /* One number for the batches of all workers. */
 static uint64_t
 hash_batches(const struct train_opt *o)
@@ -59,6 +61,20 @@ hash_classes(const struct train_opt *o)
 	return hash_update(hash, o->val_class_of, o->val_labels * sizeof(*o->val_class_of));
 }
 
+/* One number for the optimizers in the workers, of which servers do not know. */
+static uint64_t
+hash_local_optimizer(const struct train_opt *o)
+{
+	const struct opt_hyper *h = &o->local_hyper;
+	const float of[] = { h->momentum, h->wd, h->l1, h->clip, h->beta2, h->eps };
+	uint64_t hash = hash_update(HASH_START, &h->rule, sizeof(h->rule));
+
+	if (o->local == 0)
+		return 0;
+	hash = hash_update(hash, of, sizeof(of));
+	return hash_update(hash, o->local_mults, strlen(o->local_mults));
+}
+
 int
 train_agree(struct train *t)
 {
@@ -76,6 +92,8 @@ train_agree(struct train *t)
 		{ "--dtype", o->precision },
 		{ "--batch", hash_batches(o) },
 		{ "--accumulate", o->accumulate },
+		{ "--local-steps", o->local },
+		{ "--optimizer or one of its options", hash_local_optimizer(o) },
 		{ "--epochs", o->epochs },
 		{ "--steps", o->steps },
 		{ "--seed", o->seed },

@@ -2,6 +2,7 @@
 #ifndef TRAIN_TRAIN_IN_H
 #define TRAIN_TRAIN_IN_H
 
+#include "ps/shard_plan.h"
 #include "train/checkpoint.h"
 #include "train/kept.h"
 #include "train/train.h"
@@ -20,6 +21,15 @@ struct train_cuts {
 	uint64_t from;
 	bool	 failed;	/* a cut could not be written, which was reported */
 	double	 collect_s;	/* worker 0: the time that the last cut took from the step; 0: not known yet */
+};
+
+/* A worker's own optimizer: train_local.c. */
+struct train_local {
+	struct shard_plan *plan;	/* its parameter groups */
+	float		*start;		/* [P] weights at the start of the step */
+	float		*state[2];	/* [P, states] before even and odd steps */
+	float		*own;		/* the memory of state if nothing outlives the worker, else NULL */
+	uint32_t	 updates;	/* within this step so far */
 };
 
 struct train {
@@ -46,6 +56,7 @@ struct train {
 	bool		 stream;	/* the records are a stream, whose length is not known */
 	bool		 over;		/* the stream has ended */
 	uint64_t	 step;		/* steps done */
+	struct train_local local;
 	bool		 sync;		/* the job is synchronous */
 	bool		 elastic;	/* its number of workers changes (ps/deal.h): steps are batches */
 	uint32_t	 workers;	/* elastic: their number at this worker's last batch; 0: it had none yet */
@@ -154,6 +165,17 @@ int	train_patience_spent(struct train *t);
 void	train_tell(struct train *t, struct train_event *ev);	/* reports an event */
 /* Counts the records of a batch that could not be used, and reports the first one. */
 void	train_tell_bad(struct train *t, const struct batch *b, uint64_t *left_out);
+
+/*
+ * train_local.c, if the optimizer runs in the worker (train_opt.local).  A step of the job is `local` updates of t->w
+ * by it, one for each micro-batch.  What they change, times the samples, is pushed as a gradient, so that the servers'
+ * sgd with rate 1 makes the weights the mean of all workers.
+ */
+int	 train_local_open(struct train *t);
+void	 train_local_close(struct train *t);
+int	 train_local_begin(struct train *t);			/* before the first micro-batch of a step */
+void	 train_local_update(struct train *t, uint32_t n);	/* after a backward pass: t->g has n samples */
+void	 train_local_end(struct train *t, double n);		/* sets t->sum; n: samples of the step */
 
 /* How many workers share a step, and which of them this one is. */
 static inline uint32_t

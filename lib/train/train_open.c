@@ -96,7 +96,7 @@ static int
 alloc_train(struct train *t)
 {
 	const struct graph *g = t->graph;
-	const bool sums = t->o->accumulate > 1 || t->o->skip_nan;
+	const bool sums = t->o->accumulate > 1 || t->o->skip_nan || t->o->local > 0;
 
 	ERR_TRY(alloc_floats(g->P, &t->w));
 	ERR_TRY(alloc_floats(g->A, &t->aux));
@@ -110,6 +110,7 @@ alloc_train(struct train *t)
 		ERR_TRY(alloc_floats(g->P + g->A, &t->average));
 	if ((t->loaded = calloc(g->nw, sizeof(*t->loaded))) == NULL)
 		return err_nomem();
+	ERR_TRY(train_local_open(t));
 	return t->o->batches != NULL ? set_batch_sizes(t) : 0;
 }
 
@@ -179,7 +180,8 @@ join_job(struct train *t)
 	ps.aux = t->aux;
 	ps.lends = t->lends.p != NULL ? &t->lends : NULL;
 	ps.engine = t->engine;
-	ps.plan = t->o->skip_nan ? NULL : t->plan;	/* gradients are to be seen before weights change */
+	/* Gradients are to be seen before weights change. */
+	ps.plan = t->o->skip_nan || t->o->local > 0 ? NULL : t->plan;
 	ps.accumulate = t->o->accumulate > 1;
 	ps.kept = t->kept != NULL;
 	if (t->kept != NULL) {
@@ -339,6 +341,7 @@ train_close(struct train *t)
 	free(t->g != t->lends.p ? t->g : NULL);
 	free(t->sum != t->lends.p ? t->sum : NULL);
 	loan_free(&t->lends);
+	train_local_close(t);
 	free(t->stats);
 	free(t->stats_sum);
 	free(t->loaded);

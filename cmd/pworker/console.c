@@ -13,9 +13,15 @@
 #define TOP5_CLASSES	50	/* least classes of a net whose top-5 accuracy says something */
 
 uint64_t
+pworker_log_epochs(const struct pworker_log *l)
+{
+	return l->epoch_steps > 0 && l->epochs < UINT32_MAX ? l->epochs : 0;
+}
+
+uint64_t
 pworker_log_steps(const struct pworker_log *l)
 {
-	uint64_t n = l->epochs * l->epoch_steps;
+	uint64_t n = pworker_log_epochs(l) * l->epoch_steps;
 
 	return n == 0 || (l->steps > 0 && l->steps < n) ? l->steps : n;
 }
@@ -28,7 +34,7 @@ draw_training_progress(struct pworker_log *l, const struct train_event *ev)
 	uint64_t all = pworker_log_steps(l);
 
 	progress_add(&line, "epoch %" PRIu64, ev->epoch + 1);
-	if (l->epoch_steps > 0)
+	if (pworker_log_epochs(l) > 0)
 		progress_add(&line, "/%" PRIu64, l->epochs);
 	line.head = (unsigned)strlen(line.text);
 	/* On a narrow line, loss and time left are worth more than the speed. */
@@ -90,7 +96,7 @@ print_epoch_line(const struct pworker_log *l, const struct train_event *ev)
 	double ran = clk_s() - l->first_s;
 
 	progress_add(&line, "epoch %" PRIu64, ev->epoch + 1);
-	if (l->epoch_steps > 0)
+	if (pworker_log_epochs(l) > 0)
 		progress_add(&line, " of %" PRIu64, l->epochs);
 	progress_add(&line, ev->kind == TRAIN_EPOCH ? ": " : ": validation ");
 	add_figures(&line, l, ev);

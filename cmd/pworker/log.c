@@ -258,8 +258,10 @@ static void
 print_log_head(const struct pworker_log *l, uint64_t epoch_steps, const char *device)
 {
 	const struct train_opt *t = l->train;
-	/* A search for a rate goes on for as many epochs as its steps take. */
-	uint64_t epochs = l->finds && epoch_steps > 0 ? (l->steps + epoch_steps - 1) / epoch_steps : l->epochs;
+	/* If steps end the run, it has as many epochs as they take. */
+	uint64_t ends = l->finds ? l->steps : t->updates / l->nworkers;
+	uint64_t epochs = l->epochs == UINT32_MAX && epoch_steps > 0 ? (ends + epoch_steps - 1) / epoch_steps :
+	    l->epochs;
 	struct buf b = { 0 };
 	int e = buf_put_fmt(&b, "# tally %s tool=pworker host=%s rank=%" PRIu32 " workers=%" PRIu32 " net=%s engine=%s"
 	    " epochs=%" PRIu64 " epoch_steps=%" PRIu64 " steps=%" PRIu64, TALLY_VERSION, l->host, l->rank, l->nworkers,

@@ -72,6 +72,8 @@ void	pworker_log_console(struct pworker_log *l, const struct train_event *ev);
 void	pworker_log_stopped(const struct pworker_log *l);
 /* console.c: draws the progress on a terminal.  The steps of the whole run; 0: unknown. */
 uint64_t pworker_log_steps(const struct pworker_log *l);
+/* The epochs of the whole run; 0: they are not known, or not what ends it. */
+uint64_t pworker_log_epochs(const struct pworker_log *l);
 void	pworker_log_progress(struct pworker_log *l, const struct train_event *ev);
 
 #endif

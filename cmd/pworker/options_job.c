@@ -102,6 +102,8 @@ static const struct pworker_option job_options[] = {
 	{ "shard-state", PWORKER_TEXT, PWORKER_MEMBER(shard_state), .needs = NEED_TRAINING },
 	{ "slack", PWORKER_WHOLE, PWORKER_MEMBER(train.ps.slack), 0, UINT32_MAX - 1, .needs = NEED_TRAINING },
 	{ "state", PWORKER_TEXT, PWORKER_MEMBER(state), .needs = NEED_TRAINING },
+	{ "updates", PWORKER_WHOLE, PWORKER_MEMBER(train.updates), 1, UINT32_MAX - HELLO_WORKERS,
+	    .needs = NEED_TRAINING },
 	{ "worker", PWORKER_VALUE, .apply = parse_rank },
 	{ 0 }
 };
@@ -120,6 +122,10 @@ settle_job_options(struct pworker *p)
 		    "wait for each other");
 	if (ps->backup > 0 && ps->slack != STALE_SYNC)
 		front_wrong("--backup: needs a synchronous job, without --async and --slack");
+	if (p->train.updates > 0 && ps->slack == STALE_SYNC)
+		front_wrong("--updates: needs --async or --slack; all workers of a synchronous job do --steps");
+	if (p->train.updates > 0 && pworker_given(p, "epochs") == PWORKER_ABSENT)
+		p->train.epochs = UINT32_MAX;
 	if (ps->elastic > 0 && ps->nservers == 0)
 		front_wrong("--worker: a number of workers that changes needs --servers");
 	if (p->state != NULL && ps->nservers == 0)

@@ -268,7 +268,7 @@ static uint64_t
 hash_run(const struct train_opt *t)
 {
 	const uint64_t of[] = { graph_hash(t->ps.graph), t->ps.rank, t->ps.nworkers, t->ps.nservers, t->seed, t->epochs,
-	    t->steps, t->data.batch, t->accumulate, t->local };
+	    t->steps, t->updates, t->data.batch, t->accumulate, t->local };
 
 	return hash_update(HASH_START, of, sizeof(of));
 }

@@ -115,6 +115,8 @@ struct train_opt {
 	const char	*local_mults;
 	uint64_t	 epochs;		/* last epoch */
 	uint64_t	 steps;			/* last step of the job; 0: no limit */
+	/* not synchronous: worker_updates() after which the job ends; 0: no limit */
+	uint64_t	 updates;
 	const char	*class_names;		/* lines, stored with checkpoints, or NULL */
 	const char	*net_text;		/* the net and its options, stored with checkpoints, or NULL */
 	const char	*save;			/* PREFIX of checkpoints, which rank 0 writes, or NULL */

@@ -229,6 +229,12 @@ run_backward(struct train *t, const struct batch *b, const struct engine_draw *d
 	return 0;
 }
 
+static bool
+is_job_done(const struct train *t)
+{
+	return worker_last(t->wk) || (t->o->updates > 0 && worker_updates(t->wk) >= t->o->updates);
+}
+
 /* Runs this worker's k-th micro-batch.  Returns 1 if it is left out. */
 static int
 run_micro_batch(struct train *t, const struct batch *b, uint32_t k, bool first, bool last, struct train_sums *seen)
@@ -247,7 +253,7 @@ run_micro_batch(struct train *t, const struct batch *b, uint32_t k, bool first, 
 	trace_layer_end(t, UINT32_MAX, "");
 	trace_span(t->trace, TRACE_STEPS, from, "forward");
 	/* The answer to the last step, which says whether the job ends, is complete only now. */
-	if (first && worker_last(t->wk))
+	if (first && is_job_done(t))
 		return ERR_STOP;
 	if ((e = train_check_loss(t, b, &draw, r.loss)) != 0)
 		return e;
@@ -267,7 +273,7 @@ finish_without_last(struct train *t, const struct train_sums *seen)
 
 	if (!any) {
 		ERR_TRY(worker_ready(t->wk));
-		if (worker_last(t->wk))
+		if (is_job_done(t))
 			return ERR_STOP;
 		t->local.updates = 0;
 	}

@@ -48,8 +48,10 @@ is "$(rates --lr warmup:2:0.3,0.3 --lr-scale linear)" "0.35 0.4 0.45 0.5 0.55 0.
 
 dlaunch -n 2 -s 2 pworker --net mlp --data "$T/a.rec" --shape 3,32,32 --classes 10 --batch 10 --epochs 2 --async \
 	--optimizer adam --save async >async.tsv 2>&1
-ok "an asynchronous checkpoint stores Adam's number of updates" sh -c "head -c 4000 async-0002.safetensors |
-	grep -Eo '\"updates\": ?\"[0-9]+\"' | grep -Eo '[0-9]+' | awk '{ exit !(\$1 > 12 && \$1 <= 24) }'"
+# updates FILE: the number in a checkpoint.
+updates() { head -c 4000 "$1" | grep -aEo '"updates": ?"[0-9]+"' | tr -dc 0-9; }
+n=$(updates async-0002.safetensors)
+ok "an asynchronous checkpoint stores Adam's number of updates: $n" test "$n" -gt 6 -a "$n" -le 12
 is "$(awk -F '\t' '$5 == "staleness" && $19 == "all" { print $4, $6 }' async.tsv | sort | tr '\n' ,)" "0 0,0 1,1 0,1 1," \
 	"each worker logs how far behind its gradients were in each epoch"
 ok "the bins of the staleness sum up to all gradients and their mean" awk -F '\t' '
@@ -57,4 +59,14 @@ ok "the bins of the staleness sum up to all gradients and their mean" awk -F '\t
 	$5 == "staleness" && $19 == "bin" { bin[$4 $6] += $26; of[$4 $6] += $26 * $28; if ($28 != $29 && $28 < 32) bad = 1 }
 	END { for (i in all) if (all[i] != bin[i] || all[i] == 0 || (of[i] - sum[i]) ^ 2 > 0.01 * all[i] ^ 2) bad = 1; exit bad }' async.tsv
 ok "plog draws the staleness" sh -c "plog --figures staleness --plot async.tsv | grep 'updates behind'"
+dlaunch -n 2 -s 2 pworker --net mlp --data "$T/a.rec" --shape 3,32,32 --classes 10 --batch 10 --async --updates 31 \
+	--save updates >updates.tsv 2>&1
+is $? 0 "an asynchronous job with a number of steps of all workers ends with 0"
+ok "all workers together do as many steps, and each at most one more" awk -F '\t' '
+	$3 == "worker" && $5 == "step" { n++ } END { exit n < 31 || n > 33 }' updates.tsv
+n=$(updates "$(ls -t updates-*.safetensors | head -n 1)")
+ok "the last checkpoint has their number: $n" test "$n" -ge 31 -a "$n" -le 33
+is "$(sed -n 's/^# tally.* rank=0 .* \(epochs=.*\) steps=.*/\1/p' updates.tsv)" "epochs=5 epoch_steps=3" \
+	"the log has the epochs that they take"
+status 2 "a synchronous job has no such number" pworker --net mlp --data a.rec --updates 31
 done_testing

@@ -76,6 +76,10 @@ JPEGINT := $(JPEGINT)
 PNGPLAIN ?= 1
 NOT     += $(if $(filter 1,$(JPEGINT)),lib/image/jpeg/img_jpeg_none.c,lib/image/jpeg/huff%.c lib/image/jpeg/img_jpeg_fast.c) \
 	lib/image/img_png_plain$(if $(filter 1,$(PNGPLAIN)),_none).c
+# The transport UCX, whose library is loaded when a job asks for it.  UCX=0 builds without its headers.
+UCX     ?= $(shell printf '\043include <ucp/api/ucp.h>\nUCP_API_MAJOR\n' | $(CC) $(DEFINES) -E -P - 2>/dev/null | grep -c '^1$$')
+UCX     := $(UCX)
+NOT     += lib/wire/path/ucx$(if $(filter 1,$(UCX)),_none).c $(if $(filter 1,$(UCX)),,lib/wire/path/ucx_load.c)
 LIB     := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(NOT),$(call find,lib,*.c)))
 
 # The cuda engine's other half is a module, built where CUDA's compiler and cuDNN's header are; CUDA=0 leaves it out.
@@ -134,16 +138,16 @@ all: $(BUILD)/libtally.a $(addprefix $(BUILD)/,$(TOOLS)) $(MODULE)	## build the 
 
 # A file whose name sums up settings: other settings make it, and what depends on it, anew.
 stamp = $(BUILD)/$(1)-$(firstword $(shell printf '%s' '$(2)' | cksum))
-MADE_FOR := $(call stamp,made-for,$(engines) $(DNNL) $(JPEGINT) $(PNGPLAIN))
+MADE_FOR := $(call stamp,made-for,$(engines) $(DNNL) $(JPEGINT) $(PNGPLAIN) $(UCX))
 CUDA_FOR := $(call stamp,cuda-for,$(CUDA_HOME) $(CUDNN_HOME) $(CUDA_CODE) $(CUDA_PTX))
-FOUND    := $(call stamp,found,$(engines) $(DNNL) $(JPEGINT) $(SAN) $(CUDA) $(CUDA_HOME) $(CUDNN_HOME) $(CUDA_CODE) $(CUDA_WHY) $(PKGCONF))
+FOUND    := $(call stamp,found,$(engines) $(DNNL) $(JPEGINT) $(UCX) $(SAN) $(CUDA) $(CUDA_HOME) $(CUDNN_HOME) $(CUDA_CODE) $(CUDA_WHY) $(PKGCONF))
 $(MADE_FOR) $(CUDA_FOR):
 	@mkdir -p $(@D) && rm -f $(@D)/$(firstword $(subst -for-, ,$(@F)))-for-* && touch $@
 $(BUILD)/lib/engine/engine.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/engine/cpu/dnnl/dnnl*.c)): $(MADE_FOR)
 $(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%): $(CUDA_FOR)
 
 # What this machine has, printed again when it changes.  A module of a toolkit that is no longer there is removed.
-find_parts = ENGINES="$(engines)" SAN="$(SAN)" JPEGINT="$(JPEGINT)" CUDA="$(CUDA)" CUDA_HOME="$(CUDA_HOME)" CUDNN_HOME="$(CUDNN_HOME)" \
+find_parts = ENGINES="$(engines)" SAN="$(SAN)" JPEGINT="$(JPEGINT)" UCX="$(UCX)" CUDA="$(CUDA)" CUDA_HOME="$(CUDA_HOME)" CUDNN_HOME="$(CUDNN_HOME)" \
 	CUDA_CODE="$(strip $(CUDA_CODE))" CUDA_WANT="$(CUDA_WANT)" CUDA_WHY="$(CUDA_WHY)" PKGCONF="$(PKGCONF)" share/found "$(CC) $(CPPFLAGS) $(LDFLAGS)" $(PKGS)
 $(FOUND): Makefile share/found
 	@mkdir -p $(@D)

@@ -42,7 +42,7 @@ struct job {
 	struct graph	*graph;
 	struct opt_hyper hyper;
 	uint8_t		 key[CONN_KEY];
-	bool		 plain, shm;
+	bool		 plain, shm, ucx;
 	uint32_t	 nworkers, nservers, slack;
 	uint32_t	 slice;
 	struct role	 worker[WORKERS], server[WORKERS];
@@ -62,6 +62,7 @@ static const char help[] =
     "  --optimizer NAME     sgd, nesterov, adam ... (sgd)\n"
     "  --plain              no key\n"
     "  --shm                shared memory (TCP)\n"
+    "  --ucx                UCX, with --plain (TCP)\n"
     "  --async              no worker waits for another\n"
     "  --slice N            bytes of a slice (524288)\n"
     "  --list               print the bytes of each array, and end\n";
@@ -104,7 +105,7 @@ static void
 serve(const struct job *j, uint32_t index, int out)
 {
 	struct serve_opt o = { .listen = "127.0.0.1:0", .listen_fd = j->listener[index], .nworkers = j->nworkers,
-	    .index = index, .nservers = j->nservers, .key = j->plain ? NULL : j->key, .tcp = !j->shm, .stop_fd = -1,
+	    .index = index, .nservers = j->nservers, .key = j->plain ? NULL : j->key, .tcp = !j->shm, .ucx = j->ucx, .stop_fd = -1,
 	    .listening = out >= 0 ? print_address : NULL, .arg = &out };
 	struct serve_sums sums;
 
@@ -177,7 +178,7 @@ run_worker(const struct job *j, uint32_t rank, int in, int out)
 {
 	struct worker_opt o = { .graph = j->graph, .rank = rank, .nworkers = j->nworkers, .slack = j->slack,
 	    .hyper = j->hyper, .server = j->address, .nservers = j->nservers, .key = j->plain ? NULL : j->key,
-	    .tcp = !j->shm, .slice = j->slice };
+	    .tcp = !j->shm, .ucx = j->ucx, .slice = j->slice };
 	float *stats = alloc_floats(j->graph->A);
 	uint64_t steps = 0;
 	struct worker *wk;
@@ -325,7 +326,7 @@ main(int argc, char *argv[])
 		{ "net-opt", required_argument, NULL, 'o' },
 		{ "optimizer", required_argument, NULL, 'O' }, { "plain", no_argument, NULL, 'p' },
 		{ "servers", required_argument, NULL, 's' },
-		{ "shape", required_argument, NULL, 'x' }, { "shm", no_argument, NULL, 'm' },
+		{ "shape", required_argument, NULL, 'x' }, { "shm", no_argument, NULL, 'm' }, { "ucx", no_argument, NULL, 'u' },
 		{ "slice", required_argument, NULL, 'i' },
 		{ "workers", required_argument, NULL, 'w' }, { "help", no_argument, NULL, 'h' }, { 0 },
 	};
@@ -344,6 +345,7 @@ main(int argc, char *argv[])
 		case 'b': bytes = (uint32_t)front_num("--bytes", optarg, INPUTS * sizeof(float), 1 << 30); break;
 		case 'l': list = true; break;
 		case 'm': j.shm = true; break;
+		case 'u': j.ucx = true; break;
 		case 'n': net = optarg; break;
 		case 'o':
 			if (script_opt_take(option, &noption, optarg) < 0)

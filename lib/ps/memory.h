@@ -44,7 +44,7 @@ struct memory_word {
  */
 int	 memory_open(const char *path, struct memory *m);
 /*
- * Makes a private memory, which can be lent to other processes (wire/loan.h) if the system allows it.  Sets all
+ * Makes a private memory, which can be lent to other processes (wire/path/loan.h) if the system allows it.  Sets all
  * members.
  */
 void	 memory_make(struct memory *m);

@@ -38,7 +38,7 @@ new_conn(int fd, bool server, const uint8_t *key, const char *role, struct conn 
 	c->server = server;
 	c->lends.fd = -1;
 	c->shm_listener = -1;
-	c->shm_state = server ? CONN_SHM_MAY : CONN_SHM_NONE;
+	c->path_state = server ? CONN_PATH_MAY : CONN_PATH_NONE;
 	c->since = clk_s();
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
 	conn_set_silence(c, CONN_SILENCE_S);
@@ -75,8 +75,7 @@ conn_close(struct conn *c)
 	tls_free(c->tls);
 	plain_free(c->plain);
 	close(c->fd);
-	conn_shm_decline(c);
-	shm_free(c->shm);
+	conn_path_free(c);
 	queue_free(&c->control);
 	queue_free(&c->out);
 	buf_free(&c->in);
@@ -86,7 +85,7 @@ conn_close(struct conn *c)
 int
 conn_fd(const struct conn *c)
 {
-	return c->shm != NULL ? shm_fd(c->shm) : c->fd;
+	return conn_path_used(c) ? conn_path_fd(c) : c->fd;
 }
 
 bool
@@ -121,8 +120,7 @@ conn_byte_counts(const struct conn *c, uint64_t *received, uint64_t *sent)
 	uint64_t in = 0, out = 0;
 
 	conn_socket_byte_counts(c, received, sent);
-	if (c->shm != NULL)
-		shm_byte_counts(c->shm, &in, &out);
+	conn_path_byte_counts(c, &in, &out);
 	*received += in + c->lent_bytes[0];
 	*sent += out + c->lent_bytes[1];
 }
@@ -137,7 +135,9 @@ conn_set_place(struct conn *c, conn_place_fn *place, void *arg)
 size_t
 conn_queued(const struct conn *c)
 {
-	return c->control.n + c->out.n + conn_socket_held(c);
+	if (c->ended != 0)
+		return 0;
+	return c->control.n + c->out.n + conn_socket_held(c) + (c->ucx != NULL && !ucx_delivered(c->ucx));
 }
 
 bool
@@ -161,7 +161,7 @@ conn_events(const struct conn *c)
 
 	if (c->broken != 0)
 		return POLLIN;
-	if (c->shm != NULL)	/* the peer signals in the same way that there are bytes, and that there is room */
+	if (conn_path_used(c))	/* the peer signals in the same way that there are bytes, and that there is room */
 		return is_inbox_full(c) && c->out.n == 0 ? 0 : POLLIN;
 	return (short)((is_inbox_full(c) ? 0 : POLLIN) | (out ? POLLOUT : 0));
 }
@@ -172,10 +172,10 @@ write_queued(struct conn *c)
 	if (c->control.n > 0 || conn_socket_held(c) > 0)
 		ERR_TRY(conn_socket_write(c, &c->control));
 	/* The answer must be on the socket, which nobody watches for writing from then on. */
-	if (c->shm_state == CONN_SHM_OFFERED && c->shm_next != NULL && conn_queued(c) == c->out.n)
-		conn_shm_begin(c);
-	if (c->shm != NULL)
-		return shm_send(c->shm, &c->out);
+	if (c->path_state == CONN_PATH_OFFERED && conn_path_agreed(c) && conn_queued(c) == c->out.n)
+		conn_path_begin(c);
+	if (conn_path_used(c))
+		return conn_path_send(c);
 	return c->held || c->control.n > 0 ? 0 : conn_socket_write(c, &c->out);
 }
 
@@ -206,21 +206,27 @@ find_place(struct conn *c, const struct msg *m)
 	c->left = m->len - have;
 }
 
-/* Handles a message about shared memory, of which this connection's owner sees nothing, and cuts it out. */
+/* Handles a message about another path, of which this connection's owner sees nothing, and cuts it out. */
 static int
 handle_control(struct conn *c, struct msg *m)
 {
 	uint8_t *p = c->in.p + c->whole;
 
 	m->payload = p + MSG_HEAD;
-	ERR_TRY(conn_shm_handle(c, m));
+	ERR_TRY(conn_path_handle(c, m));
 	c->in.n -= MSG_HEAD + m->len;
 	memmove(p, p + MSG_HEAD + m->len, c->in.n - c->whole);
-	if (c->shm == NULL)
+	if (!conn_path_used(c))
 		return 0;
 	if (c->in.n > c->whole)
-		return err_fail(ERR_FORMAT, "sent bytes on the socket beside the shared memory");
-	return shm_send(c->shm, &c->out);
+		return err_fail(ERR_FORMAT, "sent bytes on the socket beside the other path");
+	return conn_path_send(c);
+}
+
+static bool
+is_control(const struct msg *m)
+{
+	return m->type == MSG_SHM || m->type == MSG_UCX;
 }
 
 /*
@@ -236,16 +242,17 @@ scan_messages(struct conn *c, size_t *lacks)
 		size_t have = c->in.n - c->whole - MSG_HEAD;
 
 		ERR_TRY(msg_parse(&m, c->in.p + c->whole));
-		if (m.type != MSG_SHM && c->server && c->shm_state == CONN_SHM_MAY)
-			conn_shm_decline(c);
-		/* A peer that has offered memory holds its messages back until it is agreed. */
-		if (m.type == MSG_SHM ? m.len > SHM_OFFER : c->shm_state == CONN_SHM_ACCEPTED)
+		if (!is_control(&m) && c->server && c->path_state == CONN_PATH_MAY)
+			conn_path_decline(c);
+		/* A peer that has offered another path holds its messages back until it is agreed. */
+		if (is_control(&m) ? m.len > (m.type == MSG_SHM ? SHM_OFFER : UCX_ADDRESS) :
+		    c->path_state == CONN_PATH_ACCEPTED)
 			return err_fail(ERR_FORMAT, "%s out of place", msg_name(m.type));
 		if (m.flags & MSG_LENT && (c->shm == NULL || (m.type != MSG_PUSH && m.type != MSG_WEIGHTS)))
 			return err_fail(ERR_FORMAT, "%s by reference", msg_name(m.type));
 		if (m.flags & MSG_LENT && have >= MSG_OFFSET)
 			ERR_TRY(conn_shm_borrow(c, &m, c->in.p + c->whole + MSG_HEAD));
-		if (have >= m.len && m.type == MSG_SHM) {
+		if (have >= m.len && is_control(&m)) {
 			ERR_TRY(handle_control(c, &m));
 			continue;
 		}
@@ -260,15 +267,18 @@ scan_messages(struct conn *c, size_t *lacks)
 	return 0;
 }
 
-/* Reads up to n bytes, of which the peer sends at least `least`.  All that it wrote before its end is read first. */
+/*
+ * Reads up to n bytes, of which the peer sends at least `least`; see ucx_read() for `stays`.  All that it wrote before
+ * its end is read first.
+ */
 static int
-read_bytes(struct conn *c, void *p, size_t n, size_t least, size_t *got)
+read_bytes(struct conn *c, void *p, size_t n, size_t least, bool stays, size_t *got)
 {
 	int e;
 
-	if (c->shm == NULL)
+	if (!conn_path_used(c))
 		return conn_socket_read(c, p, n, got);
-	if ((e = shm_read(c->shm, p, n, least, got)) < 0 || *got > 0 || c->ended == 0 || !shm_empty(c->shm))
+	if ((e = conn_path_read(c, p, n, least, stays, got)) < 0 || *got > 0 || c->ended == 0 || !conn_path_empty(c))
 		return e;
 	err_note(0, "%s", c->why);
 	return c->ended;
@@ -286,7 +296,7 @@ read_once(struct conn *c, size_t *got)
 
 	ERR_TRY(scan_messages(c, &lacks));
 	if (c->placed != NULL) {
-		e = read_bytes(c, c->placed + (c->placed_len - c->left), c->left, c->left, got);
+		e = read_bytes(c, c->placed + (c->placed_len - c->left), c->left, c->left, true, got);
 		c->left -= *got;
 		c->whole += c->left == 0 ? MSG_HEAD : 0;
 		return e;
@@ -294,7 +304,7 @@ read_once(struct conn *c, size_t *got)
 	ERR_TRY(buf_room(&c->in, READ_LEAST));
 	room = c->in.cap - c->in.n;
 	room = lacks < READ_LEAST ? READ_LEAST : lacks < room ? lacks : room;
-	e = read_bytes(c, c->in.p + c->in.n, room, lacks, got);
+	e = read_bytes(c, c->in.p + c->in.n, room, lacks, false, got);
 	c->in.n += *got;
 	return e;
 }
@@ -339,15 +349,15 @@ move_bytes(struct conn *c)
 		if ((e = conn_socket_shake(c)) <= 0)
 			return e;
 		c->open = true;
-		if (!c->server && c->shm_state == CONN_SHM_MAY)
-			ERR_TRY(conn_shm_offer(c));
+		if (!c->server && c->path_state == CONN_PATH_MAY)
+			ERR_TRY(conn_path_offer(c));
 	}
-	if (c->shm != NULL)
-		conn_shm_look(c);
+	if (conn_path_used(c))
+		conn_path_look(c);
 	ERR_TRY(write_queued(c));
 	conn_socket_allow(c, CONN_BURST);
-	if (c->shm != NULL)
-		shm_allow(c->shm, CONN_BURST);
+	if (conn_path_used(c))
+		conn_path_allow(c, CONN_BURST);
 	ERR_TRY(read_messages(c));
 	return conn_silence_look(c);
 }
@@ -359,7 +369,7 @@ note_broken(struct conn *c, int e)
 	snprintf(c->why, sizeof(c->why), "%s: %s", c->peer, err_line());
 	/* Wakes the poll, even if the bytes that showed the error are already read. */
 	shutdown(c->fd, SHUT_RDWR);
-	queue_free(&c->out);
+	conn_path_drop(c);
 }
 
 /*
@@ -367,10 +377,10 @@ note_broken(struct conn *c, int e)
  * has messages to take and there is no room to send, only the peer can change that.
  */
 static void
-watch_shm(struct conn *c)
+watch_path(struct conn *c)
 {
-	if (c->shm != NULL && c->broken == 0)
-		shm_want(c->shm, !is_inbox_full(c) || c->out.n == 0);
+	if (conn_path_used(c) && c->broken == 0)
+		conn_path_want(c, !is_inbox_full(c) || c->out.n == 0);
 }
 
 int
@@ -381,7 +391,7 @@ conn_run(struct conn *c)
 	drop_given(c);
 	if (c->broken == 0 && (e = move_bytes(c)) < 0)
 		note_broken(c, e);
-	watch_shm(c);
+	watch_path(c);
 	if (c->broken == 0 || c->whole > c->at)
 		return 0;
 	err_note(0, "%s", c->why);
@@ -415,11 +425,15 @@ conn_send(struct conn *c, const struct msg *m)
 		queue_put(&c->out, m->payload, m->len);
 	}
 	/*
-	 * No poll would say that the ring has room.  But if messages waited before this one, the peer signals when it
+	 * No poll would say that the path has room.  But if messages waited before this one, there is a signal when it
 	 * has, and conn_events() waits for that signal only while messages wait.
 	 */
-	if (c->shm != NULL && first && (e = shm_send(c->shm, &c->out)) < 0)
-		note_broken(c, e);
+	if (conn_path_used(c) && first) {
+		if ((e = conn_path_send(c)) < 0)
+			note_broken(c, e);
+		else if (c->ucx != NULL)
+			watch_path(c);
+	}
 	return 0;
 }
 
@@ -434,7 +448,7 @@ read_more(struct conn *c)
 	drop_given(c);
 	if ((e = read_messages(c)) < 0)
 		note_broken(c, e);
-	watch_shm(c);
+	watch_path(c);
 }
 
 int

@@ -3,8 +3,7 @@
  *
  * lib/wire carries messages between hosts; wire(5) describes the format.  Read it in this order: msg (one message as
  * bytes), codec (gradients and weights in fewer of them), conn (a connection), peer_traffic (byte counters), strangers
- * (connections that have proved nothing yet).  Below conn are tls, seal, plain, shm, loan (memory that a peer reads),
- * queue and addr.
+ * (connections that have proved nothing yet).  Below conn are tls, seal, plain, queue, addr and lib/wire/path.
  *
  * A connection is TCP with TLS 1.3 and the job's key (PSK with ephemeral Diffie-Hellman, RFC 8446), and carries
  * messages of wire/msg.h.  Without a key it is TCP alone (wire/plain.h), for anybody who can reach it.  Two processes
@@ -19,7 +18,7 @@
 #ifndef WIRE_CONN_H
 #define WIRE_CONN_H
 
-#include "wire/loan.h"
+#include "wire/path/loan.h"
 #include "wire/msg.h"
 
 #include <stdbool.h>
@@ -117,11 +116,11 @@ typedef void *conn_place_fn(void *arg, const struct msg *m);
 void	 conn_set_place(struct conn *c, conn_place_fn *place, void *arg);
 
 /*
- * Before the first conn_run(): moves the messages through shared memory (wire/shm.h) if the peer calls this too and is
- * a process of the same host, network namespace and user.  Else the socket carries them.  An accepting end sends
+ * Before the first conn_run(): moves the messages through shared memory (wire/path/shm.h) if the peer calls this too
+ * and is a process of the same host, network namespace and user.  Else the socket carries them.  An accepting end sends
  * nothing before its peer's first message, which is for the connecting end to send.  The socket stays open: its end is
  * that of the peer.  conn_fd() changes when the memory comes into use.  The accepting end makes the memory: two rings
- * of at most `ring` bytes each, or of the least that is possible (wire/shm.h).
+ * of at most `ring` bytes each, or of the least that is possible (wire/path/shm.h).
  */
 void	 conn_use_shm(struct conn *c, size_t ring);
 /*
@@ -135,9 +134,15 @@ void	 conn_lend(struct conn *c, const struct loan *l);
  */
 void	 conn_borrow(struct conn *c, size_t most);
 /*
- * Reads TALLY_TRANSPORT: *tcp is whether it asks for TCP alone.  Returns 0, or ERR_ARG if its value is neither "tcp"
- * nor "auto"; the line names both.
+ * Before the first conn_run(), and of a connection without a key: moves the messages through the UCX library
+ * (wire/path/ucx.h), if the peer calls this too.  In all else as conn_use_shm().
  */
-int	 conn_transport(bool *tcp);
+void	 conn_use_ucx(struct conn *c);
+/*
+ * Reads TALLY_TRANSPORT: *tcp is whether it asks for no shared memory, and *ucx whether it asks for UCX, which is
+ * loaded.  Returns 0, ERR_ARG if its value is none of "auto", "tcp" and "ucx", or asks for UCX in a job with a key, or
+ * ERR_NOTSUP where UCX does not start; the line says so.
+ */
+int	 conn_transport(const uint8_t *key, bool *tcp, bool *ucx);
 
 #endif

@@ -6,19 +6,21 @@
 #include "base/err.h"
 #include "wire/addr.h"
 #include "wire/conn.h"
-#include "wire/loan.h"
+#include "wire/path/loan.h"
 #include "wire/plain.h"
-#include "wire/shm.h"
+#include "wire/path/shm.h"
 #include "wire/tls.h"
+#include "wire/path/ucx.h"
 
 /* Most bytes each way in one conn_run(), so that no peer delays the others. */
 #define CONN_BURST	(1u << 20)
 
-enum conn_shm {
-	CONN_SHM_NONE,		/* nothing is offered, or accepted */
-	CONN_SHM_MAY,		/* the first message may be an offer */
-	CONN_SHM_OFFERED,	/* this end waits for the answer */
-	CONN_SHM_ACCEPTED,	/* this end waits for the peer to take the memory */
+/* How far two ends are who agree on another path for their messages than the socket: shared memory, or UCX. */
+enum conn_path {
+	CONN_PATH_NONE,		/* nothing is offered, or accepted */
+	CONN_PATH_MAY,		/* the first message may be an offer */
+	CONN_PATH_OFFERED,	/* this end waits for the answer */
+	CONN_PATH_ACCEPTED,	/* this end waits for the peer to take the path */
 };
 
 struct conn {
@@ -26,14 +28,16 @@ struct conn {
 	struct tls	*tls;		/* with a key, else NULL */
 	struct plain	*plain;		/* without one, else NULL */
 	bool		 server, open;
-	enum conn_shm	 shm_state;
-	struct queue	 control;	/* messages about shared memory, which precede `out` */
+	enum conn_path	 path_state;
+	bool		 would_ucx;	/* the path is UCX, and not shared memory */
+	struct queue	 control;	/* messages about the path, which precede `out` */
 	bool		 held;		/* `out` waits until it is known how it is sent */
 	size_t		 shm_ring;	/* bytes of a ring that this end would make */
 	int		 shm_listener;	/* descriptor of an offer; -1: none */
 	uint8_t		 shm_offer[SHM_OFFER];
 	struct shm	*shm_next;	/* agreed, and not yet in use */
 	struct shm	*shm;		/* in use: the socket carries nothing more; NULL: none */
+	struct ucx	*ucx_next, *ucx;
 	struct loan	 lends;		/* the caller's memory that is lent to the peer; p NULL: none */
 	bool		 lent;		/* the peer has it */
 	size_t		 borrows;	/* most bytes that the peer may lend */
@@ -54,7 +58,7 @@ struct conn {
 	uint8_t		*placed;
 	size_t		 left;		/* bytes of it not yet received; not in `whole` while there are any */
 	size_t		 placed_len;
-	int		 ended;		/* with shared memory: the error of the socket, or 0; the ring may have bytes */
+	int		 ended;		/* with another path: the error of the socket, or 0; the path may have bytes */
 	int		 broken;	/* the error that ended the connection, or 0 */
 	char		 why[ERR_LINE];	/* its line, or that of `ended` */
 };
@@ -73,14 +77,36 @@ bool	 conn_socket_wants_out(const struct conn *c);
 /* conn_silence.c: looks whether the peer's host answers, about once a second.  Returns 0 or ERR_PEER. */
 int	 conn_silence_look(struct conn *c);
 
-/* conn_shm.c: offers shared memory, if the peer has an address of this host.  Returns 0 or ERR_NOMEM. */
+/* conn_path.c: queues a message about the path.  Returns 0 or ERR_NOMEM. */
+int	 conn_path_tell(struct conn *c, enum msg_type type, bool yes, const void *payload, size_t len);
+/* Offers the path that this end would use.  Returns 0 or ERR_NOMEM. */
+int	 conn_path_offer(struct conn *c);
+/* Handles a message about it.  Returns 0, ERR_FORMAT if it has no place here, or ERR_NOMEM. */
+int	 conn_path_handle(struct conn *c, const struct msg *m);
+/* The peer's first message was no offer, or there will be no other path: the socket carries what was held. */
+void	 conn_path_decline(struct conn *c);
+/* Both ends have it: it is used from now on. */
+void	 conn_path_begin(struct conn *c);
+bool	 conn_path_agreed(const struct conn *c);	/* this end has it, and conn_path_begin() is next */
+/* Of the path in use, if conn_path_used(): see wire/path/shm.h and wire/path/ucx.h. */
+bool	 conn_path_used(const struct conn *c);
+int	 conn_path_fd(const struct conn *c);
+void	 conn_path_look(struct conn *c);	/* takes the peer's signals, and notes its end */
+void	 conn_path_allow(struct conn *c, size_t bytes);
+int	 conn_path_read(struct conn *c, void *p, size_t n, size_t least, bool stays, size_t *got);
+bool	 conn_path_empty(const struct conn *c);
+int	 conn_path_send(struct conn *c);
+void	 conn_path_want(struct conn *c, bool at_once);
+void	 conn_path_byte_counts(const struct conn *c, uint64_t *received, uint64_t *sent);
+void	 conn_path_drop(struct conn *c);	/* drops `out`, wherever it is */
+void	 conn_path_free(struct conn *c);
+
+/* conn_shm.c: offers shared memory.  Returns 0, or an error where there is none. */
 int	 conn_shm_offer(struct conn *c);
-/* Handles a message about shared memory.  Returns 0, ERR_FORMAT if it has no place here, or ERR_NOMEM. */
-int	 conn_shm_handle(struct conn *c, const struct msg *m);
-/* The peer's first message was no offer, or there will be no memory: the socket carries what was held. */
-void	 conn_shm_decline(struct conn *c);
-/* Both ends have the memory: it is used from now on. */
-void	 conn_shm_begin(struct conn *c);
+/* Handles an offer, or the answer to one. */
+int	 conn_shm_take_offer(struct conn *c, const struct msg *m);
+int	 conn_shm_take_answer(struct conn *c);
+void	 conn_shm_close_listener(struct conn *c);
 /* Whether the payload of m is sent by its place in the memory that is lent. */
 bool	 conn_shm_lends(struct conn *c, const struct msg *m);
 /*
@@ -88,7 +114,10 @@ bool	 conn_shm_lends(struct conn *c, const struct msg *m);
  * ERR_FORMAT.
  */
 int	 conn_shm_borrow(struct conn *c, struct msg *m, const uint8_t *p);
-/* Takes the peer's signals, and notes its end. */
-void	 conn_shm_look(struct conn *c);
+
+/* conn_ucx.c: the same for UCX.  Messages are of type MSG_UCX, with the address of a worker. */
+int	 conn_ucx_offer(struct conn *c);
+int	 conn_ucx_take_offer(struct conn *c, const struct msg *m);
+int	 conn_ucx_take_answer(struct conn *c, const struct msg *m);
 
 #endif

@@ -59,6 +59,8 @@ enum msg_type {
 	 */
 	MSG_SHM,
 	MSG_DEAL,	/* server 0 of an elastic job: from batch `step` on there are `samples` workers (ps/deal.h) */
+	/* wire/conn.h only: offers UCX, payload: the address of a worker; the answer, with one; and as for SHM */
+	MSG_UCX,
 	MSG_TYPES
 };
 
@@ -66,7 +68,7 @@ enum msg_type {
 #define MSG_STATE_OF	1u	/* the slice's optimizer state rather than its weights */
 /*
  * WELCOME: no weights yet.  PUSH: no samples in this step, no payload.  PULL, WEIGHTS: the worker supplied the first
- * weights, and asks whether they are there.  SHM: no
+ * weights, and asks whether they are there.  SHM, UCX: no
  */
 #define MSG_EMPTY	2u
 #define MSG_LAST	4u	/* WEIGHTS: the job ends after this step.  HELLO: the worker only says goodbye */

@@ -142,6 +142,8 @@ own() {
 printf '#define LIBJPEG_TURBO_VERSION_NUMBER 2001005\n' >"$T/jpeg/jpeglib.h" && touch "$T/jpeg/jpegint.h"
 is "$(own)" "lib/image/img_png_plain.c lib/image/jpeg/huff.c lib/image/jpeg/img_jpeg_fast.c" \
 	"libjpeg-turbo 2.1 gets the own entropy decoder"
+is "$(make -n BUILD="$T/build" CUDA=0 UCX=0 all | grep -o 'lib/wire/path/ucx[a-z_]*\.c$' | xargs)" \
+	"lib/wire/path/ucx_none.c" "UCX=0 builds without UCX"
 is "$(own JPEGINT=0 PNGPLAIN=0)" "lib/image/img_png_plain_none.c lib/image/jpeg/img_jpeg_none.c" \
 	"JPEGINT=0 and PNGPLAIN=0 build without own decoding"
 printf '#define LIBJPEG_TURBO_VERSION_NUMBER 3000003\n' >"$T/jpeg/jpeglib.h"
@@ -197,7 +199,8 @@ is "$(make -n BUILD="$T/build" CUDA=0 test T="rec_test tests/lib/buf_test.c setu
 # A machine with a compiler and the libraries, and nothing more.
 mkdir "$T/bin"
 for c in sh gcc pkg-config sed tr; do ln -s "$(command -v $c)" "$T/bin/$c"; done
-is "$(PATH=$T/bin ENGINES=ref JPEGINT=1 share/found gcc libarchive | sed -n 's/^  no *//p' | grep -v '^oneDNN\|^CUDA\|^sshd' | tr -s ' ')" \
+is "$(PATH=$T/bin ENGINES=ref JPEGINT=1 UCX=1 share/found gcc libarchive |
+	sed -n 's/^  no *//p' | grep -v '^oneDNN\|^CUDA\|^sshd' | tr -s ' ')" \
 	"gnuplot no figures of plog
 ssh no jobs on other hosts
 srun no test of jobs through Slurm

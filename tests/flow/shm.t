@@ -68,7 +68,7 @@ fi
 
 for tool in "pworker $job" "pserver --listen 127.0.0.1:0 --workers 1 --plain"; do
 	status 2 "${tool%% *} refuses an unknown transport" env TALLY_TRANSPORT=udp $tool
-	is "$(cat err)" "${tool%% *}: TALLY_TRANSPORT=udp: neither auto nor tcp" "the error lists the transports"
+	is "$(cat err)" "${tool%% *}: TALLY_TRANSPORT=udp: neither auto, tcp nor ucx" "the error lists the transports"
 done
 is "$(TALLY_TRANSPORT=tcp dlaunch -n 1 -s 0 -- env 2>err | grep TALLY_TRANSPORT)" TALLY_TRANSPORT=tcp "dlaunch passes it on"
 done_testing

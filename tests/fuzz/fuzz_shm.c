@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "wire/conn.h"
-#include "wire/shm_in.h"
+#include "wire/path/shm_in.h"
 
 #include <stdio.h>
 #include <stdlib.h>

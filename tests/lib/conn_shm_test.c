@@ -6,7 +6,7 @@
 
 #include "ends.h"
 #include "wire/conn_in.h"
-#include "wire/shm_in.h"
+#include "wire/path/shm_in.h"
 
 #include <errno.h>
 #include <fcntl.h>

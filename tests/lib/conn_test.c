@@ -1,8 +1,9 @@
 /* conn_test - messages arrive whole and in order; each way in which a connection can end has its own error. */
 #include "base/rng.h"
 #include "tap.h"
-#include "wire/shm.h"
+#include "wire/path/shm.h"
 #include "wire/tls.h"
+#include "wire/path/ucx.h"
 
 #include "ends.h"
 
@@ -13,7 +14,7 @@
 static const uint8_t key[CONN_KEY] = "one key for the whole of a job.";
 static const uint8_t other[CONN_KEY] = "one key for the whole of a job!";
 
-static bool with_shm;	/* whether the ends of meet_ends() use shared memory */
+static bool with_shm, with_ucx;	/* what the ends of meet_ends() use */
 
 static void
 meet_ends(struct ends *e, const uint8_t *k)
@@ -22,6 +23,9 @@ meet_ends(struct ends *e, const uint8_t *k)
 	if (with_shm) {
 		conn_use_shm(e->a, 0);
 		conn_use_shm(e->b, SHM_RING_MOST);
+	} else if (with_ucx) {
+		conn_use_ucx(e->a);
+		conn_use_ucx(e->b);
 	}
 }
 
@@ -85,6 +89,13 @@ taken(struct ends *e)
 	return got_a >= wanted && got_b >= wanted;
 }
 
+/* What UCX has taken leaves the queue when the peer's side has it. */
+static bool
+sent_all(struct ends *e)
+{
+	return conn_queued(e->a) + conn_queued(e->b) == 0;
+}
+
 static const uint32_t sizes[] = { 0, 1, 7, 8, 39, 40, 41, 100, 4095, 16344, 16384, 16385, 65536, 262104, 262105, 1u << 20,
     3000001, MSG_MOST, 0, 5 };
 
@@ -112,7 +123,7 @@ test_messages(const uint8_t *k)
 		send_one(e.b, i, sizes[i]);
 	ok(ends_run(&e, taken), "messages of every size cross both ways at once");
 	is(bad, 0, "each message is whole, in order and aligned");
-	is(conn_queued(e.a) + conn_queued(e.b), 0, "nothing is left in the queues");
+	ok(ends_run(&e, sent_all), "nothing is left in the queues");
 	is(conn_events(e.a), POLLIN, "an idle end waits for input alone");
 	ok(conn_age_s(e.a) > 0 && conn_age_s(e.a) < 60, "the age of a connection is counted from the call");
 	ends_close(&e);
@@ -389,17 +400,23 @@ test_bounded(const uint8_t *k)
 
 enum { PUMPED = 24, PUMP_SIZE = 2 << 20 };
 
-/* One end in a thread of its own: sends, takes, and says how many messages were good. */
+static _Atomic unsigned ready;	/* ends in threads that have sent and received all */
+
+/*
+ * One end in a thread of its own: sends, takes, and says how many messages were good.  It goes on until the other one is
+ * ready too, which UCX needs to know that all has arrived.
+ */
 static void *
 pump(void *arg)
 {
 	static const uint8_t payload[PUMP_SIZE];
 	struct conn *c = arg;
 	uint64_t got = 0, sent = 0, good = 0;
+	bool is_ready = false;
 	struct msg m;
 	int e = 0;
 
-	while (e == 0 && (got < PUMPED || sent < PUMPED || conn_queued(c) > 0)) {
+	while (e == 0 && ready < 2) {
 		struct pollfd p = { .fd = conn_fd(c), .events = conn_events(c) };
 
 		if (sent < PUMPED && conn_queued(c) < PUMP_SIZE) {
@@ -407,11 +424,15 @@ pump(void *arg)
 			    .lasting = sent % 2 == 0 });
 			sent++;
 		}
-		poll(&p, 1, 1000);
+		poll(&p, 1, is_ready ? 1 : 1000);
 		if (e == 0)
 			e = conn_run(c);
 		for (; conn_next(c, &m) == 1; got++)
 			good += m.step == got && m.len == PUMP_SIZE && memcmp(m.payload, payload, PUMP_SIZE) == 0;
+		if (!is_ready && got == PUMPED && sent == PUMPED && conn_queued(c) == 0) {
+			is_ready = true;
+			ready++;
+		}
 	}
 	return (void *)(uintptr_t)good;
 }
@@ -424,6 +445,7 @@ test_threads(const uint8_t *k)
 	struct ends e;
 
 	meet_ends(&e, k);
+	ready = 0;
 	if (pthread_create(&thread, NULL, pump, e.a) != 0)
 		printf("Bail out! no thread\n"), exit(1);
 	good_b = pump(e.b);
@@ -432,21 +454,33 @@ test_threads(const uint8_t *k)
 	ends_close(&e);
 }
 
+static void
+test_transport(const uint8_t *k)
+{
+	test_messages(k);
+	test_small(k);
+	test_bounded(k);
+	test_threads(k);
+}
+
 int
 main(void)
 {
 	const uint8_t *const kinds[] = { key, NULL };
 
 	for (int i = 0; i < 4; i++) {
-		const uint8_t *k = kinds[i % 2];
-
 		with_shm = i >= 2;
-		printf("# %s, %s\n", k != NULL ? "with a key" : "plain", with_shm ? "shared memory" : "socket");
-		test_messages(k);
-		test_small(k);
-		test_bounded(k);
-		test_threads(k);
+		printf("# %s, %s\n", i % 2 == 0 ? "with a key" : "plain", with_shm ? "shared memory" : "socket");
+		test_transport(kinds[i % 2]);
 	}
+	with_shm = false;
+	if ((with_ucx = ucx_load() == 0)) {
+		printf("# plain, UCX\n");
+		test_transport(NULL);
+	} else {
+		skip("UCX carries messages", err_line());
+	}
+	with_ucx = false;
 	test_relayed();
 	test_endings();
 	test_strangers();

@@ -6,8 +6,8 @@
 
 #include "ends.h"
 #include "wire/conn_in.h"
-#include "wire/loan.h"
-#include "wire/shm_in.h"
+#include "wire/path/loan.h"
+#include "wire/path/shm_in.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -47,7 +47,7 @@ test_refused(void)
 	is(msg_parse(&m, head), ERR_FORMAT, "type 0 is refused");
 	msg_head(&(struct msg){ .type = MSG_TYPES }, head);
 	is(msg_parse(&m, head), ERR_FORMAT, "the type after the last is refused");
-	is_str(err_line(), "a message of unknown type 23", "the line has the unknown type");
+	is_str(err_line(), "a message of unknown type 24", "the line has the unknown type");
 }
 
 int
@@ -56,7 +56,7 @@ main(void)
 	test_round();
 	test_refused();
 	is_str(msg_name(MSG_HELLO), "HELLO", "types have names");
-	is_str(msg_name(MSG_SHM), "SHM", "the last type has a name");
+	is_str(msg_name(MSG_UCX), "UCX", "the last type has a name");
 	is_str(msg_name(MSG_TYPES), "unknown", "a type beyond the last has no name");
 	is_str(msg_name(0), "unknown", "type 0 has no name");
 	return done();

@@ -1,6 +1,9 @@
 /*
  * img_apart - decodes an image in a separate process, with a library that is loaded for it.  For img.
  *
+ * lib/image/loaded decodes formats whose libraries are loaded when an image needs them: img_heif and img_jxl call the
+ * library, and img_apart does so in a separate process, so that a crash costs one image.
+ *
  * These libraries have crashed on hostile images in many releases, and may print.  A forked child runs
  * them for one image: it answers with the header, and waits until the pixels are wanted.  It has only a socket to its
  * parent open, may open no files, and may map IMG_APART_MEMORY bytes and 40 more for each pixel of the limit, and take

@@ -1,7 +1,7 @@
 /* img_heif - decodes HEIC and AVIF with libheif, if that is installed.  For img_apart. */
 #include "image/loaded/img_apart.h"
 #include "base/err.h"
-#include "image/loaded/img_so.h"
+#include "base/so.h"
 
 /* As in heif.h, of libheif.so.1. */
 enum { UNSUPPORTED_FILE = 3, UNSUPPORTED = 4, NO_MEMORY = 6 };
@@ -44,7 +44,7 @@ load_libheif(void *library)
 {
 	struct heif *h = library;
 	static const char *const names[] = { "libheif.so.1", NULL };
-	const struct img_so_symbol symbols[] = {
+	const struct so_symbol symbols[] = {
 		{ "heif_init", &h->init, true }, { "heif_context_alloc", &h->context_alloc, false },
 		{ "heif_context_read_from_memory_without_copy", &h->read, false },
 		{ "heif_context_get_primary_image_handle", &h->primary, false },
@@ -58,7 +58,7 @@ load_libheif(void *library)
 		{ "heif_image_get_plane_readonly", &h->plane, false },
 	};
 
-	if (img_so_load(names, symbols, sizeof(symbols) / sizeof(*symbols)) == 0) {
+	if (so_load(names, symbols, sizeof(symbols) / sizeof(*symbols)) == 0) {
 		/* It loads its decoders, which are files, while it may open some. */
 		if (h->init != NULL)
 			h->init(NULL);

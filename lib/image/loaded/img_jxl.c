@@ -1,7 +1,7 @@
 /* img_jxl - decodes JPEG XL with libjxl, if that is installed.  For img_apart. */
 #include "image/loaded/img_apart.h"
 #include "base/err.h"
-#include "image/loaded/img_so.h"
+#include "base/so.h"
 
 /* As in jxl/decode.h, jxl/types.h and jxl/codestream_header.h, of libjxl 0.7 to 0.11. */
 enum { SUCCESS, FAILURE, NEED_INPUT, NEED_ROOM = 5, BASIC_INFO = 0x40, FULL_IMAGE = 0x1000 };
@@ -52,7 +52,7 @@ load_libjxl(void *library)
 	struct jxl *j = library;
 	static const char *const names[] = { "libjxl.so.0.11", "libjxl.so.0.10", "libjxl.so.0.9", "libjxl.so.0.8",
 	    "libjxl.so.0.7", NULL };
-	const struct img_so_symbol symbols[] = {
+	const struct so_symbol symbols[] = {
 		{ "JxlDecoderCreate", &j->create, false },
 		{ "JxlDecoderSubscribeEvents", &j->subscribe, false }, { "JxlDecoderSetInput", &j->set_input, false },
 		{ "JxlDecoderCloseInput", &j->close_input, false }, { "JxlDecoderProcessInput", &j->process, false },
@@ -61,7 +61,7 @@ load_libjxl(void *library)
 		{ "JxlDecoderSetImageOutBuffer", &j->set_room, false },
 	};
 
-	if (img_so_load(names, symbols, sizeof(symbols) / sizeof(*symbols)) == 0)
+	if (so_load(names, symbols, sizeof(symbols) / sizeof(*symbols)) == 0)
 		return 0;
 	return err_wrap(ERR_NOTSUP, "JPEG XL is read where libjxl is installed; install libjxl-tools, or convert the "
 	    "image to PNG or JPEG");

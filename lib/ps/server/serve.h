@@ -50,6 +50,7 @@ struct serve_opt {
 	uint32_t	 index, nservers;
 	const uint8_t	*key;			/* [CONN_KEY]; NULL: none, wire/plain.h */
 	bool		 tcp;			/* no shared memory with workers on this host */
+	bool		 ucx;			/* messages through UCX; with `tcp` */
 	double		 silence_s;		/* silence of wire/conn.h with each worker; 0: CONN_SILENCE_S */
 	uint64_t	 incarnation;		/* random number of this start of the server, from io_random() */
 	struct memory	*memory;		/* a memory that outlives this server, lent; or NULL */

@@ -38,7 +38,7 @@
 #include "ps/stale.h"
 #include "ps/staleness.h"
 #include "ps/worker/trace.h"
-#include "wire/loan.h"
+#include "wire/path/loan.h"
 #include "wire/peer_traffic.h"
 
 #include <stdbool.h>
@@ -77,6 +77,7 @@ struct worker_opt {
 	uint32_t	 nservers;		/* 0: the server's state machine in this process */
 	const uint8_t	*key;			/* [CONN_KEY]; NULL: none, wire/plain.h */
 	bool		 tcp;			/* no shared memory with servers on this host */
+	bool		 ucx;			/* messages through UCX; with `tcp` */
 	double		 silence_s;		/* silence of wire/conn.h with each server; 0: CONN_SILENCE_S */
 	uint32_t	 slice;			/* bytes of a slice, ps/shard_plan.h; 0: shard_plan_usual_slice() */
 	float		*w, *aux;

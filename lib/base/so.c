@@ -1,11 +1,11 @@
-/* img_so - loads decoders that the build does not need.  For img_heif and img_jxl. */
-#include "image/loaded/img_so.h"
+/* so - loads libraries at run time that the build does not need. */
+#include "base/so.h"
 #include "base/err.h"
 
 #include <dlfcn.h>
 
 int
-img_so_load(const char *const *names, const struct img_so_symbol *symbols, size_t n)
+so_load(const char *const *names, const struct so_symbol *symbols, size_t n)
 {
 	void *so = NULL;
 	int e = 0;

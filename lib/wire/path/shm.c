@@ -1,5 +1,5 @@
 /* shm - bytes between two processes of one host, through memory that both have mapped. */
-#include "wire/shm_in.h"
+#include "wire/path/shm_in.h"
 #include "base/err.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* shm_in - what the files of shm share: the memory as both processes see it. */
-#ifndef WIRE_SHM_IN_H
-#define WIRE_SHM_IN_H
+#ifndef WIRE_PATH_SHM_IN_H
+#define WIRE_PATH_SHM_IN_H
 
-#include "wire/loan.h"
-#include "wire/shm.h"
+#include "wire/path/loan.h"
+#include "wire/path/shm.h"
 
 #include <stdatomic.h>
 #include <sys/types.h>

@@ -1,12 +1,15 @@
 /*
  * shm - bytes between two processes of one host, through memory that both have mapped.
  *
+ * lib/wire/path moves the bytes of a connection otherwise than by its socket: shm, with loan (memory that a peer
+ * reads), and ucx (InfiniBand and RoCE).
+ *
  * The memory has a ring for each direction.  A writer copies bytes into its ring, and a reader copies them out before
  * it looks at them.  Two counters of a ring say how many bytes were written and read; each side keeps its own in
  * private memory as well, and checks the peer's against it.  So whatever the peer writes into the memory, a process
  * reads and writes only inside the rings.  The memory is sealed: its size cannot change, and no access raises SIGBUS.
  *
- * A process may also lend the other a memory of its own (wire/loan.h), of which messages then give only the place.
+ * A process may also lend the other a memory of its own (wire/path/loan.h), of which messages then give only the place.
  *
  * An end that finds its ring empty or full stores in the memory the count that it waits for.  The other end sends a
  * byte on a socket once the count is reached.  Neither waits in a loop.
@@ -22,8 +25,8 @@
  *
  * Threads: one at a time for each struct shm.
  */
-#ifndef WIRE_SHM_H
-#define WIRE_SHM_H
+#ifndef WIRE_PATH_SHM_H
+#define WIRE_PATH_SHM_H
 
 #include "wire/queue.h"
 

@@ -1,5 +1,5 @@
 /* shm_meet - how two processes come to share a memory: serves shm. */
-#include "wire/shm_in.h"
+#include "wire/path/shm_in.h"
 #include "base/err.h"
 #include "base/io.h"
 

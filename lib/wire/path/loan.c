@@ -1,5 +1,5 @@
 /* loan - memory of a process that another process of the same host reads where it is. */
-#include "wire/loan.h"
+#include "wire/path/loan.h"
 #include "base/err.h"
 
 #include <errno.h>

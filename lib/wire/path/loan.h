@@ -8,8 +8,8 @@
  *
  * Threads: any, of different loans.
  */
-#ifndef WIRE_LOAN_H
-#define WIRE_LOAN_H
+#ifndef WIRE_PATH_LOAN_H
+#define WIRE_PATH_LOAN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,6 +3,8 @@
 
 #include <time.h>
 
+#define LATE_S	1.0	/* a wait that ends so late is no accident */
+
 static uint64_t
 read_clock(clockid_t clock)
 {
@@ -28,4 +30,10 @@ double
 clk_s(void)
 {
 	return (double)clk_ns() * 1e-9;
+}
+
+bool
+clk_stopped(double until)
+{
+	return clk_s() - until > LATE_S;
 }

@@ -89,11 +89,15 @@ static void
 wait_for_server(struct dataset_client *c, int timeout_ms)
 {
 	struct pollfd f[2] = { { .fd = c->wake, .events = POLLIN }, { .fd = -1 } };
+	const double until = clk_s() + timeout_ms * 1e-3;
 	uint64_t count;
 
 	if (c->conn != NULL)
 		f[1] = (struct pollfd){ .fd = conn_fd(c->conn), .events = conn_events(c->conn) };
 	poll(f, 2, timeout_ms);
+	/* What the server sent may be there, unread: its time begins again. */
+	if (clk_stopped(until))
+		c->heard = clk_s();
 	if (f[0].revents != 0)
 		(void)!read(c->wake, &count, sizeof(count));
 }

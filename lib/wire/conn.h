@@ -84,6 +84,13 @@ int	 conn_run(struct conn *c);
  */
 #define CONN_SILENCE_S	30.0
 void	 conn_set_silence(struct conn *c, double s);
+/*
+ * Whether the peer's host, or the network, has left what was sent to it unanswered for over a second, as conn_run()
+ * last saw it.  The host of a process that is stopped answers.
+ */
+bool	 conn_unanswered(const struct conn *c);
+/* Whether the network still carries what was sent to the peer, as conn_run() last saw it. */
+bool	 conn_carries(const struct conn *c);
 /* Reads TALLY_SILENCE, from 1 to 1e6 seconds; CONN_SILENCE_S if it is unset.  Returns 0, ERR_FORMAT or ERR_LIMIT. */
 int	 conn_silence(double *s);
 /*

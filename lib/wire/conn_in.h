@@ -48,6 +48,7 @@ struct conn {
 	double		 look_at;	/* the next look at its silence */
 	unsigned	 attempts;	/* those of the system that the peer's host had not answered at the last look */
 	double		 silent_since, tried;	/* when the first and the last of them were seen */
+	bool		 unanswered, carries;	/* conn_unanswered(), conn_carries() */
 	struct queue	 out;
 	struct buf	 in;
 	size_t		 at;		/* offset in `in` of the next message for the caller */
@@ -74,7 +75,7 @@ size_t	 conn_socket_held(const struct conn *c);
 int	 conn_socket_down(const struct conn *c);	/* as tls_down() */
 bool	 conn_socket_wants_out(const struct conn *c);
 
-/* conn_silence.c: looks whether the peer's host answers, about once a second.  Returns 0 or ERR_PEER. */
+/* conn_silence.c: looks whether the peer's host answers, about twice a second.  Returns 0 or ERR_PEER. */
 int	 conn_silence_look(struct conn *c);
 
 /* conn_path.c: queues a message about the path.  Returns 0 or ERR_NOMEM. */

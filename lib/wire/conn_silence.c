@@ -12,7 +12,8 @@
 #define VARIABLE	"TALLY_SILENCE"
 #define LEAST_S		1.0
 #define MOST_S		1e6
-#define LOOK_S		0.9		/* least time between two looks */
+#define LOOK_S		0.4		/* least time between two looks */
+#define UNANSWERED_MS	1000		/* a silence that is worth a word */
 #define ANSWER_S	2.0		/* time for the answer to a last attempt */
 #define RTO_MAX_MS	44		/* TCP_RTO_MAX_MS of Linux 6.15; earlier systems refuse it */
 /* Parts of the silence: questions on an idle connection, and the longest time between attempts of the system. */
@@ -70,6 +71,8 @@ conn_silence_look(struct conn *c)
 		return 0;
 	c->look_at = now + LOOK_S;
 	attempts = t.tcpi_retransmits + t.tcpi_probes;	/* none of them answered */
+	c->carries = t.tcpi_unacked > 0 && t.tcpi_last_ack_recv <= UNANSWERED_MS;
+	c->unanswered = attempts > 0 && t.tcpi_last_ack_recv > UNANSWERED_MS;
 	heard = now - t.tcpi_last_ack_recv * 1e-3;
 	if (attempts == 0 || c->attempts == 0 || heard > c->silent_since) {
 		c->silent_since = c->tried = now;
@@ -81,4 +84,16 @@ conn_silence_look(struct conn *c)
 	if (c->tried - c->silent_since <= c->silence || now - c->tried < ANSWER_S)
 		return 0;
 	return err_fail(ERR_PEER, "its host or the network has not answered for %.0f s", now - heard);
+}
+
+bool
+conn_unanswered(const struct conn *c)
+{
+	return c->unanswered;
+}
+
+bool
+conn_carries(const struct conn *c)
+{
+	return c->carries;
 }

@@ -35,6 +35,20 @@ for w in 0 1; do
 done
 kill -CONT "$stopped"
 ok "the job goes on again" goes_on
+is "$(grep -c '^server 1: pserver: waiting' "$T/err")" 0 "a server that was stopped blames nobody when it wakes"
+
+stopped="$(real_process --worker 0) $(real_process --worker 1)"
+: >"$T/err"
+# shellcheck disable=SC2086
+kill -STOP $stopped
+for w in 0 1; do
+	ok "both servers name worker $w when all workers are stopped" \
+		line_of "$T/err" "^server [01]: pserver: waiting for worker $w (127.0.0.1:[0-9]*)\$" 2
+done
+# shellcheck disable=SC2086
+kill -CONT $stopped
+ok "the job goes on after all workers" goes_on
+is "$(grep -c 'pworker: waiting' "$T/err")" 0 "workers that were stopped blame nobody when they wake"
 
 stopped="$(real_process --worker 0) $(real_process --server 1)"
 # If worker 0 had sent server 1 all of the step, server 1 owes nothing, and is not late: both go on and stop again.
@@ -54,6 +68,7 @@ names_both() {
 	return 1
 }
 ok "worker 1 names worker 0 and server 1, which are stopped at once" names_both
+ok "the other server names worker 0" line_of "$T/err" '^server 0: pserver: waiting for worker 0 (' 1
 # shellcheck disable=SC2086
 kill -CONT $stopped
 ok "the job goes on after both" goes_on
@@ -68,12 +83,35 @@ kill -TERM "$pid"
 wait "$pid"
 is $? 143 "the job ends when it is asked to"
 
+(umask 077; head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$T/key")
 pserver --listen 127.0.0.1:0 --workers 2 --plain --ready-fd 3 3>"$T/at" >"$T/server" 2>&1 & server=$!
 until [ -s "$T/at" ]; do kill -0 "$server" || break; read -rt 0.05 <> <(:) || :; done
 pworker --net mlp --data "$MNIST_TEST" --steps 3 --plain --servers "$(cat "$T/at")" --worker 0/2 >"$T/worker" 2>&1 & worker=$!
 ok "a worker names one that has not connected, not the server" line_of "$T/worker" 'waiting for worker 1$' 1 "$worker"
 ok "the server names it too" line_of "$T/server" 'waiting for worker 1 (not connected)$' 1 "$server"
 ok "nobody names the server" test "$(grep -c 'waiting for server' "$T/worker")" = 0
+kill -9 "$worker" "$server"
+wait "$worker" "$server" 2>/dev/null
+
+rm "$T/at"
+im2rec --serve --listen 127.0.0.1:0 --key-file "$T/key" --ready-fd 3 "$MNIST_TEST" 3>"$T/at" 2>"$T/server" & server=$!
+until [ -s "$T/at" ]; do kill -0 "$server" || break; read -rt 0.05 <> <(:) || :; done
+pworker --net mlp --data "$(cat "$T/at")" --data-key-file "$T/key" --batch 32 --frequent 5 --epochs 100000 \
+	>"$T/log" 2>>"$T/worker" & worker=$!
+# shuts_up: 20 more lines of progress, and none of a wait.
+shuts_up() { line_of "$T/worker" Speed 20 "$worker" && ! grep waiting "$T/worker"; }
+: >"$T/worker"
+kill -STOP "$server"
+ok "a worker names a data server that is stopped" \
+	line_of "$T/worker" "^pworker: waiting for the records of $(cat "$T/at")\$" 1 "$worker"
+: >"$T/worker"
+kill -CONT "$server"
+ok "the worker goes on when it wakes" shuts_up
+kill -STOP "$worker"
+read -rt 3 <> <(:)
+kill -CONT "$worker"
+: >"$T/worker"
+ok "a worker that was stopped does not blame the data server" shuts_up
 kill -9 "$worker" "$server"
 wait "$worker" "$server" 2>/dev/null
 ok "nothing is left" really_none_left

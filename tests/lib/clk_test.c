@@ -21,5 +21,6 @@ main(void)
 	nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
 	ok(clk_ns() - a >= 20000000, "clk_ns counts nanoseconds");
 	ok(clk_s() - s >= 0.02 && clk_s() - s < 60, "clk_s counts seconds");
+	ok(!clk_stopped(clk_s() - 0.5) && clk_stopped(clk_s() - 1.5), "a wait that ends over a second late was a pause");
 	return done();
 }

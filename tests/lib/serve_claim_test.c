@@ -8,13 +8,23 @@
 
 #include <poll.h>
 
+/* Whether there is another message than the question of a server that has heard nothing for a while, number 0. */
+static bool
+next_msg(struct conn *c, struct msg *m)
+{
+	while (conn_next(c, m))
+		if (m->type != MSG_PING || m->step != 0)
+			return true;
+	return false;
+}
+
 /* Runs a connection until it is open, or with m until a message has come. */
 static int
 wait_for(struct conn *c, struct msg *m)
 {
 	int e = 0;
 
-	while (e == 0 && (m == NULL ? !conn_open(c) : !conn_next(c, m)))
+	while (e == 0 && (m == NULL ? !conn_open(c) : !next_msg(c, m)))
 		if (poll(&(struct pollfd){ .fd = conn_fd(c), .events = conn_events(c) }, 1, -1) >= 0)
 			e = conn_run(c);
 	return e;

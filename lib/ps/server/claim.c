@@ -1,7 +1,12 @@
 /* claim - decides whether a second process with a worker's rank replaces the first one. */
 #include "ps/server/claim.h"
 
-#include <stdbool.h>
+/* The last bytes of a queue, such as a question, fit the system's buffer even if the peer is dead. */
+bool
+claim_moved(const struct claim_sign *before, const struct claim_sign *now)
+{
+	return now->received != before->received || (now->sent != before->sent && now->queued > 0);
+}
 
 void
 claim_begin(struct claim *c, const struct claim_sign *sign, double now)
@@ -12,12 +17,9 @@ claim_begin(struct claim *c, const struct claim_sign *sign, double now)
 enum claim_verdict
 claim_look(struct claim *c, const struct claim_sign *sign, double now)
 {
-	/* The last bytes of a queue, such as the question, fit the system's buffer even if the peer is dead. */
-	bool moved = sign->received != c->seen.received || (sign->sent != c->seen.sent && sign->queued > 0);
-
 	if (now < c->until)
 		return CLAIM_OPEN;
-	if (!moved)
+	if (!claim_moved(&c->seen, sign))
 		return CLAIM_GRANTED;
 	if (now >= c->most)
 		return CLAIM_REFUSED;

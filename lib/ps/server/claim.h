@@ -10,6 +10,7 @@
 #ifndef PS_SERVER_CLAIM_H
 #define PS_SERVER_CLAIM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +31,8 @@ struct claim {
 
 enum claim_verdict { CLAIM_OPEN, CLAIM_GRANTED, CLAIM_REFUSED };
 
+/* Whether bytes passed from one look at a connection to the next. */
+bool	 claim_moved(const struct claim_sign *before, const struct claim_sign *now);
 /* Starts a claim just before the question is queued; *sign is the state of the connection then. */
 void	 claim_begin(struct claim *c, const struct claim_sign *sign, double now);
 /* Decides.  While the claim is open, c->until is the time of the next look. */

@@ -17,7 +17,7 @@
 
 #define LINGER_S	5.0	/* how long connections stay open at the end, for peers to read the last messages */
 #define PAUSE_MS	200	/* no new connections for so long when the system has none to give */
-#define TURN_S		1.0	/* time between two turns in which all connections are run */
+#define TURN_S		0.5	/* time between two turns in which all connections are run */
 
 /* Ends the service; the first reason counts. */
 static void
@@ -345,8 +345,11 @@ poll_clients(struct serve *s, int timeout_ms, bool listening)
 		    conn_fd(g->conn) : -1, .events = conn_events(g->conn) };
 	}
 	s->paused = false;
+	serve_check_pause(s);
+	s->due = timeout_ms < 0 ? (double)INFINITY : s->due + timeout_ms * 1e-3;
 	if (poll(s->poll, n + 2, timeout_ms) < 0)
 		return;		/* interrupted */
+	serve_check_pause(s);
 	if (s->poll[0].revents != 0)
 		end_service(s, ERR_STOP, "stopped on request");
 	if ((turn = clk_s() >= s->turn_at))
@@ -358,6 +361,8 @@ poll_clients(struct serve *s, int timeout_ms, bool listening)
 			serve_run_client(s, g);
 	}
 	serve_run_strangers(s, n);
+	if (turn && listening && s->err == 0)
+		serve_check_workers(s);
 	if (s->poll[1].revents != 0 && s->err == 0)
 		serve_accept(s);
 	if (listening)

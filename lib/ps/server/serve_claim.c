@@ -5,8 +5,8 @@
 
 #include <inttypes.h>
 
-static struct claim_sign
-sign_of(const struct client *g)
+struct claim_sign
+serve_claim_sign(const struct client *g)
 {
 	struct claim_sign sign = { .queued = conn_queued(g->conn) };
 
@@ -21,6 +21,12 @@ find_claim(struct serve *s, uint32_t rank)
 		if (s->client[i].claims == rank && !s->client[i].over)
 			return &s->client[i];
 	return NULL;
+}
+
+bool
+serve_claimed(struct serve *s, uint32_t rank)
+{
+	return find_claim(s, rank) != NULL;
 }
 
 static void
@@ -43,7 +49,7 @@ serve_claim_begin(struct serve *s, struct client *g, const struct msg *m)
 		err_note(0, "a later process is worker %" PRIu32, m->worker);
 		reject_claim(s, other);
 	}
-	sign = sign_of(first);
+	sign = serve_claim_sign(first);
 	g->claims = m->worker;
 	g->hello = *m;
 	claim_begin(&g->claim, &sign, clk_s());
@@ -105,7 +111,7 @@ serve_claims(struct serve *s)
 		g->until = now + CLAIM_SILENCE_S;
 		if ((first = serve_find_client(s, (uint32_t)g->claims)) == NULL)
 			continue;
-		sign = sign_of(first);
+		sign = serve_claim_sign(first);
 		switch (claim_look(&g->claim, &sign, now)) {
 		case CLAIM_OPEN:	g->until = g->claim.until; break;
 		case CLAIM_GRANTED:	grant_claim(s, g); break;

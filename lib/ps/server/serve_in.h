@@ -27,6 +27,8 @@ struct client {
 	int64_t		 claims;	/* rank in its hello while another connection has that rank; -1: none */
 	struct claim	 claim;
 	struct msg	 hello;		/* HELLO of the claim; lent by conn, which is not run meanwhile */
+	struct claim_sign seen;		/* a worker's last sign of life */
+	double		 heard, asked;	/* when that was seen, and when another one was asked for since; 0: not */
 };
 
 struct serve {
@@ -47,6 +49,8 @@ struct serve {
 	uint64_t	 conns;		/* accepted so far */
 	uint64_t	*latest;	/* [nworkers] `nth` of the worker's connection; 0: none yet */
 	double		 turn_at;	/* when all connections are run: their peers' hosts may be silent */
+	double		 due;		/* when the present turn of the loop should be over; 0: none yet */
+	double		 quiet_until;	/* others are not called late before, because this process was stopped itself */
 	double		 since;		/* time of the first hello */
 	uint32_t	*waits;		/* [nworkers] server for which the worker waits; MSG_NOBODY: none */
 	double		*told;		/* [nworkers] when it last said that others wait for a worker; 0: never */
@@ -94,12 +98,17 @@ void	 serve_lend_end(struct serve *s);
 
 /* serve_wait.c: notes for which server a worker waits, and tells it which other worker is late. */
 void	 serve_answer_wait(struct serve *s, struct client *g, const struct msg *m);
+/* Asks workers of which nothing arrives for a sign of life, and names those that give none. */
+void	 serve_check_workers(struct serve *s);
+/* Call it before and after each wait: if this process was stopped, the time of all others begins again. */
+void	 serve_check_pause(struct serve *s);
 
 /* serve_return.c: gives the workers that a server before this one knew their time to return. */
 void	 serve_expect_workers(struct serve *s);
 void	 serve_expect_worker(struct serve *s, uint32_t rank, const char *why_away);
 void	 serve_greet_worker(struct serve *s, uint32_t rank);	/* it has connected */
 void	 serve_expect_nobody(struct serve *s);
+void	 serve_expect_again(struct serve *s);	/* gives those that are away their time from now on */
 /* When the next worker that is away is lost; INFINITY: none is away. */
 double	 serve_next_return(const struct serve *s);
 void	 serve_lose_absent(struct serve *s);	/* those that are away for too long */
@@ -109,6 +118,9 @@ void	 serve_lose_absent(struct serve *s);	/* those that are away for too long */
  * process.  The hello waits then.
  */
 bool	 serve_claim_begin(struct serve *s, struct client *g, const struct msg *m);
+/* Whether a hello waits for a sign of the worker with this rank, and what is a sign. */
+bool	 serve_claimed(struct serve *s, uint32_t rank);
+struct claim_sign serve_claim_sign(const struct client *g);
 /* A worker has answered question `nth`. */
 void	 serve_claim_answered(struct serve *s, uint32_t rank, uint64_t nth);
 /* The connection of a worker has ended: grants the claim on its rank.  Returns false if there is none. */

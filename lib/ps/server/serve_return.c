@@ -28,6 +28,14 @@ serve_expect_worker(struct serve *s, uint32_t rank, const char *why_away)
 }
 
 void
+serve_expect_again(struct serve *s)
+{
+	for (uint32_t w = 0; w < s->o->nworkers; w++)
+		if (isfinite(s->return_by[w]))
+			s->return_by[w] = clk_s() + get_return_s(s);
+}
+
+void
 serve_greet_worker(struct serve *s, uint32_t rank)
 {
 	if (isfinite(s->return_by[rank]))

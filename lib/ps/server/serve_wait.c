@@ -1,10 +1,15 @@
-/* serve_wait - tells a worker that waits who is late: serves serve. */
+/* serve_wait - who is late: answers workers that wait, and finds those that do not answer: serves serve. */
 #include "base/clk.h"
 #include "ps/server/serve_in.h"
 
 #include <inttypes.h>
+#include <math.h>
 
-#define TELL_S	10.0	/* least time between two lines about a worker that is late */
+#define TELL_S		10.0	/* least time between two lines about a worker that is late */
+#define ASK_S		1.0	/* silence after which a worker is asked for a sign of life */
+#define ANSWER_S	1.0	/* least time for the answer */
+#define SILENT_S	2.5	/* silence that is reported: the look after it comes within 3 s */
+#define QUIET_S		3.0	/* time for the others after this process was stopped */
 
 static void
 report_late(struct serve *s, uint32_t rank)
@@ -12,11 +17,12 @@ report_late(struct serve *s, uint32_t rank)
 	const struct client *g = serve_find_client(s, rank);
 	double now = clk_s();
 
-	if (s->told[rank] > 0 && now - s->told[rank] < TELL_S)
+	if (now < s->quiet_until || (s->told[rank] > 0 && now - s->told[rank] < TELL_S))
 		return;
 	s->told[rank] = now;
-	log_callback_line(s->o->say, s->o->arg, "waiting for worker %" PRIu32 " (%s)", rank,
-	    g != NULL ? conn_peer(g->conn) : "not connected");
+	log_callback_line(s->o->say, s->o->arg, "waiting for worker %" PRIu32 " (%s%s)", rank,
+	    g != NULL ? conn_peer(g->conn) : "not connected",
+	    g != NULL && conn_unanswered(g->conn) ? "; its host or the network does not answer" : "");
 }
 
 void
@@ -33,4 +39,73 @@ serve_answer_wait(struct serve *s, struct client *g, const struct msg *m)
 	    .worker = m->worker, .slice = late, .samples = late != MSG_NOBODY ? s->waits[late] : MSG_NOBODY });
 	if (m->slice == s->o->index && late != MSG_NOBODY && s->waits[late] == MSG_NOBODY)
 		report_late(s, late);
+}
+
+/* The connection of a worker that is to take part in the next step. */
+static bool
+is_awaited(const struct serve *s, const struct client *g)
+{
+	return g->rank >= 0 && !g->done && !g->over && !server_state_gone(s->state, (uint32_t)g->rank);
+}
+
+/* Returns whether a worker gives no sign of life.  When one that did not does, its next silence is another. */
+static bool
+is_silent(struct serve *s, struct client *g, double now)
+{
+	const struct claim_sign sign = serve_claim_sign(g);
+	const uint32_t rank = (uint32_t)g->rank;
+
+	if (g->heard == 0 || claim_moved(&g->seen, &sign)) {
+		if (g->heard > 0 && now - g->heard >= SILENT_S)
+			s->told[rank] = 0;
+		g->seen = sign;
+		g->heard = now;
+		g->asked = 0;
+	}
+	/* The question of a claim is as good, and its answer must not be lost. */
+	if (g->asked == 0 && now - g->heard >= ASK_S) {
+		g->asked = now;
+		if (!serve_claimed(s, rank))
+			serve_send(s, g, rank, &(struct msg){ .type = MSG_PING, .incarnation = s->o->incarnation,
+			    .worker = rank });
+	}
+	return g->asked > 0 && now - g->asked >= ANSWER_S && now - g->heard >= SILENT_S;
+}
+
+/* Workers without which the others go on are not named, unless all are silent. */
+void
+serve_check_workers(struct serve *s)
+{
+	const double now = clk_s();
+	uint32_t awaited = 0, silent = 0;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		if (is_awaited(s, &s->client[i])) {
+			awaited++;
+			silent += is_silent(s, &s->client[i], now);
+		}
+	if (silent == 0 || (silent <= server_state_spare(s->state) && silent < awaited))
+		return;
+	for (uint32_t i = 0; i < s->n; i++)
+		if (is_awaited(s, &s->client[i]) && is_silent(s, &s->client[i], now))
+			report_late(s, (uint32_t)s->client[i].rank);
+}
+
+void
+serve_check_pause(struct serve *s)
+{
+	double now = clk_s();
+
+	if (s->due > 0 && clk_stopped(s->due)) {
+		s->quiet_until = now + QUIET_S;
+		serve_expect_again(s);
+		for (uint32_t i = 0; i < s->n; i++) {
+			struct client *g = &s->client[i];
+
+			g->heard = g->asked = 0;
+			if (g->rank < 0 && !g->done && g->claims < 0)
+				g->until = now + SERVE_HELLO_S;
+		}
+	}
+	s->due = now;
 }

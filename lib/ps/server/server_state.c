@@ -377,6 +377,12 @@ is_to_come(const struct server_state *s, uint32_t w)
 	return s->o.elastic > 0 && w >= s->o.elastic && s->peer[w].at == SHARD_ABSENT;
 }
 
+uint32_t
+server_state_spare(const struct server_state *s)
+{
+	return s->hello.slack == STALE_SYNC ? s->hello.backup : s->o.nworkers - 1;
+}
+
 bool
 server_state_over(const struct server_state *s)
 {

@@ -101,6 +101,8 @@ bool	 server_state_gone(const struct server_state *s, uint32_t w);	/* worker w s
 bool	 server_state_here(const struct server_state *s, uint32_t w);
 bool	 server_state_missed(const struct server_state *s, uint32_t w);	/* worker w was lost and has not returned */
 bool	 server_state_sync(const struct server_state *s);	/* the job is known and its slack is 0 */
+/* How many workers may be silent while the others go on; with slack all but one, until it is used up. */
+uint32_t server_state_spare(const struct server_state *s);
 bool	 server_state_over(const struct server_state *s);	/* every worker has left */
 uint64_t server_state_steps(const struct server_state *s);	/* updates: the fewest of any slice and worker */
 const struct shard_plan *server_state_plan(const struct server_state *s);	/* NULL before the first hello */

@@ -4,11 +4,11 @@
 #include <stdio.h>
 
 #define NAMES	4	/* processes that a report names at most */
-#define NAME	320	/* bytes of a process's name and address */
+#define NAME	384	/* bytes of a process's name, address and host's state */
 
 struct late {
 	struct {
-		bool	 server;
+		bool	 server, unanswered;
 		uint32_t rank;
 	} who[NAMES];
 	uint32_t n;
@@ -28,7 +28,6 @@ worker_late_tell(struct worker_net *n, uint32_t server)
 		if (n->waits) {
 			l->late = MSG_NOBODY;
 			l->answered = false;
-			l->sent_before = l->traffic.wire[PEER_TRAFFIC_OUT];
 		}
 		/* A question waits behind gradients only where the answer is needed next. */
 		if (l->lost || (l->asked && n->waits) || (s != server && l->queue.n > 0))
@@ -50,20 +49,21 @@ worker_late_take(struct worker_net *n, uint32_t s, const struct msg *m)
 }
 
 static void
-add_late(struct late *all, bool server, uint32_t rank)
+add_late(const struct worker_net *n, struct late *all, bool server, uint32_t rank)
 {
 	for (uint32_t i = 0; i < all->n; i++)
 		if (all->who[i].server == server && all->who[i].rank == rank)
 			return;
 	if (all->n < NAMES) {
 		all->who[all->n].server = server;
+		all->who[all->n].unanswered = server && n->link[rank].unanswered;
 		all->who[all->n++].rank = rank;
 	} else {
 		all->more = true;
 	}
 }
 
-/* Adds the processes that keep server s from answering, or s itself if it neither answers nor reads. */
+/* Adds the processes that keep server s from answering, or s itself if it does not answer. */
 static void
 add_late_of_server(const struct worker_net *n, uint32_t s, struct late *all)
 {
@@ -71,12 +71,13 @@ add_late_of_server(const struct worker_net *n, uint32_t s, struct late *all)
 
 	if (!worker_state_owed(n->state, s))
 		return;
-	if (l->late != MSG_NOBODY && l->behind != MSG_NOBODY)
-		add_late(all, true, l->behind);
+	/* What is said of a server that answers is out of date: it did not answer another worker then. */
+	if (l->late != MSG_NOBODY && l->behind != MSG_NOBODY && !n->link[l->behind].answered)
+		add_late(n, all, true, l->behind);
 	else if (l->late != MSG_NOBODY)
-		add_late(all, false, l->late);
-	else if (!l->answered && l->traffic.wire[PEER_TRAFFIC_OUT] == l->sent_before)
-		add_late(all, true, s);
+		add_late(n, all, false, l->late);
+	else if (!l->answered && !l->carries)
+		add_late(n, all, true, s);
 }
 
 void
@@ -92,12 +93,13 @@ worker_late_report(struct worker_net *n, uint32_t server)
 	for (uint32_t s = 0; s < n->o->nservers && n->running; s++)
 		add_late_of_server(n, s, &all);
 	if (all.n == 0)
-		add_late(&all, true, server);
+		add_late(n, &all, true, server);
 	pthread_mutex_unlock(&n->lock);
 	for (uint32_t i = 0; i < all.n && at < sizeof(whom); i++)
-		at += (size_t)snprintf(whom + at, sizeof(whom) - at, all.who[i].server ? "%s%s %u (%s)" : "%s%s %u",
+		at += (size_t)snprintf(whom + at, sizeof(whom) - at, all.who[i].server ? "%s%s %u (%s%s)" : "%s%s %u",
 		    i > 0 ? ", " : "", all.who[i].server ? "server" : "worker", all.who[i].rank,
-		    all.who[i].server ? n->o->server[all.who[i].rank] : "");
+		    all.who[i].server ? n->o->server[all.who[i].rank] : "",
+		    all.who[i].unanswered ? "; its host or the network does not answer" : "");
 	if (all.more && at < sizeof(whom))
 		snprintf(whom + at, sizeof(whom) - at, " and others");
 	n->o->waiting(n->o->arg, whom);

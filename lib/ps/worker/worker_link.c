@@ -46,7 +46,7 @@ receive_messages(struct worker_net *n, uint32_t s)
 	while (e == 0 && conn_next(l->conn, &m)) {
 		pthread_mutex_lock(&n->lock);
 		worker_link_count(n, l, PEER_TRAFFIC_IN, &m);
-		n->events += m.type != MSG_WAIT;
+		n->events += m.type != MSG_WAIT && m.type != MSG_PING;
 		if (m.type == MSG_WAIT) {
 			worker_late_take(n, s, &m);
 		} else if (m.type == MSG_PING) {
@@ -260,6 +260,8 @@ worker_link_run(struct worker_net *n, uint32_t s)
 	pthread_mutex_lock(&n->lock);
 	l->traffic.wire[PEER_TRAFFIC_IN] = l->earlier[PEER_TRAFFIC_IN] + received;
 	l->traffic.wire[PEER_TRAFFIC_OUT] = l->earlier[PEER_TRAFFIC_OUT] + sent;
+	l->unanswered = conn_unanswered(l->conn);
+	l->carries = conn_carries(l->conn);
 	if (conn_open(l->conn))
 		l->failing_since = 0;
 	pthread_mutex_unlock(&n->lock);
@@ -304,11 +306,15 @@ is_greeted(const struct worker_net *n, uint32_t s)
 	return worker_state_welcome(n->state, s) || worker_state_parted(n->state, s);
 }
 
-/* Waits until a connection to one of the servers is ready, or until the next attempt to connect. */
-static void
+/*
+ * Waits until a connection to one of the servers is ready, or until the next attempt to connect.  Returns false if this
+ * process was stopped meanwhile.
+ */
+static bool
 poll_greetings(struct worker_net *n, uint32_t end)
 {
 	int timeout_ms = SERVE_MS;
+	double until;
 
 	for (uint32_t s = 0; s < end; s++) {
 		struct conn *c = n->link[s].conn;
@@ -319,7 +325,9 @@ poll_greetings(struct worker_net *n, uint32_t end)
 		else if (n->link[s].lost || !is_greeted(n, s))
 			timeout_ms = RETRY_MS;
 	}
+	until = clk_s() + timeout_ms * 1e-3;
 	poll(n->poll, end, timeout_ms);
+	return !clk_stopped(until);
 }
 
 int
@@ -350,6 +358,7 @@ worker_link_connect(struct worker_net *n, uint32_t end)
 			worker_late_report(n, missing);
 			report_at += n->o->wait_report_s;
 		}
-		poll_greetings(n, end);
+		if (!poll_greetings(n, end))
+			report_at = clk_s() + n->o->wait_report_s;
 	}
 }

@@ -274,15 +274,21 @@ worker_net_unlock(struct worker_net *n)
 	pthread_mutex_unlock(&n->lock);
 }
 
-/* With the lock: returns false if nothing has arrived until this time. */
+/*
+ * With the lock: waits for so many seconds.  Returns false if nothing has arrived; *stopped: this process did not run.
+ */
 static bool
-wait_until(struct worker_net *n, uint64_t seen, double until)
+wait_for(struct worker_net *n, uint64_t seen, double seconds, bool *stopped)
 {
+	const double until = clk_s() + seconds;
 	const struct timespec t = { .tv_sec = (time_t)until, .tv_nsec = (long)((until - floor(until)) * 1e9) };
 
+	*stopped = false;
 	while (n->events == seen && n->err == 0)
-		if (pthread_cond_timedwait(&n->arrived, &n->lock, &t) == ETIMEDOUT)
+		if (pthread_cond_timedwait(&n->arrived, &n->lock, &t) == ETIMEDOUT) {
+			*stopped = clk_stopped(until);
 			return false;
+		}
 	return true;
 }
 
@@ -290,18 +296,26 @@ int
 worker_net_wait(struct worker_net *n, uint32_t server)
 {
 	const uint64_t seen = n->events;
-	const double from = clk_s(), most = n->o->wait_report_s * (n->told == 1 + seen ? AGAIN : 1);
+	const double answer = n->o->wait_report_s * ANSWER;
+	double most = n->o->wait_report_s * (n->told == 1 + seen ? AGAIN : 1);
+	bool stopped, late = false;
 
 	/* The answer comes before the wait is reported, unless the server itself is late. */
-	if (!wait_until(n, seen, from + most - n->o->wait_report_s * ANSWER)) {
+	while (!late && !wait_for(n, seen, most - answer, &stopped)) {
+		/* What this worker waits for may be there, unread: the time begins again. */
+		most = n->o->wait_report_s;
+		if (stopped)
+			continue;
 		worker_late_tell(n, server);
-		/* A worker that was stopped itself is late, and what it waits for may be there. */
-		if (!wait_until(n, seen, clk_s() + n->o->wait_report_s * ANSWER)) {
-			n->told = 1 + seen;
-			pthread_mutex_unlock(&n->lock);
-			worker_late_report(n, server);
-			pthread_mutex_lock(&n->lock);
-		}
+		if (wait_for(n, seen, answer, &stopped))
+			break;
+		late = !stopped;
+	}
+	if (late) {
+		n->told = 1 + seen;
+		pthread_mutex_unlock(&n->lock);
+		worker_late_report(n, server);
+		pthread_mutex_lock(&n->lock);
 	}
 	/* Otherwise those that wait for this worker would be told of a server that has answered. */
 	if (n->waits && n->events != seen)

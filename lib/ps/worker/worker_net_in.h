@@ -29,7 +29,7 @@ struct link {
 	bool		 answered;	/* there was an answer since the last question */
 	/* The worker that the answer names, and the server for which that one waits; MSG_NOBODY: none. */
 	uint32_t	 late, behind;
-	uint64_t	 sent_before;	/* bytes on the wire at the last question */
+	bool		 unanswered, carries;	/* conn_unanswered(), conn_carries() */
 	struct peer_traffic	 traffic;
 };
 
@@ -47,7 +47,7 @@ struct worker_net {
 	pthread_t	 thread;
 	bool		 running, end;
 	bool		 quits;		/* it is to tell the servers that this worker gives up, and to end */
-	uint64_t	 events;	/* messages received, so that no wake is missed */
+	uint64_t	 events;	/* messages for which a worker may wait, so that no wake is missed */
 	uint64_t	 told;		/* 1 + events when it last reported a wait */
 	bool		 waits;		/* the servers have been told for which one it waits */
 	int		 err;		/* the error that ended the thread, or 0; and its line */
@@ -66,7 +66,7 @@ int	 worker_link_push(struct worker_net *n, uint32_t s);
 /* Counts a message.  With the lock, or before there is a thread. */
 void	 worker_link_count(const struct worker_net *n, struct link *l, enum peer_traffic_way way, const struct msg *m);
 /* Milliseconds until a lost connection is to be tried again, or until all are to be run. */
-#define WORKER_LINK_TURN_MS 1000
+#define WORKER_LINK_TURN_MS 500
 int	 worker_link_timeout(const struct worker_net *n);
 
 /*

@@ -268,6 +268,7 @@ hide_progress(struct launch *l)
 static int
 run_launch_round(struct launch *l)
 {
+	const double until = clk_s() + TICK_MS * 1e-3;
 	size_t n = 4;
 	bool died;
 
@@ -279,6 +280,9 @@ run_launch_round(struct launch *l)
 		remote_poll(&l->remote[h], l->fd + n);
 	if (poll(l->fd, n, TICK_MS) < 0 && errno != EINTR)
 		return err_sys("poll");
+	/* What the hosts sent may be there, unread: their time begins again, as in chan_silent_s(). */
+	if (clk_stopped(until))
+		l->report_at = clk_s() + LAUNCH_REPORT_S;
 	hide_progress(l);
 	if (l->fd[1].revents != 0 && outq_run(&l->out) < 0)
 		launch_lose_output(l, "standard output");

@@ -8,6 +8,7 @@
 #include "base/io.h"
 #include "base/nearest.h"
 #include "run/launcher/job_record.h"
+#include "run/pidstat.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define STOPPED_S	2.0	/* a launcher that is stopped for so long is reported */
+#define STOPPED_AGAIN_S	60.0	/* and again after this time */
 #define STATUS_CELLS	8	/* job, state, status, workers, since, host, directory, command */
 #define GAP		2	/* columns between two */
 #define LEAST_COMMAND	16	/* columns of a command */
@@ -48,6 +51,30 @@ static bool
 is_launcher_lost(const struct jobdir_state *s)
 {
 	return !s->running && s->status < 0;
+}
+
+static bool
+is_launcher_stopped(const struct jobdir_state *s)
+{
+	struct pidstat p;
+
+	return s->running && s->here && s->pid > 0 && pidstat_read(s->pid, &p) && p.stopped;
+}
+
+/* Reports a launcher that stays stopped: nothing of its job is recorded or printed.  *report_at: 0 if it runs. */
+static void
+check_launcher(const char *name, const struct jobdir_state *s, double *report_at)
+{
+	const double now = clk_s();
+
+	if (!is_launcher_stopped(s)) {
+		*report_at = 0;
+	} else if (*report_at == 0) {
+		*report_at = now + STOPPED_S;
+	} else if (now >= *report_at) {
+		front_say("job %s: waiting for its launcher, process %d, which is stopped", name, (int)s->pid);
+		*report_at = now + STOPPED_AGAIN_S;
+	}
 }
 
 /* How far a file of a job's output has been copied to our own stream. */
@@ -171,6 +198,7 @@ follow_job(const char *name, bool output, bool wait)
 	struct shown out = { .name = "standard output", .to = STDOUT_FILENO, .rowless = isatty(STDOUT_FILENO) };
 	struct shown err = { .name = "standard error", .to = STDERR_FILENO };
 	uint64_t out_end = UINT64_MAX, err_end = UINT64_MAX;
+	double report_at = 0;
 	struct jobdir_state s;
 	struct jobdir d;
 
@@ -184,6 +212,8 @@ follow_job(const char *name, bool output, bool wait)
 		s = read_job_state(&d);
 		if (wait && is_launcher_lost(&s) && s.has_record && take_over(name, &d))
 			s = read_job_state(&d);
+		if (wait)
+			check_launcher(name, &s, &report_at);
 		if (!output)
 			continue;
 		if (wait)
@@ -290,7 +320,8 @@ add_job_status(const char *name, struct buf *rows)
 		front_warn(name, e);
 	else
 		add_status(rows, (const char *[STATUS_CELLS]){ name,
-		    s.running ? "runs" : !is_launcher_lost(&s) ? "ended" : s.has_record ? "away" : "lost",
+		    is_launcher_stopped(&s) ? "stopped" : s.running ? "runs" :
+		    !is_launcher_lost(&s) ? "ended" : s.has_record ? "away" : "lost",
 		    status, workers, since, s.host, cwd, (char *)text.p });
 	free(cwd);
 	buf_free(&text);

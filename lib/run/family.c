@@ -2,6 +2,7 @@
 #include "run/family.h"
 
 #include "base/clk.h"
+#include "run/pidstat.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -26,28 +27,10 @@ struct family {
 	size_t		 n, cap;
 };
 
-/* Returns the parent of a process, or 0 if it is gone.  The name in brackets may contain any character. */
-static pid_t
-read_parent(pid_t pid)
-{
-	char path[32], text[256];
-	const char *p;
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
-		return 0;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = 0;
-	p = strrchr(text, ')');
-	return p != NULL && strlen(p) > 4 ? (pid_t)strtol(p + 4, NULL, 10) : 0;
-}
-
 static bool
 add_process(struct family *f, pid_t pid)
 {
+	struct pidstat now = { .parent = 0 };	/* it is gone */
 	struct member *m;
 
 	if (f->n == f->cap) {
@@ -56,7 +39,8 @@ add_process(struct family *f, pid_t pid)
 			return false;
 		f->m = m;
 	}
-	f->m[f->n++] = (struct member){ pid, read_parent(pid) };
+	(void)pidstat_read(pid, &now);
+	f->m[f->n++] = (struct member){ pid, now.parent };
 	return true;
 }
 

@@ -81,6 +81,11 @@ no_agent() {
 		read -rt 0.1 <> <(:) || :
 	done
 }
+# A signal takes effect in a moment.
+becomes_stopped() {
+	local until=$((SECONDS + 30))
+	until [ "$(field "$job" 2)" = stopped ]; do [ $SECONDS -lt $until ] || return; done
+}
 field() { dlaunch status "$1" | sed 1d | cut -f"$2"; }
 
 tests() {
@@ -91,6 +96,13 @@ tests() {
 
 	must "$1: a job starts" start 300
 	kill -STOP "$launcher"
+	ok "$1: the status shows that the launcher is stopped" becomes_stopped
+	for verb in attach wait; do
+		dlaunch $verb "$job" >/dev/null 2>"$T/$verb" & follower=$!
+		ok "$1: $verb names the launcher that is stopped" \
+			line_of "$T/$verb" "^dlaunch: job $job: waiting for its launcher, process $launcher, which is stopped\$" 1 $follower
+		kill $follower
+	done
 	# shellcheck disable=SC2046
 	kill -9 $(cat "/proc/$launcher/task/$launcher/children")
 	ok "$1: a job goes on while its launcher is stopped and its connections are cut" alone

@@ -66,7 +66,7 @@ ok "a run resumed with --best has the same best epoch" weights s-best.safetensor
 # A run that is killed at any moment leaves a newest checkpoint that is complete.
 for i in 1 2 3 4 5 6; do
 	$train --lr 0.01 --epochs 1000000 --save k --keep 1 >rows 2>/dev/null & pid=$!
-	while ! grep -q '	save	' rows 2>/dev/null; do :; done
+	while ! grep -q '	save	' rows 2>/dev/null; do kill -0 $pid || break; done
 	perl -e 'select undef, undef, undef, 0.01 * $ARGV[0]' "$i"
 	kill -9 $pid
 	wait $pid 2>/dev/null
@@ -81,7 +81,7 @@ status 2 "--best needs --val" pworker --net mlp --shape 3x28x28 --data train.rec
 status 2 "--patience needs --val" $train --patience 0
 mkdir gone
 $train --lr 0.01 --epochs 1000000 --save gone/w >rows 2>err & pid=$!
-while ! grep -q '	save	' rows 2>/dev/null; do :; done
+while ! grep -q '	save	' rows 2>/dev/null; do kill -0 $pid || break; done
 mv gone went
 while ! grep -q '^pworker: no checkpoint' err; do kill -0 $pid || break; done
 like err '^pworker: no checkpoint: gone/w' "the warning about a missing directory names the checkpoint"

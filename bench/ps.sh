@@ -10,7 +10,8 @@
 # minutes; what counts is the median over all steps.  Gbit/s are bytes pushed plus pulled by one worker, over time.
 # Seconds per GB are those of all processes of the job, over the bytes of all workers.
 #
-# tally is ours over TCP with TLS, plain ours over TCP without a key, shm ours through shared memory.
+# tally is ours over TCP with TLS, plain ours over TCP without a key, shm ours through shared memory; with UCX=1 there are
+# ucx_tcp and ucx_shm, ours through what UCX has for them.
 # Our servers apply the optimizer; those of MXNet only add, and gloo (an all-reduce of the workers, at least two) has
 # none.  iperf3 --bidir moves bytes over loopback without reading them.  PEER_TORCH and PEER_MXNET name pythons that have
 # torch and mxnet; a peer that is missing is left out.  TALLY is the command in place of $BUILD/bench/ps, TALLY_OLD that of
@@ -130,6 +131,12 @@ measure() {
 	start plain $TALLY "$@" --plain "${more[@]}"
 	# shellcheck disable=SC2086
 	start shm $TALLY "$@" --shm "${more[@]}"
+	if [ -n "${UCX:-}" ]; then
+		# shellcheck disable=SC2086
+		UCX_TLS=tcp start ucx_tcp $TALLY "$@" --plain --ucx "${more[@]}"
+		# shellcheck disable=SC2086
+		UCX_TLS=posix,cma start ucx_shm $TALLY "$@" --plain --ucx "${more[@]}"
+	fi
 	# shellcheck disable=SC2086
 	[ -z "${TALLY_OLD:-}" ] || start old $TALLY_OLD "$@" "${more[@]}"
 	# shellcheck disable=SC2086
@@ -171,14 +178,14 @@ measure() {
 			w = n == "gloo" && workers < 2 ? 2 : workers
 			t = median(ms[n])
 			rate[n] = 2 * bytes * 8 / t / 1e6
-			lines[k] = sprintf("%-5s %-13s %9d %-6s %9.3f %8.2f %8.3f %6.2f", shape, title, bytes, n, t, rate[n],
+			lines[k] = sprintf("%-5s %-13s %9d %-7s %9.3f %8.2f %8.3f %6.2f", shape, title, bytes, n, t, rate[n],
 				median(cpu[n]) / (2 * bytes * w / 1e9), median(other[n]))
 		}
 		for (k = 1; k <= names; k++)
 			print lines[k], ratios(rate[order[k]])
 		if (rates != "") {
 			t = median(rates)
-			printf "%-5s %-13s %9d %-6s %9s %8.2f %8s %6s %s\n", shape, title, bytes, "iperf3", "-", t, "-", "-", ratios(t)
+			printf "%-5s %-13s %9d %-7s %9s %8.2f %8s %6s %s\n", shape, title, bytes, "iperf3", "-", t, "-", "-", ratios(t)
 		}
 	}' "$dir/times" "$dir/rates"
 }
@@ -190,7 +197,7 @@ done
 echo "$(uname -m), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $cores processors," \
 	"load $(cut -d ' ' -f 1 /proc/loadavg); $rounds rounds of $seconds s in turn ${more[*]}"
 echo "other: the share of the processors that other programs took; tally/, plain/, shm/: Gbit/s of ours / those of the row"
-printf "%-5s %-13s %9s %-6s %9s %8s %8s %6s %6s %6s %6s\n" shape arrays bytes who ms Gbit/s s/GB other tally/ plain/ shm/
+printf "%-5s %-13s %9s %-7s %9s %8s %8s %6s %6s %6s %6s\n" shape arrays bytes who ms Gbit/s s/GB other tally/ plain/ shm/
 for shape in $shapes; do
 	for size in $sizes; do
 		measure "$shape" one --bytes "$size"

@@ -72,6 +72,12 @@ if on_disk 100 true >"$T/why" 2>&1; then
 		on_disk 2900 $train --lr 0 --val train.rec --epochs 2 --save disk/e --keep 1 --best
 	is "$(paste -sd' ' left)" "e-0001.safetensors e-best.safetensors" "the best one stays"
 
+	status 1 "a run goes on when the disk of --cut-dir is full" \
+		on_disk 1000 $train --epochs 2 --cut 1 --cut-dir disk --save state/cut
+	is "$(epochs) $(cat left)" "2 " "the run trains all epochs, and leaves no part of a cut"
+	like "$T/err" '^pworker: no cut: disk/.*-000001.safetensors: write: No space left on device$' "the run reports why there is no cut"
+	ok "the checkpoint is written elsewhere" test -s state/cut-0002.safetensors
+
 	# The job's directory is full before the first epochs end.
 	cat >detached <<-END
 		mount -t tmpfs -o size=64k none state && mount -t tmpfs none disk || exit

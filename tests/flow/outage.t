@@ -56,28 +56,60 @@ for h in a b c; do
 	ok "host $h runs sshd" sshd_start $h "10.93.0.$i" 22 ip netns exec "$(netns_of $h)"
 done
 printf 'a\nb\n' >hosts
-outage=${OUTAGE:-3}
+outage=${OUTAGE:-1}
 over=(-H hosts --rsh "ssh -F $T/ssh/config -o ServerAliveInterval=0 {host}" --silence "${SILENCE:-10}" --env STAND --env TALLY_SHARE)
 STAND=$T/stand
-# survives FILE: the link of host b is down for a while, and the job in FILE trains on.
+# survives FILE: the link of host b is down for a while, and the job in FILE trains on.  In the meantime those on host a
+# name those on host b, and no neighbour.
+dead='; its host or the network does not answer)'
 survives() {
 	netns_link b down
+	line_of "$1" "^server 0: pserver: waiting for worker 1 (.*$dead\$" 1 &&
+		line_of "$1" '^worker 0: pworker: waiting for ' 1
 	read -rt "$outage" <> <(:)
 	netns_link b up
+	line_of "$1" "^worker 1: pworker: waiting for .*server 0 (.*$dead" 1 && went_on "$1" 4 &&
+		! grep -E 'lost|has not answered|away|^worker 0: .* waiting for .*server 0 ' "$1"
+}
+# Host b sends what is for host a to an address that nobody has; or no more.
+lose_packets() { netns_in b ip neigh replace 10.93.0.2 lladdr 02:00:00:00:00:01 nud permanent dev eth0; }
+find_again() { netns_in b ip neigh del 10.93.0.2 dev eth0; }
+# survives_one_way FILE: nothing that host b sends arrives, while it hears the others.
+survives_one_way() {
+	local seen
+	seen=$(grep -c "^server 0: pserver: waiting for worker 1 (.*$dead\$" "$1")
+	lose_packets || return
+	line_of "$1" "^server 0: pserver: waiting for worker 1 (.*$dead\$" $((seen + 1))
+	find_again
 	went_on "$1" 4 && ! grep -E 'lost|has not answered|away' "$1"
+}
+# How often host b has sent a packet again.
+repeats() { netns_in b cat /proc/net/snmp | awk '$1 == "Tcp:" && $13 ~ /[0-9]/ { print $13 }'; }
+# survives_losses FILE: for two seconds packets of host b are lost, some at a time.
+survives_losses() {
+	local i from
+	from=$(repeats)
+	for i in {1..20}; do
+		lose_packets && read -rt 0.03 <> <(:)
+		find_again
+		read -rt 0.07 <> <(:)
+	done
+	[ "$(repeats)" -gt "$from" ] && went_on "$1" 4 && ! grep -E 'lost|has not answered|away' "$1"
 }
 netns_in switch dlaunch "${over[@]}" -n 2 -s 2 $train >/dev/null 2>attached & pid=$!
 ok "a job over two hosts trains" line_of attached Speed 4
 is "$(tr '\0' '\n' <"/proc/$(real_process --worker 0)/environ" | grep TALLY_SILENCE)" "TALLY_SILENCE=${SILENCE:-10}" \
 	"the processes of the job have its silence"
-ok "a job survives an outage of $outage s" survives attached
+ok "a job survives an outage, and names who does not answer" survives attached
+ok "a job survives a link that loses one direction" survives_one_way attached
+ok "a job survives a link that loses packets" survives_losses attached
 kill -TERM "$(cat "/proc/$pid/task/$pid/children" | grep . || echo $pid)"
 wait "$pid"
 is $? 143 "a job ends when it is asked to"
 ok "nothing is left" really_none_left
 job=$(netns_in switch dlaunch --detach "${over[@]}" -n 2 -s 2 $train)
 ok "a detached job over two hosts trains" line_of "$XDG_STATE_HOME/tally/jobs/$job/err" Speed 4
-ok "a detached job survives an outage of $outage s" survives "$XDG_STATE_HOME/tally/jobs/$job/err"
+ok "a detached job survives an outage, and names who does not answer" survives "$XDG_STATE_HOME/tally/jobs/$job/err"
 status 0 "the detached job is stopped" netns_in switch dlaunch stop "$job"
 ok "nothing of it is left" really_none_left
 done_testing

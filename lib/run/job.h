@@ -11,7 +11,8 @@
  *	agent/agent, proc, shim	the agent: dlaunch on each host; its processes and their supervisors
  *	attach/attach, launcher/job_record, jobdir	detached jobs: how a launcher comes back
  *	rendezvous/rendezvous	how pworker and pserver find each other without dlaunch
- *	here, child, session, family, pidstat	a host; a process that is started; processes that are killed; one in /proc
+ *	here, pidstat		a host; one of its processes, as /proc shows it
+ *	child, session, family	a process that is started; processes that are killed
  *	lines, outq, spool, outfile, consequence	output: read by lines, queued, written, judged
  *	words, recipe		lists of words; options from a file
  *

@@ -53,10 +53,21 @@ ok "worker 1 notes it in its log" line_of grow.log.1 '^# 4 workers from batch' 1
 status 2 "scale refuses more workers than -n allows" dlaunch scale grow 5
 like err '^dlaunch: job grow: 5 workers: the job was started with -n 2\.\.4$' "the error says how many there may be"
 status 2 "scale refuses fewer workers than -n allows" dlaunch scale grow 1
+# A launcher that is killed while scale waits for its answer holds its lock until then.
+launcher=$(cut -d" " -f1 "$job/grow/lock")
+kill -STOP "$launcher"
+dlaunch scale grow 3 2>err & scale=$!
+ok "scale waits for a launcher that is stopped" line_of err "^dlaunch: job grow: waiting for its launcher, process $launcher\$" 1 $scale
+kill -9 "$launcher"
+wait $scale
+is $? 0 "scale asks another launcher if the first one dies meanwhile"
+ok "worker 3 leaves for it" leaves grow 3
+status 0 "scale adds it again" dlaunch scale grow 4
+ok "worker 3 joins again" joins grow 3 2
 # Another launcher takes the job over with the number of workers.
 ok "the launcher of the job is killed" kill -9 "$(cut -d" " -f1 "$job/grow/lock")"
 status 0 "scale takes workers away, with another launcher if it was killed" dlaunch scale grow 2
-ok "worker 3 leaves" leaves grow 3
+ok "worker 3 leaves" leaves grow 3 2
 ok "worker 2 leaves" leaves grow 2
 ok "worker 3 says so" line_of "$job/grow/err" '^worker 3: pworker: leaves the job$' 1
 ok "worker 0 reports that there are 2" line_of "$job/grow/err" '^worker 0: pworker: 2 workers from batch' 1

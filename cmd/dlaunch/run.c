@@ -6,6 +6,7 @@
 #include "base/clk.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/secret.h"
 #include "run/launcher/launch.h"
 #include "run/outfile.h"
 #include "run/launcher/rsh.h"
@@ -194,9 +195,9 @@ make_output_files(const char *dir, const struct roster *r)
 		front_die("--output", e);
 }
 
-/* Makes a new key, as hexadecimal digits. */
+/* Makes a new key, as hexadecimal digits: text [JOB_KEY + 1]. */
 static void
-make_key(char text[JOB_KEY + 1])
+make_key(char *text)
 {
 	uint8_t key[CONN_KEY];
 	int e = conn_key_new(key);
@@ -275,12 +276,15 @@ static int
 run_attempt(const struct dlaunch *c, struct start *s, struct roster *roster, uint32_t attempts,
     const struct job_record *from)
 {
-	char key[JOB_KEY + 1] = "", *none[] = { NULL }, id[JOB_RECORD_ID + 1];
+	char *none[] = { NULL }, id[JOB_RECORD_ID + 1];
 	uint32_t elastic = from != NULL ? from->elastic : s->scale.workers;
 	struct words argv = { 0 }, env = { 0 };
 	struct launch_watch watch, quiet = { .arg = &s->at_work, .lines = dlaunch_note_output };
+	void *key;
 	int status;
 
+	if (secret_new(JOB_KEY + 1, &key) < 0)
+		front_die("key", ERR_NOMEM);
 	dlaunch_build_attempt(c, attempts, c->resume != NULL, &argv, &env);
 	if (s->id[0] != 0)
 		memcpy(id, s->id, sizeof(id));
@@ -305,7 +309,7 @@ run_attempt(const struct dlaunch *c, struct start *s, struct roster *roster, uin
 	    .scale = dlaunch_scale_calls(&s->scale, s->remote ? s->hosts.places : 0),
 	    .verbose = c->verbose, .wait = c->wait, .watch = c->detach ? quiet : watch, .dir = c->output }, roster);
 	dlaunch_watch_end(&watch);
-	explicit_bzero(key, sizeof(key));
+	secret_free(key, JOB_KEY + 1);
 	words_free(&argv);
 	words_free(&env);
 	if (status != 0 || c->verbose)

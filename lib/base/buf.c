@@ -20,8 +20,13 @@ buf_room(struct buf *b, size_t more)
 		cap *= 2;
 	if (cap == b->cap)
 		return 0;
-	if ((p = realloc(b->p, cap)) == NULL)
+	if ((p = b->wipes ? malloc(cap) : realloc(b->p, cap)) == NULL)
 		return err_nomem();
+	if (b->wipes && b->p != NULL) {
+		memcpy(p, b->p, b->n);
+		explicit_bzero(b->p, b->cap);
+		free(b->p);
+	}
 	b->p = p;
 	b->cap = cap;
 	return 0;
@@ -70,8 +75,10 @@ buf_terminate(struct buf *b)
 void
 buf_free(struct buf *b)
 {
+	if (b->wipes && b->p != NULL)
+		explicit_bzero(b->p, b->cap);
 	free(b->p);
-	*b = (struct buf){ 0 };
+	*b = (struct buf){ .wipes = b->wipes };
 }
 
 void

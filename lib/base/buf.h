@@ -7,6 +7,7 @@
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -15,6 +16,7 @@ struct buf {
 	uint8_t	*p;
 	size_t	 n;	/* bytes in use */
 	size_t	 cap;	/* bytes allocated */
+	bool	 wipes;	/* memory is wiped before it is given back: set it in an empty buffer; buf_free() keeps it */
 };
 
 /* Makes room for that many bytes after the n in use.  Returns 0 or ERR_NOMEM. */

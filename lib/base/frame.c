@@ -23,6 +23,8 @@ frame_feed(struct frame_reader *in, const void *p, size_t n)
 	if (in->at > 0) {
 		memmove(in->b.p, in->b.p + in->at, in->b.n - in->at);
 		in->b.n -= in->at;
+		if (in->b.wipes)
+			explicit_bzero(in->b.p + in->b.n, in->at);
 		in->at = 0;
 	}
 	return buf_put(&in->b, p, n);

@@ -52,6 +52,7 @@ chan_open(int in, int out)
 	c->fd_in = in;
 	c->fd_out = out;
 	c->in.max = CTL_MOST;
+	c->in.b.wipes = c->out.wipes = c->ctl.wipes = true;	/* JOB has the job's key */
 	c->credit = CHAN_WINDOW;
 	c->received_at = c->sent_at = c->ran_at = clk_s();
 	return c;
@@ -277,6 +278,8 @@ refill_output(struct chan *c)
 
 	if (c->at < c->out.n)
 		return 0;
+	if (c->out.n > 0)
+		explicit_bzero(c->out.p, c->out.n);
 	c->at = c->out.n = 0;
 	if (c->ctl.n == 0)
 		return queue_log_frame(c);
@@ -324,13 +327,17 @@ read_frames(struct chan *c)
 {
 	uint8_t piece[PIECE];
 	ssize_t r = read(c->fd_in, piece, sizeof(piece));
+	int e;
 
 	if (r < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (r <= 0)
 		return err_fail(ERR_PEER, "the other side is gone");
 	c->received_at = clk_s();
-	ERR_TRY(frame_feed(&c->in, piece, (size_t)r));
+	e = frame_feed(&c->in, piece, (size_t)r);
+	explicit_bzero(piece, (size_t)r);
+	if (e < 0)
+		return e;
 	if (!c->synced)
 		c->synced = frame_sync(&c->in, CTL_MARK, strlen(CTL_MARK));
 	if (!c->synced && c->in.skipped > CHAN_NOISE)

@@ -2,6 +2,7 @@
 #include "run/job.h"
 
 #include "base/err.h"
+#include "base/secret.h"
 #include "run/ctl.h"
 
 #include <stdlib.h>
@@ -95,10 +96,15 @@ job_get(const void *p, size_t n, struct job *j)
 {
 	struct ctl_in in = { 0 };
 	uint32_t kind, input;
+	void *own = NULL;
+	char *key;
 
 	*j = (struct job){ .bytes = malloc(n + 1) };
-	if (j->bytes == NULL)
+	if (j->bytes == NULL || secret_new(JOB_KEY + 1, &own) < 0) {
+		job_free(j);
 		return err_nomem();
+	}
+	j->key = j->own_key = own;
 	if (n > 0)
 		memcpy(j->bytes, p, n);
 	in = (struct ctl_in){ .p = j->bytes, .n = n };
@@ -112,11 +118,16 @@ job_get(const void *p, size_t n, struct job *j)
 	j->spool_kib = ctl_get_u32(&in);
 	j->respawn = ctl_get_u32(&in);
 	j->elastic = ctl_get_u32(&in);
-	j->key = ctl_get_text(&in);
+	key = (char *)(uintptr_t)ctl_get_text(&in);
 	j->dir = ctl_get_text(&in);
 	j->addr = ctl_get_text(&in);
 	j->iface = ctl_get_text(&in);
 	j->host = ctl_get_text(&in);
+	in.bad = in.bad || strlen(key) > JOB_KEY;
+	if (!in.bad) {
+		memcpy(j->own_key, key, strlen(key));
+		explicit_bzero(key, strlen(key));
+	}
 	j->env = get_job_list(&in);
 	j->argv = get_job_list(&in);
 	j->server_argv = get_job_list(&in);
@@ -148,6 +159,7 @@ job_free(struct job *j)
 	free(j->each);
 	free(j->child);
 	free(j->bytes);
+	secret_free(j->own_key, JOB_KEY + 1);
 	*j = (struct job){ 0 };
 }
 

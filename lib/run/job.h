@@ -68,6 +68,7 @@ struct job {
 	struct job_child *child;		/* [nchildren] processes of this agent */
 	uint32_t	 nchildren;
 	uint8_t		*bytes;			/* what the texts of a job from job_get point into */
+	char		*own_key;		/* the key of a job from job_get: a secret of JOB_KEY + 1 bytes */
 };
 
 /* Appends the payload of CTL_JOB.  Returns 0 or ERR_NOMEM. */

@@ -338,7 +338,6 @@ agent_run(const struct agent_opt *opt)
 		proc_free(&a.proc[i]);
 	chan_close(a.chan);
 	chan_close(a.incoming);
-	explicit_bzero(a.key, sizeof(a.key));
 	job_free(&a.job);
 	free(a.proc);
 	free(a.fd);

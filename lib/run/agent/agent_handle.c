@@ -55,15 +55,14 @@ adopt_children(struct agent *a)
 			p->state = p->child.stage == JOB_ENDED ? PROC_ENDED : PROC_WAITING;
 			continue;
 		}
-		if ((e = proc_adopt(p, a->key)) == 0)
+		/* The launcher may have another key than the job that it takes over. */
+		if ((e = proc_adopt(p, a->job.own_key)) == 0)
 			found++;
 		else if (e != ERR_PEER)
 			return e;
 		else if (p->child.stage == JOB_STARTED && gone++ == 0)
 			first = p;
 	}
-	if (found > 0)
-		a->job.key = a->key;
 	if (gone > 0 && found == 0)
 		return err_fail(ERR_PEER, "its agent and processes have ended");
 	return gone == 0 ? 0 : err_fail(ERR_PEER, "%s %u has ended with its agent", job_role(first->child.role),
@@ -100,7 +99,10 @@ handle_job(struct agent *a, const struct frame *f)
 
 	if (a->proc != NULL)
 		return err_fail(ERR_FORMAT, "a second JOB message");
-	ERR_TRY(job_get(f->p, f->len, &a->job));
+	e = job_get(f->p, f->len, &a->job);
+	explicit_bzero((void *)(uintptr_t)f->p, f->len);	/* the key: shims inherit this memory */
+	if (e < 0)
+		return e;
 	a->workers = a->job.elastic;
 	a->proc = calloc((size_t)a->job.nchildren + 1, sizeof(*a->proc));
 	free(a->fd);

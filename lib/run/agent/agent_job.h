@@ -19,7 +19,6 @@ struct agent {
 	struct chan	*chan;		/* NULL: the launcher is lost; shut: it may come back */
 	struct chan	*incoming;	/* a new connection that has not sent RESUME yet; or NULL */
 	struct job	 job;
-	char		 key[JOB_KEY + 1];	/* key of an adopted job, whose launcher may have another */
 	struct proc	*proc;		/* [job.nchildren], numbered as in the job; NULL until JOB */
 	struct pollfd	*fd;
 	char		 addr[HERE_ADDR];

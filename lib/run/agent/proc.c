@@ -104,7 +104,7 @@ spawn_process(struct proc *p, const struct job *j, const struct role_place *at)
 	const int all[] = { at->key_fd, at->ready_fd, at->listen_fd, at->memory_fd, at->shard_fd };
 	/* The servers wait for the successor of a worker, which must not end before it has said goodbye. */
 	const bool returns = j->elastic > 0 && p->child.role == JOB_WORKER && p->again > 0;
-	struct shim_opt shim = { .name = p->name, .hold_s = p->hold_s, .before = p->shim,
+	struct shim_opt shim = { .name = p->name, .key = j->key, .hold_s = p->hold_s, .before = p->shim,
 		.fd = { [SHIM_READY] = p->ready, [SHIM_LISTEN] = p->listen_fd, [SHIM_MEMORY] = p->memory_fd,
 		    [SHIM_SHARD] = p->shard_fd },
 		.page = { .started_at = p->started_at, .hour_at = p->hour_at, .again = p->again } };
@@ -114,7 +114,6 @@ spawn_process(struct proc *p, const struct job *j, const struct role_place *at)
 	int e;
 
 	snprintf(shim.page.listen, sizeof(shim.page.listen), "%s", p->listen);
-	snprintf(shim.page.key, sizeof(shim.page.key), "%s", j->key);
 	for (int i = 0; i < 5; i++)
 		if (all[i] >= 0)
 			keep[n++] = all[i];
@@ -125,7 +124,6 @@ spawn_process(struct proc *p, const struct job *j, const struct role_place *at)
 		    .signalled = returns && p->leaving }, &c);
 	words_free(&argv);
 	words_free(&env);
-	explicit_bzero(&shim.page, sizeof(shim.page));
 	if (e < 0)
 		return e;
 	if (p->shim >= 0)
@@ -290,8 +288,8 @@ proc_adopt(struct proc *p, char key[JOB_KEY + 1])
 	p->memory_fd = o.fd[SHIM_MEMORY];
 	p->shard_fd = o.fd[SHIM_SHARD];
 	snprintf(p->listen, sizeof(p->listen), "%s", o.page.listen);
-	memcpy(key, o.page.key, sizeof(o.page.key));
-	explicit_bzero(&o.page, sizeof(o.page));
+	memcpy(key, o.key, sizeof(o.key));
+	explicit_bzero(o.key, sizeof(o.key));
 	return p->line[0] != NULL && p->line[1] != NULL ? 0 : err_nomem();
 }
 

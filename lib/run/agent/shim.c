@@ -4,6 +4,7 @@
 #include "base/clk.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/secret.h"
 #include "run/attach/attach.h"
 #include "run/family.h"
 
@@ -12,6 +13,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -47,6 +49,7 @@ struct hello {
 	pid_t		 command;
 	uint64_t	 passed;
 	struct shim_page page;
+	char		 key[JOB_KEY + 1];
 };
 
 static int
@@ -84,6 +87,7 @@ shim_begin(const struct shim_opt *opt, int agent)
 		return NULL;
 	}
 	*s = (struct shim){ .opt = *opt, .agent = agent, .listener = -1 };
+	secret_keep((void *)(uintptr_t)opt->key, strlen(opt->key) + 1);
 	setsid();
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
@@ -178,6 +182,7 @@ send_hello(const struct shim *s)
 	struct msghdr m = { .msg_iov = &text, .msg_iovlen = 1, .msg_control = &control };
 	int fd[SHIM_FDS], n = 0;
 
+	snprintf(h.key, sizeof(h.key), "%s", s->opt.key);
 	for (int i = 0; i < SHIM_FDS; i++)
 		if (s->opt.fd[i] >= 0) {
 			h.has |= 1u << i;
@@ -315,6 +320,8 @@ read_hello(int fd, struct shim_orphan *o)
 		o->command = h.command;
 		o->passed = h.passed;
 		o->page = h.page;
+		memcpy(o->key, h.key, sizeof(o->key));
+		explicit_bzero(h.key, sizeof(h.key));
 		return 0;
 	}
 	for (int i = 0; i < n; i++)

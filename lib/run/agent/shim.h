@@ -34,12 +34,16 @@ struct shim_page {
 	double		 started_at, hour_at;	/* as in struct proc */
 	uint32_t	 again;
 	char		 listen[SHIM_ADDR];
-	char		 key[JOB_KEY + 1];	/* key of the job, which a later launcher does not know */
 };
 
 struct shim_opt {
 	const char	*name;		/* name of its attach socket; "": it kills all as soon as its agent ends */
 	double		 hold_s;	/* how long the command goes on without an agent */
+	/*
+	 * The digits of the job's key, which a later launcher does not know; lent, in the agent and then in the shim,
+	 * which has inherited them.  It locks them (base/secret.h).
+	 */
+	const char	*key;
 	int		 before;	/* the agent's connection to the shim that this one replaces; -1: none */
 	int		 fd[SHIM_FDS];	/* -1: none */
 	struct shim_page page;
@@ -51,6 +55,7 @@ struct shim_orphan {
 	uint64_t	 passed;	/* bit n: signal n was passed to the command */
 	int		 fd[SHIM_FDS];
 	struct shim_page page;
+	char		 key[JOB_KEY + 1];	/* to be wiped */
 };
 
 /* How a command ended. */

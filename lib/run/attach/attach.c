@@ -191,6 +191,8 @@ relay_bytes(struct relay *w)
 	if ((r = write(w->to, w->p + w->at, w->n - w->at)) < 0 && !is_transient())
 		return err_fail(ERR_PEER, "the other side is gone");
 	w->at += r > 0 ? (size_t)r : 0;
+	if (w->at == w->n)
+		explicit_bzero(w->p, w->n);	/* a job's key may have passed */
 	return 0;
 }
 

@@ -44,7 +44,7 @@ launch_send_job(struct launch *l, struct remote *r)
 	const struct host *h = &l->opt->hosts->host[r - l->remote];
 	struct job_child *child = calloc(l->roster->n, sizeof(*child));
 	struct job j = l->opt->job;
-	struct buf b = { 0 };
+	struct buf b = { .wipes = true };	/* the key is in it */
 	int e;
 
 	j.addr = h->addr != NULL ? h->addr : "";
@@ -62,8 +62,6 @@ launch_send_job(struct launch *l, struct remote *r)
 	else
 		launch_send(r, CTL_JOB, &b, e);
 	free(child);
-	if (b.p != NULL)
-		explicit_bzero(b.p, b.n);	/* the key is in it */
 	buf_free(&b);
 }
 

@@ -35,4 +35,5 @@ run() {
 for ((i = 0; i < rounds; i++)); do
 	if ((i % 2 == 0)); then near=$(run 0) far=$(run "$delay"); else far=$(run "$delay") near=$(run 0); fi
 	printf 'none\t%s\tdelay %s\t%s\t%.3f\n' "$near" "$delay" "$far" "$(echo "$far $near" | awk '{ print $1 / $2 }')"
-done | tee /dev/stderr | cut -f5 | sort -n | awk '{ v[NR] = $1 } END { print "median ratio\t" (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'
+done | tee /dev/stderr | cut -f5 | sort -n |
+	awk '{ v[NR] = $1 } END { print "median ratio\t" (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'

@@ -24,7 +24,7 @@ train() {
 }
 ok "a job trains" train near
 ok "a job with a delay of 50 ms each way trains" train far 0.05
-ok "its five steps take at least five round trips" test "$took" -ge 500
-is "$(wc -l <far.log)" "$(wc -l <near.log)" "its log has as many rows"
+ok "the five steps take at least five round trips" test "$took" -ge 500
+is "$(wc -l <far.log)" "$(wc -l <near.log)" "the log has as many rows"
 ok "both have the same weights, to the last bit" cmp near-*.safetensors far-*.safetensors
 done_testing

@@ -20,7 +20,8 @@
 
 #define EVENTS	64
 #define ACCEPTS	16		/* most connections that are accepted in one turn */
-#define BURST_S	20.0		/* all readers of a job may connect at once: of that budget */
+#define TIMES	5.0		/* readers come at any time, and wait behind strangers: the budget is larger */
+#define BURST_S	4.0		/* all readers of a job may connect at once: of that budget */
 #define PAUSE_MS	200	/* pause of accepting when the system is out of descriptors or memory */
 #define READ_THREADS 8u
 #define READS_END_MS	3000	/* time that the end waits for reads in silence */
@@ -458,7 +459,7 @@ int
 dataset_server_run(const struct dataset_server_opt *opt, struct dataset_server_sums *sums)
 {
 	struct dataset_server s = { .o = opt, .sums = sums, .fd = -1, .poll = -1, .poll_strangers = -1, .limits = {
-	    .most = DATASET_SERVER_STRANGERS, .burst_s = BURST_S, .say = opt->say, .arg = opt->arg } };
+	    .most = DATASET_SERVER_STRANGERS, .times = TIMES, .burst_s = BURST_S, .say = opt->say, .arg = opt->arg } };
 	struct peer *g;
 	int e;
 

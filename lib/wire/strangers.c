@@ -62,14 +62,14 @@ bool
 strangers_may(struct strangers *s, enum strangers_cost cost)
 {
 	struct strangers_budget *b = &s->budget[cost];
-	double now;
+	double rate = s->times * rates[cost], now;
 
 	if (s->expects)
 		return true;
 	now = clk_s();
-	b->used = fmax(b->used - (now - b->at) * rates[cost], 0);
+	b->used = fmax(b->used - (now - b->at) * rate, 0);
 	b->at = now;
-	b->spent = b->used >= (s->burst_s - (b->spent ? PAUSE_S : 0)) * rates[cost];
+	b->spent = b->used >= (s->burst_s - (b->spent ? PAUSE_S : 0)) * rate;
 	return !b->spent;
 }
 
@@ -97,9 +97,10 @@ strangers_wait_s(const struct strangers *s)
 
 	for (int i = 0; i < STRANGERS_COSTS && !s->expects; i++) {
 		const struct strangers_budget *b = &s->budget[i];
+		double rate = s->times * rates[i];
 
 		if (b->spent)
-			wait = fmin(wait, (b->used - (s->burst_s - PAUSE_S) * rates[i]) / rates[i]);
+			wait = fmin(wait, b->used / rate - (s->burst_s - PAUSE_S));
 	}
 	return fmax(wait, 0);
 }

@@ -37,7 +37,8 @@ struct strangers_budget {
 };
 
 struct strangers {
-	uint32_t	 most;			/* connections; set before the first call, as the next three */
+	uint32_t	 most;			/* connections; set before the first call, as the next four */
+	double		 times;			/* factor of the rates above */
 	double		 burst_s;		/* seconds whose budget may be spent at once */
 	log_callback_fn	*say;			/* NULL: nothing is logged */
 	void		*arg;

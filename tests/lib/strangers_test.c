@@ -61,7 +61,7 @@ spend(struct strangers *s, enum strangers_cost cost, int most)
 static void
 test_budget(void)
 {
-	static struct strangers s = { .most = 4, .burst_s = 2 };
+	static struct strangers s = { .most = 4, .times = 1, .burst_s = 2 };
 	struct stranger g;
 	double begun = clk_s();
 	int n = spend(&s, STRANGERS_TURN, 1000000);

@@ -465,7 +465,7 @@ int
 serve_run(const struct serve_opt *opt, struct serve_sums *sums)
 {
 	struct serve s = { .o = opt, .sums = sums, .fd = -1, .strangers = {
-	    .most = SERVE_STRANGERS + opt->nworkers, .burst_s = 1, .say = opt->say, .arg = opt->arg } };
+	    .most = SERVE_STRANGERS + opt->nworkers, .times = 1, .burst_s = 1, .say = opt->say, .arg = opt->arg } };
 	int e;
 
 	*sums = (struct serve_sums){ 0 };

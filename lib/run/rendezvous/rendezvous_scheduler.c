@@ -281,8 +281,8 @@ rendezvous_run(const struct rendezvous_opt *o)
 	char where[ADDR_TEXT];
 	int e;
 
-	s.strangers = (struct strangers){ .most = UNJOINED_MOST + s.nslots, .burst_s = 1, .say = o->say,
-	    .arg = o->arg };
+	s.strangers = (struct strangers){ .most = UNJOINED_MOST + s.nslots, .times = 1, .burst_s = 1,
+	    .say = o->say, .arg = o->arg };
 	s.peers_most = s.nslots + s.strangers.most;
 	s.peer = calloc(s.peers_most, sizeof(*s.peer));
 	s.slot = calloc(s.nslots, sizeof(*s.slot));

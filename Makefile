@@ -251,11 +251,11 @@ CHECKED := $(if $(EMULATOR),$(TESTS) $(REPLAY),$(if $(filter thread,$(SAN)),$(fi
 check: setup-test	## install what is missing and run every test; SAN=... for a sanitizer
 	@$(MAKE) --no-print-directory checked
 
-# Three tests run for two processors, since those of jobs wait more than they compute.  Those that take longest begin, so that
-# no processor waits for them at the end.
-JOBS    ?= $(shell echo $$(($$(nproc) * 3 / 2)))
+# Two tests run for each processor, since those of jobs also wait.  Those that take longest begin, so that no processor waits
+# for them at the end.
+JOBS    ?= $(shell echo $$(($$(nproc) * 2)))
 PROVE   := prove --timer --failures --comments --exec tests/run
-LONGEST := $(foreach t,flow/ssh op/emulated_verdict flow/gpu flow/learn flow/return flow/spare flow/bits flow/demo op/emulated flow/cut flow/codec flow/state cmd/examples flow/respawn flow/kill flow/agent,tests/$t.t)
+LONGEST := $(foreach t,flow/ssh flow/scale op/emulated_verdict flow/gpu flow/learn flow/return flow/spare flow/bits flow/demo op/emulated flow/cut flow/codec flow/wait flow/outage flow/state flow/strangers cmd/examples flow/respawn flow/kill flow/agent,tests/$t.t)
 checked: tests
 	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PROVE) -j$(JOBS) $(filter $(LONGEST),$(CHECKED)) $(filter-out $(LONGEST),$(CHECKED))
 

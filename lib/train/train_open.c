@@ -189,6 +189,7 @@ join_job(struct train *t)
 		ps.memory = t->kept->memory;
 	}
 	ps.returns = t->returned = kept_began(t->kept, &t->first);
+	ps.stop = t->o->stop;
 	ps.waiting = report_waiting;
 	ps.arg = t;
 	ERR_TRY(worker_open(&ps, &t->wk));

@@ -82,6 +82,15 @@ kill -9 "$(real_process --worker 1)"
 ok "--respawn 0: a killed worker ends the job with its status" ends 137
 like err '^dlaunch: worker 1 on localhost: signal 9 \(Killed\): ending the others$' "--respawn 0: dlaunch says why"
 ok "--respawn 0: nothing is left" really_none_left
+# The other worker is asked to stop while it waits for a shard that does not return.
+start often --respawn 1 --grace 20 -- --epochs 10000
+line_of err 'Speed' 2 $pid
+kill -9 "$(real_process --worker 1)"
+line_of err '^worker 1: pworker: was started again' 1 $pid
+line_of err '^worker 1: .*Speed' 2 $pid
+kill -9 "$(real_process --worker 1)"
+ok "--respawn 1: a second death of a worker ends the job" ends 137
+like err '^worker 0: pworker: server 1 (.*) is lost and did not return$' "--respawn 1: the other worker does not wait until it is killed"
 start async -- --epochs 10000 --async
 for w in 1 0; do
 	line_of err '^worker 0: .*Speed' $((2 - w)) $pid && line_of err '^worker 1: .*Speed' $((2 - w)) $pid

@@ -41,6 +41,7 @@
 #include "wire/path/loan.h"
 #include "wire/peer_traffic.h"
 
+#include <signal.h>
 #include <stdbool.h>
 
 #define WORKER_WAIT_REPORT_S 3.0	/* seconds */
@@ -93,6 +94,8 @@ struct worker_opt {
 	struct worker_residuals *residuals;
 	const struct memory *memory;	/* the memory that holds residuals, if they are not NULL */
 	struct trace	*trace;			/* lent; NULL: none */
+	/* Above 0: the process is asked to stop, and a server that is lost has little time to return.  May be NULL. */
+	const volatile sig_atomic_t *stop;
 	double		 wait_report_s;		/* 0: WORKER_WAIT_REPORT_S */
 	void		(*waiting)(void *arg, const char *whom);	/* may be NULL */
 	void		*arg;

@@ -5,9 +5,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #define CONNECT_S	30.0		/* how long to try to connect to a server */
+#define STOP_S		2.0		/* the same after a request to stop: its job may end because of that server */
 #define PART_S		2.0		/* nobody listens for so long: the server has ended after the goodbye */
 #define RETRY_MS	50		/* time between attempts */
 #define SERVE_MS		500		/* time between looks at the servers that are there already */
@@ -222,6 +224,8 @@ retry_link(struct worker_net *n, uint32_t s)
 	struct link *l = &n->link[s];
 	int e;
 
+	if (n->o->stop != NULL && *n->o->stop > 0)
+		l->until = fmin(l->until, clk_s() + STOP_S);
 	if (clk_s() >= l->until)
 		return err_fail(ERR_PEER, "server %" PRIu32 " (%s) is lost and did not return", s, n->o->server[s]);
 	if (l->conn != NULL || clk_s() < l->retry_at)

@@ -124,7 +124,11 @@ is $? 0 "the job ends with status 0 beside strangers"
 kill "$hold" "$slow" 2>/dev/null
 ok "the job ends with the bits of one without strangers" cmp alone-0005.safetensors beside-0005.safetensors
 
-# A worker that joins is not missed before.
+# A worker that joins is not missed before.  With a sanitizer the server is slower than the flood.
+if [ -n "${SAN:-}" ]; then
+	skip "a worker joins a job beside connections without end" "a sanitizer"
+	done_testing
+fi
 export XDG_STATE_HOME=$T/state
 dlaunch --detach --job grow -n 1..2 -s 1 --env STAND pworker $args --async --epochs 100000 >log 2>err
 port=$(sed -n 's/.*pserver: listens at 127.0.0.1:\([0-9]*\) as.*/\1/p' state/tally/jobs/grow/err)

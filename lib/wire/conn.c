@@ -95,11 +95,9 @@ conn_open(const struct conn *c)
 }
 
 bool
-conn_ended(const struct conn *c)
+conn_refused(const struct conn *c)
 {
-	int down = conn_socket_down(c);
-
-	return down < 0 || down == ECONNREFUSED || down == ECONNRESET || down == EPIPE;
+	return conn_socket_down(c) == ECONNREFUSED;
 }
 
 const char *

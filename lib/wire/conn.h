@@ -62,8 +62,7 @@ void	 conn_close(struct conn *c);
 int	 conn_fd(const struct conn *c);
 short	 conn_events(const struct conn *c);	/* POLLIN and POLLOUT that conn_run() waits for */
 bool	 conn_open(const struct conn *c);	/* the handshake is complete, and the connection not broken */
-/* The peer or its host ended the connection, or refused it.  false: the network failed, or nothing did. */
-bool	 conn_ended(const struct conn *c);
+bool	 conn_refused(const struct conn *c);	/* nobody listens there */
 const char *conn_peer(const struct conn *c);	/* "host:port" for messages */
 double	 conn_age_s(const struct conn *c);	/* seconds since conn_dial() or conn_take() */
 
@@ -142,7 +141,8 @@ void	 conn_lend(struct conn *c, const struct loan *l);
 void	 conn_borrow(struct conn *c, size_t most);
 /*
  * Before the first conn_run(), and of a connection without a key: moves the messages through the UCX library
- * (wire/path/ucx.h), if the peer calls this too.  In all else as conn_use_shm().
+ * (wire/path/ucx.h).  If an accepting peer does not call this, the connecting end fails with ERR_NOTSUP; if a
+ * connecting one does not, the socket carries the messages.  In all else as conn_use_shm().
  */
 void	 conn_use_ucx(struct conn *c);
 /*

@@ -131,7 +131,8 @@ handle_answer(struct conn *c, const struct msg *m)
 
 	if (!yes) {
 		conn_path_decline(c);
-		return 0;
+		/* Who asks for UCX has a reason, and would take long to see that it is not used. */
+		return c->would_ucx ? err_fail(ERR_NOTSUP, "does not use UCX: set " VARIABLE "=ucx there too") : 0;
 	}
 	yes = (c->would_ucx ? conn_ucx_take_answer(c, m) : conn_shm_take_answer(c)) == 0;
 	if (!yes)

@@ -96,17 +96,35 @@ start_process(void *arg)
 	p->proc = (int)sim_spawn(name, p->host, run_process, note_end, p);
 }
 
-/* The bytes of the last store may be there or not: their order is nobody's promise. */
+/* What was at a place before this store; NULL: not known. */
+static char *
+find_before(const struct job_process *p, const void *to, size_t n)
+{
+	size_t from = (size_t)((const char *)to - (const char *)p->memory.base);
+
+	return from < JOB_WAS * sizeof(float) && n <= JOB_WAS * sizeof(float) - from ? (char *)p->was + from : NULL;
+}
+
+/*
+ * The bytes of the last store may be there or not: their order is nobody's promise.  But where a store leaves what was
+ * there, both are the same.
+ */
 static void
 stored(void *arg, void *to, size_t n)
 {
 	struct job_process *p = arg;
+	char *was = find_before(p, to, n);
 
-	if (++p->stores != p->dies_at)
+	if (++p->stores != p->dies_at) {
+		if (was != NULL)
+			memcpy(was, to, n);
 		return;
+	}
 	for (size_t at = 0; n > sizeof(uint64_t) && at + sizeof(float) <= n; at += sizeof(float))
-		if (rng_below(sim_chance(), 2))
+		if (rng_below(sim_chance(), 2) && (was == NULL || memcmp(was + at, (char *)to + at, sizeof(float)) != 0))
 			memset((char *)to + at, 0xff, sizeof(float));
+	if (was != NULL)
+		memcpy(was, to, n);
 	p->job->figures->fault[p->server ? JOB_SERVER_STORE : JOB_WORKER_STORE]++;
 	sim_log("dies after store %" PRIu64 ", of %zu bytes", p->stores, n);
 	p->dies_at = 0;
@@ -134,6 +152,7 @@ open_processes(struct job *j)
 		struct job_process *p = &j->process[i];
 
 		*p = (struct job_process){ .job = j, .host = i, .server = i < j->x.S, .proc = -1 };
+		p->was = world_floats(JOB_WAS);
 		open_memory(p);
 		wire_place(i, j->shm ? (uint32_t)rng_below(sim_chance(), 2) : i);
 		p->index = p->server ? i : i - j->x.S;
@@ -213,6 +232,7 @@ job_lose(struct job *j)
 			wire_listen(i);
 		memory_close(&p->memory);
 		open_memory(p);
+		memset(p->was, 0, JOB_WAS * sizeof(float));
 		p->over = p->complete = false;
 		p->dies_at = 0;
 	}
@@ -229,6 +249,7 @@ close_processes(struct job *j)
 		struct job_process *p = &j->process[i];
 
 		memory_close(&p->memory);
+		free(p->was);
 		free(p->w);
 		free(p->aux);
 		free(p->exact);

@@ -17,6 +17,8 @@
 struct job;
 
 /* A server or worker, in all its lives. */
+#define JOB_WAS	32768
+
 struct job_process {
 	struct job	*job;
 	uint32_t	 index, host;
@@ -24,6 +26,7 @@ struct job_process {
 	int		 proc;		/* number of its process; -1: none runs */
 	bool		 over;		/* it has ended with success */
 	struct memory	 memory;
+	float		*was;		/* [JOB_WAS] the first bytes of the memory after the last store */
 	uint64_t	 stores, dies_at;	/* to its memory, in all lives; the one after which it dies, 0: none */
 	/* A worker's: what it has read after its last step, `last`, once it is complete. */
 	float		*w, *aux, *exact, *state, *average;

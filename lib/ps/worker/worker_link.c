@@ -167,17 +167,18 @@ lose_link(struct worker_net *n, uint32_t s)
 /*
  * A server that dies after it has stored the last goodbye, and before it has answered, is over when it is started
  * again.  So if a worker has said goodbye, and nobody listens any more, the server has ended.  It may be there while
- * the network fails.  Call this after an attempt to connect that failed, or at the end of a connection.
+ * the network fails, and a connection that it has not accepted yet may break before it is started again.  Call this
+ * after an attempt to connect that failed, or at the end of a connection.
  */
 static bool
 has_server_ended(struct worker_net *n, uint32_t s)
 {
 	struct link *l = &n->link[s];
-	const bool answered = l->conn != NULL ? conn_ended(l->conn) : errno == ECONNREFUSED;
+	const bool refused = l->conn != NULL ? conn_refused(l->conn) : errno == ECONNREFUSED;
 
 	if (!worker_state_parting(n->state))
 		return false;
-	if (!answered) {
+	if (!refused) {
 		l->failing_since = 0;
 		return false;
 	}

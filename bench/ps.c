@@ -42,7 +42,8 @@ struct job {
 	struct graph	*graph;
 	struct opt_hyper hyper;
 	uint8_t		 key[CONN_KEY];
-	bool		 plain, shm, ucx;
+	bool		 plain;
+	enum conn_transport transport;
 	uint32_t	 nworkers, nservers, slack;
 	uint32_t	 slice;
 	struct role	 worker[WORKERS], server[WORKERS];
@@ -105,7 +106,7 @@ static void
 serve(const struct job *j, uint32_t index, int out)
 {
 	struct serve_opt o = { .listen = "127.0.0.1:0", .listen_fd = j->listener[index], .nworkers = j->nworkers,
-	    .index = index, .nservers = j->nservers, .key = j->plain ? NULL : j->key, .tcp = !j->shm, .ucx = j->ucx, .stop_fd = -1,
+	    .index = index, .nservers = j->nservers, .key = j->plain ? NULL : j->key, .transport = j->transport, .stop_fd = -1,
 	    .listening = out >= 0 ? print_address : NULL, .arg = &out };
 	struct serve_sums sums;
 
@@ -178,7 +179,7 @@ run_worker(const struct job *j, uint32_t rank, int in, int out)
 {
 	struct worker_opt o = { .graph = j->graph, .rank = rank, .nworkers = j->nworkers, .slack = j->slack,
 	    .hyper = j->hyper, .server = j->address, .nservers = j->nservers, .key = j->plain ? NULL : j->key,
-	    .tcp = !j->shm, .ucx = j->ucx, .slice = j->slice };
+	    .transport = j->transport, .slice = j->slice };
 	float *stats = alloc_floats(j->graph->A);
 	uint64_t steps = 0;
 	struct worker *wk;
@@ -330,7 +331,7 @@ main(int argc, char *argv[])
 		{ "slice", required_argument, NULL, 'i' },
 		{ "workers", required_argument, NULL, 'w' }, { "help", no_argument, NULL, 'h' }, { 0 },
 	};
-	struct job j = { .nworkers = 1, .nservers = 1 };
+	struct job j = { .nworkers = 1, .nservers = 1, .transport = CONN_TCP };
 	struct script_opt option[SCRIPT_OPTS];
 	enum opt_rule rule = OPT_SGD;
 	uint32_t bytes = 4u << 20, noption = 0, x[3] = { 0 };
@@ -344,8 +345,8 @@ main(int argc, char *argv[])
 		case 'a': j.slack = STALE_ASYNC; break;
 		case 'b': bytes = (uint32_t)front_num("--bytes", optarg, INPUTS * sizeof(float), 1 << 30); break;
 		case 'l': list = true; break;
-		case 'm': j.shm = true; break;
-		case 'u': j.ucx = true; break;
+		case 'm': j.transport = CONN_AUTO; break;
+		case 'u': j.transport = CONN_UCX; break;
 		case 'n': net = optarg; break;
 		case 'o':
 			if (script_opt_take(option, &noption, optarg) < 0)

@@ -98,7 +98,7 @@ run_server(void *arg)
 	const struct process *p = arg;
 	struct job *j = p->job;
 	const struct serve_opt o = { .listen = j->server[p->index], .listen_fd = net_listener(), .nworkers = j->W,
-	    .index = p->index, .nservers = j->S, .tcp = true, .incarnation = 1 + p->index, .stop_fd = -1 };
+	    .index = p->index, .nservers = j->S, .transport = CONN_TCP, .incarnation = 1 + p->index, .stop_fd = -1 };
 	struct serve_sums sums;
 
 	note_error(j, serve_run(&o, &sums));
@@ -149,7 +149,7 @@ run_worker(void *arg)
 	const struct graph *g = j->graph;
 	float *w = calloc(3 * g->P, sizeof(*w));
 	struct worker_opt o = { .graph = g, .rank = p->index, .nworkers = j->W, .slack = j->slack,
-	    .incarnation = 1 + p->index, .server = j->server, .nservers = j->S, .tcp = true, .slice = j->slice, .w = w,
+	    .incarnation = 1 + p->index, .server = j->server, .nservers = j->S, .transport = CONN_TCP, .slice = j->slice, .w = w,
 	    .aux = w + g->P };
 	struct worker *wk = NULL;
 	int e = w == NULL ? err_nomem() : 0;

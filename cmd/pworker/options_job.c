@@ -212,7 +212,7 @@ pworker_join_rendezvous(struct pworker *p)
 
 	if (p->key != NULL && !p->plain)
 		ps->key = front_read_key(p->key);
-	front_must(NULL, conn_transport(ps->key, &ps->tcp, &ps->ucx));
+	front_must(NULL, conn_transport(ps->key, &ps->transport));
 	front_must(NULL, conn_silence(&ps->silence_s));
 	if (tracker) {
 		if ((e = rendezvous_join(&env, ps->key, &m)) < 0 || (e = rendezvous_servers(m, &p->list)) < 0)

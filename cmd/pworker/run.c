@@ -281,7 +281,7 @@ start_shard(const struct pworker *p, const char *state)
 
 	front_must("--shard", pserver_thread_start(&(struct serve_opt){ .listen = ps->server[ps->rank],
 	    .listen_fd = p->shard_fd, .nworkers = ps->nworkers, .index = ps->rank, .nservers = ps->nservers,
-	    .key = ps->key, .tcp = ps->tcp, .ucx = ps->ucx, .silence_s = ps->silence_s }, state));
+	    .key = ps->key, .transport = ps->transport, .silence_s = ps->silence_s }, state));
 }
 
 int

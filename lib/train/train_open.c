@@ -85,7 +85,7 @@ set_batch_sizes(struct train *t)
 static int
 alloc_pushed(struct train *t, float **p)
 {
-	if (t->o->ps.nservers == 0 || t->o->ps.tcp)
+	if (t->o->ps.nservers == 0 || t->o->ps.transport != CONN_AUTO)
 		return alloc_floats(t->graph->P, p);
 	ERR_TRY(loan_make((t->graph->P + 1) * sizeof(float), &t->lends));
 	*p = t->lends.p;

@@ -145,11 +145,15 @@ void	 conn_borrow(struct conn *c, size_t most);
  * connecting one does not, the socket carries the messages.  In all else as conn_use_shm().
  */
 void	 conn_use_ucx(struct conn *c);
+enum conn_transport {
+	CONN_AUTO,	/* shared memory with processes of this host, else the socket */
+	CONN_TCP,	/* the socket */
+	CONN_UCX,
+};
 /*
- * Reads TALLY_TRANSPORT: *tcp is whether it asks for no shared memory, and *ucx whether it asks for UCX, which is
- * loaded.  Returns 0, ERR_ARG if its value is none of "auto", "tcp" and "ucx", or asks for UCX in a job with a key, or
- * ERR_NOTSUP where UCX does not start; the line says so.
+ * Reads TALLY_TRANSPORT, and loads UCX if it is asked for.  Returns 0, ERR_ARG if the value is none of "auto", "tcp"
+ * and "ucx", or asks for UCX in a job with a key, or ERR_NOTSUP where UCX does not start; the line says so.
  */
-int	 conn_transport(const uint8_t *key, bool *tcp, bool *ucx);
+int	 conn_transport(const uint8_t *key, enum conn_transport *t);
 
 #endif

@@ -10,20 +10,22 @@
 #define VARIABLE "TALLY_TRANSPORT"
 
 int
-conn_transport(const uint8_t *key, bool *tcp, bool *ucx)
+conn_transport(const uint8_t *key, enum conn_transport *t)
 {
+	static const char *const names[] = { [CONN_AUTO] = "auto", [CONN_TCP] = "tcp", [CONN_UCX] = "ucx" };
 	const char *named = getenv(VARIABLE);
 
+	*t = CONN_AUTO;
 	if (named == NULL || *named == 0)
-		named = "auto";
-	*ucx = strcmp(named, "ucx") == 0;
-	*tcp = *ucx || strcmp(named, "tcp") == 0;
-	if (!*tcp && strcmp(named, "auto") != 0)
+		return 0;
+	while (*t <= CONN_UCX && strcmp(named, names[*t]) != 0)
+		++*t;
+	if (*t > CONN_UCX)
 		return err_fail(ERR_ARG, "%s=%s: neither auto, tcp nor ucx", VARIABLE, named);
-	if (*ucx && key != NULL)
+	if (*t == CONN_UCX && key != NULL)
 		return err_fail(ERR_ARG, "%s=ucx: UCX encrypts nothing: give --plain, or leave the variable out",
 		    VARIABLE);
-	return *ucx ? ucx_load() : 0;
+	return *t == CONN_UCX ? ucx_load() : 0;
 }
 
 /* An accepting end is in this state already. */

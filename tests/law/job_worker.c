@@ -222,7 +222,7 @@ run_life(struct job_life *l)
 	struct worker_opt o = { .graph = l->x->graph, .rank = p->index, .nworkers = l->x->W, .slack = l->x->slack,
 	    .hyper = l->x->hyper, .mults = l->x->rules, .incarnation = rng_u64(sim_chance()),
 	    .server = p->job->server, .nservers = l->x->S,
-	    .tcp = !p->job->shm, .lends = p->job->shm ? &l->lends : NULL, .silence_s = JOB_SILENCE_S(p->job),
+	    .transport = p->job->shm ? CONN_AUTO : CONN_TCP, .lends = p->job->shm ? &l->lends : NULL, .silence_s = JOB_SILENCE_S(p->job),
 	    .slice = l->x->slice, .w = p->w, .aux = p->aux, .kept = sync, .waiting = log_waiting };
 
 	if (sync)

@@ -4,7 +4,7 @@
  */
 #include "tap.h"
 
-#include "ends.h"
+#include "numbers.h"
 #include "wire/conn_in.h"
 #include "wire/path/shm_in.h"
 
@@ -29,37 +29,6 @@ meet_over_shm(struct ends *e, const uint8_t *k, bool a, bool b)
 		conn_use_shm(e->a, 0);
 	if (b)
 		conn_use_shm(e->b, ring);
-}
-
-static void
-send_number(struct conn *c, uint64_t n, uint32_t len)
-{
-	static uint8_t payload[3 << 20];
-
-	memset(payload, (int)n, len);
-	if (conn_send(c, &(struct msg){ .type = MSG_PUSH, .step = n, .len = len, .payload = payload }) < 0)
-		printf("# %s\n", err_line());
-}
-
-static uint64_t next_a, next_b, bad;
-
-static void
-take_numbers(struct conn *c, uint64_t *next)
-{
-	struct msg m;
-
-	while (conn_next(c, &m) == 1)
-		bad += m.type != MSG_PUSH || m.step != (*next)++ ||
-		    (m.len > 0 && (*(const uint8_t *)m.payload != (uint8_t)m.step ||
-		    memcmp(m.payload, (const uint8_t *)m.payload + 1, m.len - 1) != 0));
-}
-
-static bool
-took_one(struct ends *e)
-{
-	take_numbers(e->a, &next_a);
-	take_numbers(e->b, &next_b);
-	return next_a > 0 && next_b > 0;
 }
 
 static void

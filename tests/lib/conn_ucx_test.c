@@ -1,7 +1,7 @@
 /* conn_ucx_test - two ends agree on UCX or go on over the socket; an end that goes, or sends nonsense, harms no other. */
 #include "tap.h"
 
-#include "ends.h"
+#include "numbers.h"
 #include "wire/conn_in.h"
 #include "wire/path/ucx.h"
 
@@ -25,37 +25,6 @@ meet_over_ucx(struct ends *e, bool a, bool b)
 		conn_use_ucx(e->a);
 	if (b)
 		conn_use_ucx(e->b);
-}
-
-static void
-send_number(struct conn *c, uint64_t n, uint32_t len)
-{
-	static uint8_t payload[3 << 20];
-
-	memset(payload, (int)n, len);
-	if (conn_send(c, &(struct msg){ .type = MSG_PUSH, .step = n, .len = len, .payload = payload }) < 0)
-		printf("# %s\n", err_line());
-}
-
-static uint64_t next_a, next_b, bad;
-
-static void
-take_numbers(struct conn *c, uint64_t *next)
-{
-	struct msg m;
-
-	while (conn_next(c, &m) == 1)
-		bad += m.type != MSG_PUSH || m.step != (*next)++ ||
-		    (m.len > 0 && (*(const uint8_t *)m.payload != (uint8_t)m.step ||
-		    memcmp(m.payload, (const uint8_t *)m.payload + 1, m.len - 1) != 0));
-}
-
-static bool
-took_one(struct ends *e)
-{
-	take_numbers(e->a, &next_a);
-	take_numbers(e->b, &next_b);
-	return next_a > 0 && next_b > 0;
 }
 
 static void
@@ -180,15 +149,15 @@ static void
 test_asked(void)
 {
 	static const uint8_t key[CONN_KEY] = "one key for the whole of a job.";
-	bool tcp, ucx;
+	enum conn_transport t;
 
 	setenv("TALLY_TRANSPORT", "ucx", 1);
-	is(conn_transport(key, &tcp, &ucx), ERR_ARG, "a job with a key does not use UCX: %s", err_line());
-	is(conn_transport(NULL, &tcp, &ucx), ucx_load() == 0 ? 0 : ERR_NOTSUP, "a job without a key uses UCX if it is there");
-	ok(ucx && tcp, "UCX takes the place of shared memory");
+	is(conn_transport(key, &t), ERR_ARG, "a job with a key does not use UCX: %s", err_line());
+	is(conn_transport(NULL, &t), ucx_load() == 0 ? 0 : ERR_NOTSUP, "a job without a key uses UCX if it is there");
+	is(t, CONN_UCX, "UCX takes the place of shared memory");
 	unsetenv("TALLY_TRANSPORT");
-	is(conn_transport(NULL, &tcp, &ucx), 0, "nothing need be asked for");
-	ok(!ucx && !tcp, "UCX is never chosen by itself");
+	is(conn_transport(NULL, &t), 0, "nothing need be asked for");
+	is(t, CONN_AUTO, "UCX is never chosen by itself");
 }
 
 int

@@ -431,7 +431,7 @@ open_service(struct serve *s)
 {
 	struct server_state_opt so = { .nworkers = s->o->nworkers, .elastic = s->o->elastic,
 	    .index = s->o->index, .nservers = s->o->nservers, .incarnation = s->o->incarnation, .memory = s->o->memory,
-	    .lends = !s->o->tcp, .emit = send_to_worker,
+	    .lends = s->o->transport == CONN_AUTO, .emit = send_to_worker,
 	    .room = has_send_room, .arg = s };
 	size_t most = 2 * (size_t)s->o->nworkers + SERVE_STRANGERS + 1;
 	char where[ADDR_TEXT];

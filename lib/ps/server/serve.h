@@ -26,6 +26,7 @@
 #include "base/log_callback.h"
 #include "ps/memory.h"
 #include "ps/server/epoch_traffic.h"
+#include "wire/conn.h"
 
 #define SERVE_STRANGERS	64
 #define SERVE_HELLO_S	10.0
@@ -49,8 +50,7 @@ struct serve_opt {
 	uint32_t	 elastic;		/* workers at the start of an elastic job; 0: fixed (server_state.h) */
 	uint32_t	 index, nservers;
 	const uint8_t	*key;			/* [CONN_KEY]; NULL: none, wire/plain.h */
-	bool		 tcp;			/* no shared memory with workers on this host */
-	bool		 ucx;			/* messages through UCX; with `tcp` */
+	enum conn_transport transport;
 	double		 silence_s;		/* silence of wire/conn.h with each worker; 0: CONN_SILENCE_S */
 	uint64_t	 incarnation;		/* random number of this start of the server, from io_random() */
 	struct memory	*memory;		/* a memory that outlives this server, lent; or NULL */

@@ -69,9 +69,9 @@ accept_stranger(struct serve *s)
 	strangers_add(&s->strangers, conn_peer(g.conn), g.nth, &g.stranger);
 	if (s->o->silence_s > 0)
 		conn_set_silence(g.conn, s->o->silence_s);
-	if (s->o->ucx)
+	if (s->o->transport == CONN_UCX)
 		conn_use_ucx(g.conn);
-	else if (!s->o->tcp)
+	else if (s->o->transport == CONN_AUTO)
 		conn_use_shm(g.conn, SERVE_SHARED / (2 * s->o->nworkers));
 	s->client[s->n++] = g;
 	return true;

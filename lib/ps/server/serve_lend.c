@@ -9,7 +9,7 @@ serve_lend(struct serve *s, struct conn *c)
 	const struct shard_plan *p = server_state_plan(s->state);
 	const struct memory *m = server_state_memory(s->state);
 
-	if (s->o->tcp)
+	if (s->o->transport != CONN_AUTO)
 		return;
 	if (s->lends.p == NULL)
 		s->lends = (struct loan){ .p = m->base, .size = m->size, .fd = loan_open(m->fd) };

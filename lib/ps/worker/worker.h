@@ -38,6 +38,7 @@
 #include "ps/stale.h"
 #include "ps/staleness.h"
 #include "ps/worker/trace.h"
+#include "wire/conn.h"
 #include "wire/path/loan.h"
 #include "wire/peer_traffic.h"
 
@@ -77,8 +78,7 @@ struct worker_opt {
 	char *const	*server;		/* [nservers] addresses, lent */
 	uint32_t	 nservers;		/* 0: the server's state machine in this process */
 	const uint8_t	*key;			/* [CONN_KEY]; NULL: none, wire/plain.h */
-	bool		 tcp;			/* no shared memory with servers on this host */
-	bool		 ucx;			/* messages through UCX; with `tcp` */
+	enum conn_transport transport;
 	double		 silence_s;		/* silence of wire/conn.h with each server; 0: CONN_SILENCE_S */
 	uint32_t	 slice;			/* bytes of a slice, ps/shard_plan.h; 0: shard_plan_usual_slice() */
 	float		*w, *aux;

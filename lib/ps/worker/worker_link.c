@@ -102,9 +102,9 @@ dial_server(struct worker_net *n, uint32_t s)
 	conn_set_place(l->conn, find_weights_place, l);
 	if (n->o->silence_s > 0)
 		conn_set_silence(l->conn, n->o->silence_s);
-	if (n->o->ucx)
+	if (n->o->transport == CONN_UCX)
 		conn_use_ucx(l->conn);
-	if (n->o->tcp)
+	if (n->o->transport != CONN_AUTO)
 		return 0;
 	conn_use_shm(l->conn, 0);
 	if (n->o->lends != NULL)

@@ -96,7 +96,6 @@ run_worker(void *arg)
 	return NULL;
 }
 
-/* The main thread handles all signals: new threads inherit a mask that blocks them. */
 /* pthread_create() returns EAGAIN in both cases. */
 static bool
 has_room_for_stack(void)
@@ -129,6 +128,7 @@ threads_fail(int errnum, const char *purpose)
 	return ERR_SYS;
 }
 
+/* The main thread handles all signals: new threads inherit a mask that blocks them. */
 int
 threads_start(pthread_t *t, void *(*fn)(void *), void *arg)
 {

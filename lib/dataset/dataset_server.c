@@ -20,7 +20,6 @@
 
 #define EVENTS	64
 #define ACCEPTS	16		/* most connections that are accepted in one turn */
-#define TIMES	5.0		/* readers come at any time, and wait behind strangers: the budget is larger */
 #define BURST_S	4.0		/* all readers of a job may connect at once: of that budget */
 #define PAUSE_MS	200	/* pause of accepting when the system is out of descriptors or memory */
 #define READ_THREADS 8u
@@ -329,8 +328,11 @@ serve_reader(struct dataset_server *s, struct peer *g)
 {
 	bool reader = g->reader;
 
-	if (run_reader_conn(s, g) == 0)
+	if (run_reader_conn(s, g) == 0) {
+		if (!reader)
+			strangers_charge(&s->limits, STRANGERS_TURN);
 		return;
+	}
 	if (reader)
 		log_callback_line(s->o->say, s->o->arg, "%s", err_line());
 	else
@@ -359,7 +361,6 @@ serve_strangers(struct dataset_server *s)
 				first = i;
 		g = ev[first].data.ptr;
 		ev[first] = ev[--n];
-		strangers_charge(&s->limits, STRANGERS_TURN);
 		serve_reader(s, g);
 	}
 }
@@ -459,7 +460,8 @@ int
 dataset_server_run(const struct dataset_server_opt *opt, struct dataset_server_sums *sums)
 {
 	struct dataset_server s = { .o = opt, .sums = sums, .fd = -1, .poll = -1, .poll_strangers = -1, .limits = {
-	    .most = DATASET_SERVER_STRANGERS, .times = TIMES, .burst_s = BURST_S, .say = opt->say, .arg = opt->arg } };
+	    .most = DATASET_SERVER_STRANGERS, .times = STRANGERS_OPEN, .burst_s = BURST_S,
+	    .say = opt->say, .arg = opt->arg } };
 	struct peer *g;
 	int e;
 

@@ -9,7 +9,8 @@
  * Connections cost processor time, most of it in the system: accepting and closing one takes about 30 us, a handshake
  * 150 us.  While the listener expects nobody, it accepts STRANGERS_ACCEPTS of them a second and handles what
  * STRANGERS_TURNS of them sent, so that a flood takes about 1.5 % of a processor.  The others wait in the system's
- * queue, or unread.  Who proves the key is not counted, and addresses with few connections are handled first.
+ * queue, or unread.  Who proves the key is not counted, and addresses with few connections are handled first.  To see
+ * that one has gone costs little, and clears the way for others of its address: that is no turn.
  *
  * Threads: one at a time.
  */
@@ -26,6 +27,7 @@
 #define STRANGERS_S	60.0
 #define STRANGERS_ACCEPTS	200.0	/* a second */
 #define STRANGERS_TURNS		50.0	/* a second */
+#define STRANGERS_OPEN		5.0	/* `times` of a listener to which peers come at any time, behind strangers */
 #define STRANGERS_EVICTED	"proved nothing before too many others came"
 
 enum strangers_cost { STRANGERS_ACCEPT, STRANGERS_TURN, STRANGERS_COSTS };

@@ -23,19 +23,9 @@ draw(uint64_t seed, uint32_t slack)
 }
 
 static bool
-counts(struct world *x, uint64_t steps)
+counts(const struct world *x)
 {
-	float *w = world_floats(x->graph->P), *aux = world_floats(x->graph->A);
-	bool good = true;
-
-	world_join(x, w, aux, NULL);
-	for (uint32_t a = 0; a < x->graph->nw; a++)
-		for (size_t i = 0; i < x->graph->w[a].count; i++)
-			good &= w[x->graph->w[a].first + i] ==
-			    (x->graph->w[a].frozen ? 0 : -(float)((x->slack == STALE_SYNC ? 1 : x->W) * steps));
-	free(w);
-	free(aux);
-	return good;
+	return world_counts(x, (x->slack == STALE_SYNC ? 1 : x->W) * STEPS);
 }
 
 static void
@@ -53,7 +43,7 @@ many(uint32_t slack, uint32_t repeats, uint32_t crashes, uint32_t dying, const c
 		x.kills = dying;
 		x.trace = s.trace;
 		world_open(&x, STEPS);
-		well = world_run(&x) && counts(&x, STEPS);
+		well = world_run(&x) && counts(&x);
 		if (!well)
 			printf("# seed %llu: %s\n", (unsigned long long)seed, x.why);
 		good += well;
@@ -92,7 +82,7 @@ with_one_slow(uint32_t slack)
 			ahead = x.actor[r].step - x.actor[0].step;
 	for (uint32_t s = 0; s < x.S; s++)
 		pair_hold(x.net, 0, x.W + s, false);
-	good = world_run(&x) && counts(&x, STEPS);
+	good = world_run(&x) && counts(&x);
 	world_close(&x);
 	return good ? ahead : UINT64_MAX;
 }

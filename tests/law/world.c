@@ -421,3 +421,18 @@ world_join(const struct world *x, float *w, float *aux, float *state)
 			memcpy(state + s->first * states, sm, s->count * states * sizeof(float));
 	}
 }
+
+bool
+world_counts(const struct world *x, uint64_t n)
+{
+	float *w = world_floats(x->graph->P), *aux = world_floats(x->graph->A);
+	bool good = true;
+
+	world_join(x, w, aux, NULL);
+	for (uint32_t a = 0; a < x->graph->nw; a++)
+		for (size_t i = 0; i < x->graph->w[a].count; i++)
+			good &= w[x->graph->w[a].first + i] == (x->graph->w[a].frozen ? 0 : -(float)n);
+	free(w);
+	free(aux);
+	return good;
+}

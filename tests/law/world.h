@@ -91,6 +91,8 @@ void	 world_turn(struct world *x);
 bool	 world_run(struct world *x);
 /* The weights, and state [P, states] when not NULL, of all servers joined. */
 void	 world_join(const struct world *x, float *w, float *aux, float *state);
+/* With gradients that add up to n and a rate of 1: whether each weight has counted them, and each frozen one none. */
+bool	 world_counts(const struct world *x, uint64_t n);
 /* n zeros, to be freed. */
 float	*world_floats(size_t n);
 

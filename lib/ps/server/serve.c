@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #define LINGER_S	5.0	/* how long connections stay open at the end, for peers to read the last messages */
-#define JOIN_TIMES	5.0	/* workers may join at any time, and wait behind strangers: the budget is larger */
 #define PAUSE_MS	200	/* no new connections for so long when the system has none to give */
 #define TURN_S		0.5	/* time between two turns in which all connections are run */
 
@@ -466,7 +465,7 @@ int
 serve_run(const struct serve_opt *opt, struct serve_sums *sums)
 {
 	struct serve s = { .o = opt, .sums = sums, .fd = -1, .strangers = {
-	    .most = SERVE_STRANGERS + opt->nworkers, .times = opt->elastic > 0 ? JOIN_TIMES : 1, .burst_s = 1,
+	    .most = SERVE_STRANGERS + opt->nworkers, .times = opt->elastic > 0 ? STRANGERS_OPEN : 1, .burst_s = 1,
 	    .say = opt->say, .arg = opt->arg } };
 	int e;
 

@@ -125,7 +125,6 @@ serve_run_strangers(struct serve *s, uint32_t n)
 	while (s->err == 0 && strangers_may(&s->strangers, STRANGERS_TURN) && (i = find_ready_stranger(s, n)) < n) {
 		s->poll[i + 2].revents = 0;
 		serve_run_client(s, &s->client[i]);
-		/* To see that one has gone costs little, and clears the way for the others of its address. */
 		if (!s->client[i].over)
 			strangers_charge(&s->strangers, STRANGERS_TURN);
 	}

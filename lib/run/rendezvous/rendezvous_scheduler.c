@@ -169,15 +169,15 @@ service_peer(struct scheduler *s, uint32_t i)
 {
 	struct peer *g = &s->peer[i];
 	/* A stranger is heard if there is something to hear, and as far as strangers may cost something. */
-	bool heard = g->stranger.row == 0 ||
+	bool stranger = g->stranger.row != 0, heard = !stranger ||
 	    (s->poll[i + 2].revents != 0 && strangers_may(&s->strangers, STRANGERS_TURN));
 	struct msg m;
 	int e = heard ? conn_run(g->conn) : 0;
 
-	if (heard && g->stranger.row != 0)
-		strangers_charge(&s->strangers, STRANGERS_TURN);
 	while (heard && e == 0 && conn_next(g->conn, &m) > 0)
 		e = handle_peer_message(s, g, &m);
+	if (heard && stranger && e == 0)
+		strangers_charge(&s->strangers, STRANGERS_TURN);
 	if (e == 0 && g->slot == RENDEZVOUS_ANY && conn_age_s(g->conn) > JOIN_S)
 		e = err_fail(ERR_PEER, "%s: has not joined within %g seconds", conn_peer(g->conn), JOIN_S);
 	if (e == 0)

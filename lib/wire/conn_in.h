@@ -29,7 +29,7 @@ struct conn {
 	struct plain	*plain;		/* without one, else NULL */
 	bool		 server, open;
 	enum conn_path	 path_state;
-	bool		 would_ucx;	/* the path is UCX, and not shared memory */
+	bool		 wants_ucx;	/* the path is UCX, and not shared memory */
 	struct queue	 control;	/* messages about the path, which precede `out` */
 	bool		 held;		/* `out` waits until it is known how it is sent */
 	size_t		 shm_ring;	/* bytes of a ring that this end would make */

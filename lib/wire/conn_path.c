@@ -32,7 +32,7 @@ conn_transport(const uint8_t *key, enum conn_transport *t)
 static void
 hold_messages(struct conn *c, bool ucx)
 {
-	c->would_ucx = ucx;
+	c->wants_ucx = ucx;
 	c->path_state = CONN_PATH_MAY;
 	c->held = true;
 }
@@ -103,7 +103,7 @@ conn_path_begin(struct conn *c)
 int
 conn_path_offer(struct conn *c)
 {
-	int e = c->would_ucx ? conn_ucx_offer(c) : conn_shm_offer(c);
+	int e = c->wants_ucx ? conn_ucx_offer(c) : conn_shm_offer(c);
 
 	if (e < 0)
 		conn_path_decline(c);
@@ -116,8 +116,8 @@ conn_path_offer(struct conn *c)
 static int
 handle_offer(struct conn *c, const struct msg *m)
 {
-	if (c->held && (m->type == MSG_UCX) == c->would_ucx &&
-	    (c->would_ucx ? conn_ucx_take_offer(c, m) : conn_shm_take_offer(c, m)) == 0) {
+	if (c->held && (m->type == MSG_UCX) == c->wants_ucx &&
+	    (c->wants_ucx ? conn_ucx_take_offer(c, m) : conn_shm_take_offer(c, m)) == 0) {
 		c->path_state = CONN_PATH_ACCEPTED;
 		return 0;
 	}
@@ -134,9 +134,9 @@ handle_answer(struct conn *c, const struct msg *m)
 	if (!yes) {
 		conn_path_decline(c);
 		/* Who asks for UCX has a reason, and would take long to see that it is not used. */
-		return c->would_ucx ? err_fail(ERR_NOTSUP, "does not use UCX: set " VARIABLE "=ucx there too") : 0;
+		return c->wants_ucx ? err_fail(ERR_NOTSUP, "does not use UCX: set " VARIABLE "=ucx there too") : 0;
 	}
-	yes = (c->would_ucx ? conn_ucx_take_answer(c, m) : conn_shm_take_answer(c)) == 0;
+	yes = (c->wants_ucx ? conn_ucx_take_answer(c, m) : conn_shm_take_answer(c)) == 0;
 	if (!yes)
 		conn_path_decline(c);
 	return conn_path_tell(c, m->type, yes, NULL, 0);
@@ -149,7 +149,7 @@ conn_path_handle(struct conn *c, const struct msg *m)
 
 	if (c->path_state == CONN_PATH_MAY && c->server && (ucx ? m->len > 0 : m->len == SHM_OFFER))
 		return handle_offer(c, m);
-	if (ucx != c->would_ucx)
+	if (ucx != c->wants_ucx)
 		return err_fail(ERR_FORMAT, "%s out of place", msg_name(m->type));
 	if (c->path_state == CONN_PATH_OFFERED && !conn_path_agreed(c) && (m->len > 0) == (ucx && !no))
 		return handle_answer(c, m);

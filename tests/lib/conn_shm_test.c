@@ -4,7 +4,7 @@
  */
 #include "tap.h"
 
-#include "numbers.h"
+#include "ends_count.h"
 #include "wire/conn_in.h"
 #include "wire/path/shm_in.h"
 

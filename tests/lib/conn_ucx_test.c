@@ -1,7 +1,7 @@
 /* conn_ucx_test - two ends agree on UCX or go on over the socket; an end that goes, or sends nonsense, harms no other. */
 #include "tap.h"
 
-#include "numbers.h"
+#include "ends_count.h"
 #include "wire/conn_in.h"
 #include "wire/path/ucx.h"
 

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""One process of a data-parallel step in PyTorch, for bench/codec.sh: codec_ddp.py RANK WORLD ADDRESS HOOK NET BATCH STEPS
+"""One process of a data-parallel step in PyTorch, for bench/codec.sh and bench/alone.sh.
+
+    codec_ddp.py RANK WORLD ADDRESS HOOK NET BATCH STEPS [SIDE]
 
 HOOK is alone (no network), none, fp16 or powersgd: DDP over gloo with the hook of that name.  Prints the median
-milliseconds of a step; the first four are not counted, in which PowerSGD begins.  Images are 32x32, and random.
+milliseconds of a step; the first four are not counted, in which PowerSGD begins.  Images are random,
+and of SIDE x SIDE (32) pixels.
 """
 import os
 import statistics
@@ -17,11 +20,12 @@ from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_
 import nets_torch
 
 WARM = 4
-rank, world, address, hook, name, batch, steps = sys.argv[1:]
+rank, world, address, hook, name, batch, steps = sys.argv[1:8]
 rank, world, batch, steps = int(rank), int(world), int(batch), int(steps)
+side = int(sys.argv[8]) if len(sys.argv) > 8 else 32
 torch.set_num_threads(1)
 torch.manual_seed(0)
-net, shape, classes = nets_torch.make(name, {}, (3, 32, 32), 10)
+net, shape, classes = nets_torch.make(name, {}, (3, side, side), 10)
 net = net.to(memory_format=torch.channels_last)
 x = torch.randn(batch, *shape).to(memory_format=torch.channels_last)
 y = torch.randint(0, classes, (batch,))

@@ -50,7 +50,8 @@ job() { dlaunch "$@" "${worker[@]}" >"$T/0" 2>"$T/err" || { cat "$T/err" >&2; ex
 ddp() {
 	local port=$((20000 + RANDOM % 10000)) pids=()
 	for i in 0 1; do
-		"$PEER_TORCH" bench/peers/codec_ddp.py $i 2 127.0.0.1:$port "$1" "$net" "$batch" "$steps" $side >"$T/$i" 2>"$T/$i.err" & pids+=($!)
+		"$PEER_TORCH" bench/peers/codec_ddp.py $i 2 127.0.0.1:$port "$1" "$net" "$batch" "$steps" $side \
+			>"$T/$i" 2>"$T/$i.err" & pids+=($!)
 	done
 	wait "${pids[0]}" && wait "${pids[1]}" || { cat "$T"/?.err >&2; exit 1; }
 	cat "$T/0" "$T/1" | awk -v batch="$batch" '{ sum += 1000 * batch / $1 } END { printf "%.2f\n", sum }'

@@ -1,6 +1,8 @@
 /* opt - optimizer update rules over any range of weights. */
 #include "net/optim/opt.h"
 
+#include "base/isa.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -93,7 +95,7 @@ struct step {
 };
 
 /* The gradient of one weight: divided, clipped (a NaN stays NaN) and with weight decay. */
-static inline float
+ISA_INLINE float
 prepare_gradient(float g, float w, const struct step *s, bool rare)
 {
 	float d = g * s->scale;
@@ -108,7 +110,7 @@ prepare_gradient(float g, float w, const struct step *s, bool rare)
 
 /* In the loops below an element depends on no other, so that the new arrays may be the old ones. */
 
-static inline void
+ISA_INLINE void
 step_sgd(const float *w, const float *m, float *to_w, float *to_m, const float *g, size_t count, const struct step s,
     bool rare)
 {
@@ -121,7 +123,7 @@ step_sgd(const float *w, const float *m, float *to_w, float *to_m, const float *
 	}
 }
 
-static inline void
+ISA_INLINE void
 step_nesterov(const float *w, const float *m, float *to_w, float *to_m, const float *g, size_t count,
     const struct step s, bool rare)
 {
@@ -134,7 +136,7 @@ step_nesterov(const float *w, const float *m, float *to_w, float *to_m, const fl
 	}
 }
 
-static inline void
+ISA_INLINE void
 step_adam(const float *w, const float *mv, float *to_w, float *to_mv, const float *g, size_t count,
     const struct step s, float shrink, bool rare)
 {
@@ -150,7 +152,7 @@ step_adam(const float *w, const float *mv, float *to_w, float *to_mv, const floa
 	}
 }
 
-static inline void
+ISA_INLINE void
 step_rmsprop(const float *w, const float *vm, float *to_w, float *to_vm, const float *g, size_t count,
     const struct step s, bool rare)
 {
@@ -166,9 +168,8 @@ step_rmsprop(const float *w, const float *vm, float *to_w, float *to_vm, const f
 	}
 }
 
-void
-opt_step_to(const float *w, const float *state, const float *g, size_t count, double n, const struct opt_hyper *h,
-    float *to_w, float *to_state)
+ISA_CLONES(extern, void, opt_step_to, (const float *w, const float *state, const float *g, size_t count, double n,
+    const struct opt_hyper *h, float *to_w, float *to_state), (w, state, g, count, n, h, to_w, to_state))
 {
 	struct step s = { (float)(1 / n), h->lr, h->momentum, h->wd, h->clip > 0 ? h->clip : INFINITY, h->l1, h->beta2,
 		h->eps, 0, 0 };
@@ -214,8 +215,8 @@ opt_step(float *w, float *state, const float *g, size_t count, double n, const s
 	opt_step_to(w, state, g, count, n, h, w, state);
 }
 
-void
-opt_fold_to(const float *w, const float *g, size_t count, double n, float momentum, float *to_w)
+ISA_CLONES(extern, void, opt_fold_to, (const float *w, const float *g, size_t count, double n, float momentum,
+    float *to_w), (w, g, count, n, momentum, to_w))
 {
 	const float scale = (float)(1 / n), rest = 1 - momentum;
 
@@ -230,8 +231,8 @@ opt_add(float *sum, const float *g, size_t count)
 	opt_add_to(sum, g, count, sum);
 }
 
-void
-opt_add_to(const float *sum, const float *g, size_t count, float *to_sum)
+ISA_CLONES(extern, void, opt_add_to, (const float *sum, const float *g, size_t count, float *to_sum),
+    (sum, g, count, to_sum))
 {
 	#pragma omp simd
 	for (size_t i = 0; i < count; i++)

@@ -28,7 +28,7 @@ static const char plog_help[] =
     "  --profile       profiles of pworker --profile instead of logs\n"
     "Figures:\n"
     "  --png FILE, --svg FILE  draw into a file         --plot  draw on the terminal\n"
-    "  --figures LIST  accuracy|loss|time|speed|traffic|rate|lr|staleness\n"
+    "  --figures LIST  accuracy|loss|time|speed|traffic|rate|lr|staleness|histogram\n"
     "  --html FILE     write a self-contained report: tables and figures\n"
     "  --tensorboard DIR  write event files for TensorBoard, a folder for each run\n"
     "Other:\n"
@@ -50,8 +50,8 @@ parse_figures(void *options, const char *option, char *text)
 
 	o->figures_given = true;
 	if ((o->figures = plot_figures(text)) == 0)
-		front_wrong("%s: '%.64s' is not a list of accuracy, loss, time, speed, traffic, rate, lr", option,
-		    text);
+		front_wrong("%s: '%.64s' is not a list of accuracy, loss, time, speed, traffic, rate, lr, staleness, "
+		    "histogram", option, text);
 }
 
 /* --csv has no value. */
@@ -216,7 +216,8 @@ check_output(const char *option, const char *path)
 static void
 write_report(const struct options *o, const struct logs *l, const struct curve_rows *means, const char *title)
 {
-	struct plot_opt opt = { .kind = PLOT_SVG, .figures = o->figures, .title = title };
+	struct plot_opt opt = { .kind = PLOT_SVG, .figures = o->figures, .title = title,
+	    .spread = &l->spread };
 	struct buf page = { 0 };
 	int e;
 
@@ -234,7 +235,8 @@ static void
 draw_text(const struct options *o, const struct logs *l, const struct curve_rows *means, const char *title,
     unsigned table)
 {
-	struct plot_opt opt = { .kind = PLOT_TEXT, .figures = o->figures, .title = title };
+	struct plot_opt opt = { .kind = PLOT_TEXT, .figures = o->figures, .title = title,
+	    .spread = &l->spread };
 	struct buf text = { 0 };
 	unsigned omitted = 0;
 	int e;
@@ -259,7 +261,8 @@ static void
 draw_file(const struct options *o, enum plot_kind kind, const struct logs *l, const struct curve_rows *means,
     const char *title, const char *path)
 {
-	struct plot_opt opt = { .kind = kind, .figures = o->figures, .title = title };
+	struct plot_opt opt = { .kind = kind, .figures = o->figures, .title = title,
+	    .spread = &l->spread };
 	int e = plot_file(means, &l->rates, &opt, path);
 
 	if (e < 0)
@@ -379,6 +382,7 @@ main(int argc, char *argv[])
 	curve_free(&logs.curve);
 	machine_free(&logs.machines);
 	rate_free(&logs.rates);
+	spread_free(&logs.spread);
 	table_free(&profile);
 	return front_status();
 }

@@ -48,6 +48,8 @@ plog_line(struct logs *l, const char *path, const char *line)
 	if (e == 0)
 		e = rate_add_line(&l->rates, line);
 	if (e == 0)
+		e = spread_add_line(&l->spread, plog_name(path), line);
+	if (e == 0)
 		e = curve_add_line(&l->curve, line);
 	if (e == ERR_NOMEM || (e == ERR_LIMIT && l->curve.n == CURVE_MOST))
 		front_die(path, e);
@@ -188,7 +190,8 @@ keep_last_lines(struct buf *text, unsigned lines)
 static void
 draw_screen(struct view *v, const struct curve_rows *rows, struct buf *text)
 {
-	struct plot_opt opt = { .kind = PLOT_TEXT, .figures = v->o->figures, .title = v->o->title };
+	struct plot_opt opt = { .kind = PLOT_TEXT, .figures = v->o->figures, .title = v->o->title,
+	    .spread = &v->all->spread };
 	bool plot = v->o->plot && !v->o->by_rank;
 	unsigned high;
 	int e = 0;

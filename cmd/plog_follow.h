@@ -5,6 +5,7 @@
 #include "log/curve.h"
 #include "log/machine.h"
 #include "log/rate.h"
+#include "log/spread.h"
 
 #include <stdbool.h>
 
@@ -15,6 +16,7 @@ struct logs {
 	struct curve curve;
 	struct machine_list machines;
 	struct rate_list rates;
+	struct spread_list spread;
 };
 
 struct follow_opt {

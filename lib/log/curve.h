@@ -1,8 +1,8 @@
 /*
  * curve - collects the measurements of training logs, and averages them by run, epoch and rank.
  *
- * lib/log reads logs and shows them.  tsv, logline and doc parse lines; curve, machine, rate and profile collect what
- * they measure; table, plot with plot_figure, report and tfevents show it, with numbers from amount.
+ * lib/log reads logs and shows them.  tsv, logline and doc parse lines; curve, machine, rate, spread and profile
+ * collect what they measure; table, plot with plot_figure, report and tfevents show it, with numbers from amount.
  *
  * Lines of several ranks and runs may be mixed.  Each of these begins a new run:
  *	- another log

@@ -290,7 +290,7 @@ plot_draw(const struct curve_rows *rows, const struct rate_list *rates, const st
 	for (unsigned i = 0; i < PLOT_FIGURE_KINDS && e == 0; i++) {
 		if ((opt->figures & 1u << i) == 0)
 			continue;
-		e = plot_figure_make(i, rows, rates, opt->kind == PLOT_TEXT ? 1 : PAIRS, &f[n]);
+		e = plot_figure_make(i, rows, rates, opt->spread, opt->kind == PLOT_TEXT ? 1 : PAIRS, &f[n]);
 		if (e < 0 || f[n].lines == 0)
 			plot_figure_free(&f[n]);
 		else

@@ -9,6 +9,7 @@
 
 #include "log/curve.h"
 #include "log/rate.h"
+#include "log/spread.h"
 
 enum plot_kind { PLOT_PNG, PLOT_SVG, PLOT_TEXT };
 
@@ -20,6 +21,7 @@ struct plot_opt {
 	/* columns and lines of a text, at least 40 and 8; wide: pixels of a picture, at least 400, or 0: 900 */
 	unsigned wide, high;
 	const char *title;
+	const struct spread_list *spread;	/* histograms of staleness, lent */
 };
 
 /* The set of figures in a list like "accuracy,time", or 0 if a name is unknown. */

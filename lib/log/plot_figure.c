@@ -5,9 +5,11 @@
 #include "base/grow.h"
 #include "log/amount.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define RATE_POINTS	600	/* most points of a line of rates */
 #define LOG_RATIO	8	/* a loss that changes by this factor has a logarithmic axis */
@@ -29,8 +31,9 @@ static const struct {
 	{ "lr", "loss", "loss", { LOGLINE_TRAIN_LOSS, LOGLINE_VAL_LOSS }, { "", "" } },
 	{ "staleness", "updates behind", "updates behind", { LOGLINE_STALENESS_MOST, LOGLINE_STALENESS },
 	    { "most", "mean" } },
+	{ "histogram", "% of gradients", "% of gradients", { LOGLINE_STALENESS, LOGLINE_STALENESS }, { "", "" } },
 };
-enum { LOSS = 1, TIME = 2, TRAFFIC = 4, RATE = 5, LR = 6 };
+enum { LOSS = 1, TIME = 2, TRAFFIC = 4, RATE = 5, LR = 6, HISTOGRAM = 8 };
 
 /* Dark enough for text on white. */
 static const uint32_t colours[] = { 0x1b6ca8, 0xc8442c, 0x2e8540, 0x7b4ea3, 0xa8720a, 0x00798c, 0xb0307a, 0x8d5524,
@@ -250,6 +253,48 @@ add_rates(struct plot_figure *f, const struct rate_list *l)
 	return 0;
 }
 
+/* Adds the line of a worker: for each number of updates the share of its gradients that were as many behind. */
+static int
+add_spread(struct plot_figure *f, const struct spread_worker *w)
+{
+	double all = 0;
+
+	for (size_t i = 0; i < w->n; i++)
+		all += w->bin[i].gradients;
+	for (size_t i = 0; i < w->n; i++) {
+		const double from = (double)w->bin[i].from, to = (double)w->bin[i].to;
+
+		/* Bins without gradients have no rows. */
+		if (from > 0 && (i == 0 || w->bin[i - 1].to + 1 < w->bin[i].from))
+			ERR_TRY(add_point(f, from - 1, 0));
+		ERR_TRY(add_point(f, (from + to) / 2, 100 * w->bin[i].gradients / all / (to - from + 1)));
+		if (i + 1 == w->n || w->bin[i + 1].from > w->bin[i].to + 1)
+			ERR_TRY(add_point(f, to + 1, 0));
+	}
+	return 0;
+}
+
+static int
+add_spreads(struct plot_figure *f, const struct spread_list *l)
+{
+	bool logs = false;
+
+	f->whole = f->many = true;
+	snprintf(f->xlabel, sizeof(f->xlabel), "%s", "updates behind");
+	snprintf(f->ylabel, sizeof(f->ylabel), "%s", figures[HISTOGRAM].unit);
+	for (size_t i = 1; i < l->n; i++)
+		logs |= strcmp(l->worker[i].log, l->worker[0].log) != 0;
+	for (size_t i = 0; i < l->n; i++) {
+		char name[LOGLINE_LABEL];
+
+		snprintf(name, sizeof(name), "%.60s%sworker %" PRIu64, logs ? l->worker[i].log : "", logs ? " " : "",
+		    l->worker[i].rank);
+		ERR_TRY(add_line(f, name, i, colours[i % COLOURS], false));
+		ERR_TRY(add_spread(f, &l->worker[i]));
+	}
+	return 0;
+}
+
 /*
  * The largest first value of a line.  Far above it, a test of learning rates shows only that the loss
  * diverges.
@@ -329,13 +374,15 @@ scale_bytes(struct plot_figure *f)
 }
 
 int
-plot_figure_make(unsigned kind, const struct curve_rows *rows, const struct rate_list *rates, unsigned pairs,
-    struct plot_figure *f)
+plot_figure_make(unsigned kind, const struct curve_rows *rows, const struct rate_list *rates,
+    const struct spread_list *spread, unsigned pairs, struct plot_figure *f)
 {
 	int e = 0;
 
 	*f = (struct plot_figure){ .lines = 0 };
-	if (kind != RATE)
+	if (kind == HISTOGRAM)
+		e = spread != NULL ? add_spreads(f, spread) : 0;
+	else if (kind != RATE)
 		e = add_runs(f, rows, kind, pairs);
 	else if (rates->n > 0)
 		e = add_rates(f, rates);

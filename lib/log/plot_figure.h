@@ -2,9 +2,10 @@
  * plot_figure - the lines, axes and labels of one figure.
  *
  * A figure has up to two measures: training and validation, or received and sent bytes.  A position is a value of the x
- * axis: an epoch, a step, a time or a learning rate.  With one run each measure is a line of its own colour.  With
- * several, each run has a colour, and its first measure is dashed and lighter.  With more than `pairs` runs only the
- * second measure is drawn, if there is one.  If no run has two positions, each run is a row of dots instead.
+ * axis: an epoch, a step, a time, a learning rate or a number of updates.  With one run each measure is a line of its
+ * own colour.  With several, each run has a colour, and its first measure is dashed and lighter.  With more than
+ * `pairs` runs only the second measure is drawn, if there is one.  If no run has two positions, each run is a row of
+ * dots instead.
  *
  * Threads: no state.
  */
@@ -13,7 +14,7 @@
 
 #include "log/plot.h"
 
-#define PLOT_FIGURE_KINDS	8
+#define PLOT_FIGURE_KINDS	9
 
 struct plot_line {
 	char	 name[LOGLINE_LABEL];	/* "" for none */
@@ -42,11 +43,11 @@ struct plot_figure {
 };
 
 /*
- * Makes figure `kind` of rows that are means, or of rates.  Up to `pairs` runs have both measures.  Without data the
- * figure has no lines.  Returns 0 or ERR_NOMEM.
+ * Makes figure `kind` of rows that are means, of rates, or of histograms of staleness.  Up to `pairs` runs have both
+ * measures.  Without data the figure has no lines.  Returns 0 or ERR_NOMEM.
  */
-int	 plot_figure_make(unsigned kind, const struct curve_rows *rows, const struct rate_list *rates, unsigned pairs,
-    struct plot_figure *f);
+int	 plot_figure_make(unsigned kind, const struct curve_rows *rows, const struct rate_list *rates,
+    const struct spread_list *spread, unsigned pairs, struct plot_figure *f);
 /* Places the names of lines at the ends of the lines, at least gap apart.  Returns 0 or ERR_NOMEM. */
 int	 plot_figure_place_names(struct plot_figure *f, double gap);
 void	 plot_figure_free(struct plot_figure *f);

@@ -58,6 +58,8 @@ ok "the bins of the staleness sum up to all gradients and their mean" awk -F '\t
 	$5 == "staleness" && $19 == "all" { all[$4 $6] = $26; sum[$4 $6] = $26 * $27; if ($28 > $27 || $27 > $29) bad = 1 }
 	$5 == "staleness" && $19 == "bin" { bin[$4 $6] += $26; of[$4 $6] += $26 * $28; if ($28 != $29 && $28 < 32) bad = 1 }
 	END { for (i in all) if (all[i] != bin[i] || all[i] == 0 || (of[i] - sum[i]) ^ 2 > 0.01 * all[i] ^ 2) bad = 1; exit bad }' async.tsv
+ok "plog draws its histogram for each worker" sh -c "plog --figures histogram --svg h.svg async.tsv &&
+	grep -q '>worker 0<' h.svg && grep -q '>worker 1<' h.svg && grep -q 'updates behind' h.svg"
 ok "plog draws the staleness" sh -c "plog --figures staleness --plot async.tsv | grep 'updates behind'"
 dlaunch -n 2 -s 2 pworker --net mlp --data "$T/a.rec" --shape 3,32,32 --classes 10 --batch 10 --async --updates 31 \
 	--save updates >updates.tsv 2>&1

@@ -15,6 +15,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct curve_rows rows;
 	struct machine_list m = { 0 };
 	struct rate_list rates = { 0 };
+	struct spread_list spread = { 0 };
 	struct plot_figure figure;
 	struct table t = { 0 };
 	char *line, *next;
@@ -27,6 +28,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		curve_add_line(&c, line);
 		machine_add_line(&m, line);
 		rate_add_line(&rates, line);
+		spread_add_line(&spread, "log", line);
 	}
 	for (int by_rank = 0; by_rank < 2; by_rank++) {
 		if (curve_rows(&c, by_rank, &rows) < 0)
@@ -43,7 +45,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		table_free(&t);
 		for (unsigned kind = 0; kind < PLOT_FIGURE_KINDS; kind++) {
-			if (plot_figure_make(kind, &rows, &rates, 8, &figure) < 0 ||
+			if (plot_figure_make(kind, &rows, &rates, &spread, 8, &figure) < 0 ||
 			    plot_figure_place_names(&figure, 0.05) < 0)
 				abort();
 			plot_figure_free(&figure);
@@ -54,6 +56,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	table_free(&t);
 	machine_free(&m);
 	rate_free(&rates);
+	spread_free(&spread);
 	curve_free(&c);
 	buf_free(&b);
 	return 0;

@@ -5,7 +5,7 @@
 #
 # Also --net, --batch and --lr. The last worker is stopped (SIGSTOP) for 3/4 of the time if it is to be 4 times slower.
 # Workers have one thread, and one server is beside them, all on this machine. The modes are sync, slack4, async,
-# backup1 and shares, in which each worker's batch is in proportion to its speed. Jobs with slack4 and async end after
+# backup1, shares, in which each worker's batch is in proportion to its speed, and balance, in which it follows that. Jobs with slack4 and async end after
 # as many steps of all workers as the others would take without delay.
 #
 # Prints a row for each mode: the seconds to the first validation of worker 0 that has the accuracy, or a hyphen; the
@@ -17,7 +17,7 @@ export BUILD=${BUILD:-$TOP/build} TALLY_SHARE=${TALLY_SHARE:-$TOP/share} LC_ALL=
 PATH=$BUILD:$PATH
 usage() { sed -n '4s/^#	//p' "$0" >&2; exit 2; }
 [ $# -gt 1 ] && [ $(($# % 2)) = 0 ] || usage
-train=$1 val=$2 to=0.75 slow=4 workers=3 epochs=10 net=resnet batch=64 lr=0.1 modes="sync slack4 async backup1 shares" out=slow
+train=$1 val=$2 to=0.75 slow=4 workers=3 epochs=10 net=resnet batch=64 lr=0.1 modes="sync slack4 async backup1 shares balance" out=slow
 shift 2
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -82,6 +82,7 @@ for mode in $modes; do
 	slack*) run "$mode" --batch "$batch" --slack "${mode#slack}" --updates $updates ;;
 	async) run async --batch "$batch" --async --updates $updates ;;
 	backup*) run "$mode" --batch "$batch" --epochs "$epochs" --backup "${mode#backup}" ;;
+	balance) run balance --batch "$batch" --balance auto --epochs "$epochs" ;;
 	shares) run shares --batch "$(shares)" --epochs "$epochs" ;;
 	*) usage ;;
 	esac

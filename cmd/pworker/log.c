@@ -226,6 +226,7 @@ has_row(const struct pworker_log *l, const struct train_event *ev)
 	switch (ev->kind) {
 	case TRAIN_BAD: case TRAIN_BEST: case TRAIN_EARLY: case TRAIN_FROM: case TRAIN_CACHE: case TRAIN_WAIT:
 	case TRAIN_REMARK: case TRAIN_UNSAVED: case TRAIN_NO_CUT: case TRAIN_KERNELS: case TRAIN_WORKERS:
+	case TRAIN_BATCHES:
 		return false;
 	case TRAIN_START:
 		return !ev->again;
@@ -348,6 +349,10 @@ pworker_log_event(void *arg, const struct train_event *ev)
 	case TRAIN_KERNELS:
 	case TRAIN_WORKERS:
 		log_comment(l, ev->text);
+		break;
+	case TRAIN_BATCHES:
+		if (l->rank == 0)
+			log_comment(l, ev->text);
 		break;
 	default:
 		break;

@@ -36,7 +36,7 @@ static const char pworker_help[] =
     "  --dtype f32|tf32|bf16|f16  --deterministic  --print  the net, and its memory\n"
     "  --servers HOST:PORT,...  --worker I/W  --key-file FILE or --plain\n"
     "  --async  --slack N  --updates N  --codec bf16|fp16|2bit|topk|powersgd  --shard\n"
-    "  --backup B  --local-steps H  --frequent N ...: --help-log  -h --help --version\n";
+    "  --backup B  --balance auto|LOG  --local-steps H --help-log -h --help --version\n";
 
 static bool
 is_set(const char *name)

@@ -167,6 +167,10 @@ pworker_log_say(struct pworker_log *l, const struct train_event *ev)
 		if (l->rank == 0 || ev->batch > 0)
 			front_say("%s", ev->text);
 		break;
+	case TRAIN_BATCHES:
+		if (l->rank == 0 && ev->batch > 0)
+			front_say("%s", ev->text);
+		break;
 	case TRAIN_REMARK:
 		front_say("%s", ev->text);
 		break;

@@ -377,6 +377,7 @@ pworker_release(struct pworker *p)
 	buf_free(&p->net_text);
 	free(p->taken);
 	free(p->batch);
+	balance_free(&p->schedule);
 	free(p->cuts);
 	free(p->found);
 	free(p->list);

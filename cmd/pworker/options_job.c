@@ -92,6 +92,7 @@ take_shard_listener(struct pworker *p, const char *option, char *text)
 static const struct pworker_option job_options[] = {
 	{ "async", PWORKER_SET, PWORKER_MEMBER(train.ps.slack), STALE_ASYNC, .needs = NEED_TRAINING },
 	{ "backup", PWORKER_WHOLE, PWORKER_MEMBER(train.ps.backup), 0, HELLO_WORKERS, .needs = NEED_TRAINING },
+	{ "balance", PWORKER_TEXT, PWORKER_MEMBER(balance), .needs = NEED_TRAINING },
 	{ "batch", PWORKER_VALUE, .apply = parse_batch },
 	{ "codec", PWORKER_VALUE, .apply = parse_codec, .needs = NEED_TRAINING },
 	{ "key-file", PWORKER_TEXT, PWORKER_MEMBER(key) },
@@ -122,6 +123,8 @@ settle_job_options(struct pworker *p)
 		    "wait for each other");
 	if (ps->backup > 0 && ps->slack != STALE_SYNC)
 		front_wrong("--backup: needs a synchronous job, without --async and --slack");
+	if (p->balance != NULL && (ps->slack != STALE_SYNC || ps->backup > 0))
+		front_wrong("--balance: needs a synchronous job, without --async, --slack and --backup");
 	if (p->train.updates > 0 && ps->slack == STALE_SYNC)
 		front_wrong("--updates: needs --async or --slack; all workers of a synchronous job do --steps");
 	if (p->train.updates > 0 && pworker_given(p, "epochs") == PWORKER_ABSENT)
@@ -167,6 +170,24 @@ pworker_settle_batch(struct pworker *p)
 	/* Equal batches become one number, so that the job computes the bits of that number. */
 	t->data.batch = p->batch[alike ? 0 : t->ps.rank];
 	t->batches = alike ? NULL : p->batch;
+}
+
+/* Prepares batches that change: by measured speeds, or as in the log of another run. */
+static void
+settle_balance(struct pworker *p)
+{
+	const uint32_t n = p->train.ps.nworkers;
+	uint32_t first[BALANCE_WORKERS];
+
+	if (p->balance == NULL)
+		return;
+	if (n < 2 || n > BALANCE_WORKERS)
+		front_wrong("--balance: needs 2 to %u workers, not %" PRIu32, BALANCE_WORKERS, n);
+	for (uint32_t w = 0; w < n; w++)
+		first[w] = p->train.batches != NULL ? p->train.batches[w] : p->train.data.batch;
+	if (strcmp(p->balance, "auto") != 0)
+		front_must(p->balance, balance_read(p->balance, first, n, &p->schedule));
+	p->train.balance = &p->schedule;
 }
 
 /* Runs the pserver beside this program, else that of PATH; it reads the same environment. */
@@ -230,5 +251,6 @@ pworker_join_rendezvous(struct pworker *p)
 	if (ps->backup > 0 && shard_plan_coded(ps->mults))
 		front_wrong("--backup: does not go with --codec, as what a late gradient held is lost");
 	pworker_settle_batch(p);
+	settle_balance(p);
 	return m;
 }

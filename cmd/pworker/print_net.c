@@ -119,7 +119,7 @@ pworker_print(struct pworker *p)
 	fflush(stdout);
 	if (engine != NULL) {
 		p->train.ps.graph = g;
-		p->train.data.batch = pworker_largest_batch(p);
+		p->train.data.batch = pworker_largest_batch(p) * (p->balance != NULL ? BALANCE_TIMES : 1);
 		print_plan(g, engine, &p->train);
 	}
 	front_flush();

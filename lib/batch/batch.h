@@ -43,7 +43,10 @@ struct batch_opt {
 	struct recs	*recs;		/* lent until close; NULL: opened from path */
 	struct recs_stream *stream;	/* lent until close, replaces path and recs; or NULL */
 	uint32_t	 batch;		/* records of a micro-batch; with sizes, the largest of this reader's */
-	/* [micros] records of each, at least 1, lent until close; NULL: all `batch` */
+	/*
+	 * [micros] records of each, at least 1, lent until close; NULL: all `batch`.  Before batch_start() others may
+	 * be there that have the same sum.
+	 */
 	const uint32_t	*sizes;
 	struct aug	 aug;		/* the sample; an image that is too small for it is a bad record */
 	bool		 shuffle;

@@ -24,6 +24,11 @@ struct kept_page {
 		_Atomic uint64_t step;
 		double		 v[KEPT_NUMBERS];
 	} sum[KEPT_PHASES][2];		/* answers at even and odd steps */
+	struct {
+		_Atomic uint64_t step;
+		uint64_t	 next;
+		uint32_t	 batch[KEPT_NUMBERS];
+	} batches[2];			/* from the newest two steps at which they could change */
 };
 
 /* Places the parts, or only measures them if base is NULL.  Returns the size. */
@@ -183,6 +188,40 @@ kept_find_sum(const struct kept *k, uint64_t step, uint32_t phase, double *v, ui
 		return false;
 	if (n > 0)
 		memcpy(v, k->page->sum[phase][at].v, n * sizeof(*v));
+	return true;
+}
+
+void
+kept_put_batches(struct kept *k, uint64_t step, uint64_t next, const uint32_t *batch, uint32_t n)
+{
+	unsigned at;
+
+	assert(n <= KEPT_NUMBERS);
+	if (!has_page(k) || k->page->batches[0].step == 1 + step || k->page->batches[1].step == 1 + step)
+		return;
+	at = k->page->batches[1].step < k->page->batches[0].step;
+	memory_store_number(k->memory, &k->page->batches[at].step, 0);
+	k->page->batches[at].next = next;
+	memcpy(k->page->batches[at].batch, batch, n * sizeof(*batch));
+	memory_report_change(k->memory, &k->page->batches[at], sizeof(k->page->batches[at]));
+	memory_store_number(k->memory, &k->page->batches[at].step, 1 + step);
+}
+
+bool
+kept_find_batches(const struct kept *k, uint64_t step, uint64_t *next, uint32_t *batch, uint32_t n)
+{
+	unsigned at;
+
+	assert(n <= KEPT_NUMBERS);
+	if (!has_page(k))
+		return false;
+	at = k->page->batches[1].step > k->page->batches[0].step;
+	if (k->page->batches[at].step > 1 + step)
+		at = !at;
+	if (k->page->batches[at].step == 0 || k->page->batches[at].step > 1 + step)
+		return false;
+	*next = k->page->batches[at].next;
+	memcpy(batch, k->page->batches[at].batch, n * sizeof(*batch));
 	return true;
 }
 

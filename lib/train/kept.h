@@ -24,8 +24,8 @@
 
 #include "ps/memory.h"
 
-#define KEPT_PHASES	11u	/* phases of the sums of a step */
-#define KEPT_NUMBERS	64u	/* most numbers of a sum */
+#define KEPT_PHASES	12u	/* phases of the sums of a step */
+#define KEPT_NUMBERS	256u	/* most numbers of a sum, and workers with batches */
 
 /* The figures before a step. */
 struct kept_place {
@@ -72,6 +72,13 @@ bool	 kept_newest(const struct kept *k, uint64_t *step, struct kept_place *p);
  */
 void	 kept_put_sum(struct kept *k, uint64_t step, uint32_t phase, const double *v, uint32_t n);
 bool	 kept_find_sum(const struct kept *k, uint64_t step, uint32_t phase, double *v, uint32_t n);
+
+/*
+ * Stores the batches [n] of the workers from a step on, and the step before which they may change next.  Of the last
+ * two that were stored kept_find_batches() reads those at a step, and returns whether there are any.
+ */
+void	 kept_put_batches(struct kept *k, uint64_t step, uint64_t next, const uint32_t *batch, uint32_t n);
+bool	 kept_find_batches(const struct kept *k, uint64_t step, uint64_t *next, uint32_t *batch, uint32_t n);
 
 /* Notes that the log has an event of this kind (below 16) at a step.  Returns false if a predecessor's log has it. */
 bool	 kept_tell(struct kept *k, uint64_t step, unsigned kind);

@@ -12,7 +12,7 @@ train_tell(struct train *t, struct train_event *ev)
 {
 	bool logged = ev->kind != TRAIN_START && ev->kind != TRAIN_REMARK && ev->kind != TRAIN_KERNELS &&
 	    ev->kind != TRAIN_FROM && ev->kind != TRAIN_BAD && ev->kind != TRAIN_WAIT && ev->kind != TRAIN_NO_CUT &&
-	    ev->kind != TRAIN_WORKERS;
+	    ev->kind != TRAIN_WORKERS && ev->kind != TRAIN_BATCHES;
 
 	if (logged && !kept_tell(t->kept, t->step, ev->kind))
 		return;
@@ -201,8 +201,10 @@ run_steps(struct train *t, uint64_t epoch)
 		    .rate = train_lr(t, t->step) };
 		train_saved(t, false);
 		/* After the last step of an epoch its own sums come first. */
-		if (t->step < (epoch + 1) * t->steps)
+		if (t->step < (epoch + 1) * t->steps) {
 			ERR_TRY(train_cut(t));
+			ERR_TRY(train_balance(t, epoch));
+		}
 		if ((e = train_step(t, &s)) <= 0)
 			return e;
 		t->epoch.loss += s.loss;
@@ -211,6 +213,7 @@ run_steps(struct train *t, uint64_t epoch)
 		t->epoch.samples += s.samples;
 		set_means(t, &ev, &s);
 		set_elapsed(t, &m, &ev);
+		train_count_time(t, ev.seconds, ev.waited_s, s.samples);
 		m = get_moment(t);
 		train_tell(t, &ev);
 	}

@@ -2,8 +2,8 @@
  * train - the training loop of one worker: records in, gradients out, weights in.
  *
  * lib/train turns records, a net, an engine and a worker (ps/worker/worker.h) into a training run.  Read it in this
- * order: train (epochs) with train_step, train_open, train_save and train_cut; checkpoint, checkpoint_find and cut;
- * tta, eval and stats.  preprocess is stored with weights, kept is stored for a successor.
+ * order: train (epochs) with train_step, train_open, train_save and train_cut; balance with train_balance; checkpoint,
+ * checkpoint_find and cut; tta, eval and stats.  preprocess is stored with weights, kept is stored for a successor.
  *
  * A step reads a batch, runs forward (each layer first waits for its weights) and backward (each gradient is sent as
  * soon as it is final).  A validation and a checkpoint follow each epoch.  The library prints nothing: opt.event gets
@@ -28,6 +28,7 @@
 #include "net/optim/sched.h"
 #include "net/weights.h"
 #include "engine/engine.h"
+#include "train/balance.h"
 #include "train/checkpoint_find.h"
 #include "train/tta.h"
 #include "ps/worker/worker.h"
@@ -51,7 +52,9 @@ enum train_kind {
 	TRAIN_BAD,		/* text: a record that was left out, and why */
 	TRAIN_WAIT,		/* text: the peer that this worker has waited for */
 	TRAIN_END,		/* seconds and traffic of the whole run */
-	TRAIN_WORKERS		/* elastic: another number of workers; batch: 1 if this one joins; text: how many */
+	TRAIN_WORKERS,		/* elastic: another number of workers; batch: 1 if this one joins; text: how many */
+	/* text: the batches of the workers from the next step on, as in the log; batch: 1 if they were others before */
+	TRAIN_BATCHES
 };
 
 struct kept;
@@ -92,6 +95,11 @@ struct train_opt {
 	struct batch_opt data;
 	bool		 device_cache;		/* the device keeps the images of data */
 	const uint32_t	*batches;		/* [ps.nworkers] data.batch of each worker if they differ, or NULL */
+	/*
+	 * The batches change by this schedule, or by measured speeds if it is empty; NULL: they do not change.  The job
+	 * is synchronous, without backup workers and pipes, and has 2 to BALANCE_WORKERS workers.
+	 */
+	const struct balance_schedule *balance;
 	const char	*val;			/* .rec validated after each epoch, or NULL */
 	struct tta_opt views;			/* test-time augmentation of the validation */
 	bool		 final_views;		/* only in the last epoch: not with best and patience */
@@ -170,6 +178,9 @@ uint64_t train_run_id(const struct train_opt *o);
 
 /* The bytes of the optimizer in a worker that outlive it, after worker_residuals_size() bytes in kept.rest. */
 size_t	 train_local_size(const struct train_opt *o);
+
+/* The most samples of a micro-batch of this worker: with `balance` more than data.batch. */
+uint32_t train_largest_batch(const struct train_opt *o);
 
 /* Computes the memory of a run from its options, and returns the sum. */
 uint64_t train_memory(const struct train_opt *opt, struct train_memory *m);

@@ -19,6 +19,21 @@ hash_batches(const struct train_opt *o)
 	return hash_update(HASH_START, o->batches, o->ps.nworkers * sizeof(*o->batches));
 }
 
+/* One number for how the batches change; 0: they do not. */
+static uint64_t
+hash_balance(const struct train_opt *o)
+{
+	uint64_t hash = HASH_START;
+
+	for (size_t i = 0; o->balance != NULL && i < o->balance->n; i++) {
+		const struct balance_change *c = &o->balance->change[i];
+
+		hash = hash_update(hash, &c->from, sizeof(c->from));
+		hash = hash_update(hash, c->batch, o->ps.nworkers * sizeof(*c->batch));
+	}
+	return o->balance != NULL ? hash : 0;
+}
+
 /* The ids of the records, if several workers read the same ones. */
 static int
 get_record_ids(const struct train *t, uint64_t id[2])
@@ -91,6 +106,7 @@ train_agree(struct train *t)
 		{ "what is in the records to validate on", id[1] },
 		{ "--dtype", o->precision },
 		{ "--batch", hash_batches(o) },
+		{ "--balance or its log", hash_balance(o) },
 		{ "--accumulate", o->accumulate },
 		{ "--local-steps", o->local },
 		{ "--optimizer or one of its options", hash_local_optimizer(o) },

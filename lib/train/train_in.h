@@ -23,6 +23,15 @@ struct train_cuts {
 	double	 collect_s;	/* worker 0: the time that the last cut took from the step; 0: not known yet */
 };
 
+/* How the batches follow the speeds of the workers: train_balance.c. */
+struct train_balance {
+	uint64_t next;		/* the step before which the workers compare their times */
+	uint32_t skip;		/* steps that are not measured yet */
+	uint64_t steps;		/* steps that were measured, and their time */
+	double	 all_s;
+	double	 own_s, samples;	/* the same without waiting for others, and the samples of this worker */
+};
+
 /* A worker's own optimizer: train_local.c. */
 struct train_local {
 	struct shard_plan *plan;	/* its parameter groups */
@@ -42,7 +51,9 @@ struct train {
 	struct batch_reader *in, *val;
 	struct tta	*tta;		/* test-time augmentation in validation, or NULL */
 	uint8_t		*images;	/* images for the device, until the first weights arrive; or NULL */
-	uint32_t	*sizes;		/* [micro-batches of a step] sizes, if batches differ; else NULL */
+	uint32_t	*batches;	/* [workers] the batch of each now, if they differ or change; else NULL */
+	uint32_t	*sizes;		/* [micro-batches of a step] their sizes by it; else NULL */
+	struct train_balance balance;
 	float		*w, *aux;	/* [P], [A] weights and statistics of the job, filled by wk */
 	float		*g, *sum;	/* [P] gradient of a micro-batch; sum over micro-batches, or NULL */
 	struct loan	 lends;		/* the one that is pushed, if servers of this host may read it */
@@ -87,7 +98,7 @@ struct train {
 
 /* The sums over workers, in the order of a step in which several fall. */
 enum train_phase { TRAIN_STARTS, TRAIN_AGREES, TRAIN_MAY_GO_ON, TRAIN_HAS_RECORDS, TRAIN_ENDS_EPOCH, TRAIN_VALIDATES,
-	TRAIN_RATES, TRAIN_ENDED, TRAIN_CUTS, TRAIN_STOPS, TRAIN_ENDS };
+	TRAIN_RATES, TRAIN_ENDED, TRAIN_CUTS, TRAIN_BALANCES, TRAIN_STOPS, TRAIN_ENDS };
 
 /* Rounds a loss to multiples of 2^-20: sums up to 2^33 are exact and do not depend on their order. */
 static inline double
@@ -176,6 +187,19 @@ void	 train_local_close(struct train *t);
 int	 train_local_begin(struct train *t);			/* before the first micro-batch of a step */
 void	 train_local_update(struct train *t, uint32_t n);	/* after a backward pass: t->g has n samples */
 void	 train_local_end(struct train *t, double n);		/* sets t->sum; n: samples of the step */
+
+/*
+ * train_balance.c.  Opens the batches of the workers, if they differ or change; after train_join() they are those of
+ * the current step.
+ */
+int	 train_open_batches(struct train *t);
+void	 train_join_batches(struct train *t);
+/* Reports the batches if they may change: at the start of a run, and each change. */
+int	 train_tell_batches(struct train *t, bool change);
+/* Before a step of an epoch: changes the batches, if that is due. */
+int	 train_balance(struct train *t, uint64_t epoch);
+/* After a step: its time, the part that was spent waiting for others, and this worker's samples. */
+void	 train_count_time(struct train *t, double seconds, double waited_s, double samples);
 
 /* How many workers share a step, and which of them this one is. */
 static inline uint32_t

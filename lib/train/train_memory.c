@@ -2,12 +2,19 @@
 #include "train/train_in.h"
 #include "ps/shard_plan.h"
 
+uint32_t
+train_largest_batch(const struct train_opt *o)
+{
+	return o->data.batch * (o->balance != NULL ? BALANCE_TIMES : 1);
+}
+
 static uint64_t
 count_sample_bytes(const struct train_opt *o)
 {
 	const struct graph_node *x = &o->ps.graph->node[0];
 	struct batch_opt d = o->data, val = o->data;
 
+	d.batch = val.batch = train_largest_batch(o);
 	d.aug.c = x->c;
 	d.aug.h = x->h;
 	d.aug.w = x->w;

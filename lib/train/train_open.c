@@ -20,6 +20,7 @@ open_train_data(struct train *t, const char *path, struct recs *recs, bool train
 	struct batch_opt d = t->o->data;
 	int e;
 
+	d.batch = train_largest_batch(t->o);
 	d.path = path;
 	d.recs = recs;
 	d.aug.c = x->c;
@@ -48,7 +49,7 @@ open_train_data(struct train *t, const char *path, struct recs *recs, bool train
 		d.micros = t->sync ? t->o->ps.nworkers : 1;
 		d.first_micro = t->sync ? t->o->ps.rank : 0;
 		d.my_micros = 1;
-		d.sizes = t->sync ? t->o->batches : NULL;
+		d.sizes = t->sync ? t->batches : NULL;
 	}
 	if ((e = batch_open(&d, r)) == 0)
 		return 0;
@@ -66,19 +67,6 @@ alloc_floats(size_t n, float **p)
 	if (e == 0 && (*p = calloc(1, bytes)) == NULL)
 		e = err_nomem();
 	return e;
-}
-
-/* All micro-batches of a worker have the size of its batch. */
-static int
-set_batch_sizes(struct train *t)
-{
-	size_t n = (size_t)t->o->accumulate * t->o->ps.nworkers;
-
-	if ((t->sizes = calloc(n, sizeof(*t->sizes))) == NULL)
-		return err_nomem();
-	for (size_t p = 0; p < n; p++)
-		t->sizes[p] = t->o->batches[p / t->o->accumulate];
-	return 0;
 }
 
 /* The array whose gradients are sent, which servers on this host read where it is. */
@@ -111,7 +99,7 @@ alloc_train(struct train *t)
 	if ((t->loaded = calloc(g->nw, sizeof(*t->loaded))) == NULL)
 		return err_nomem();
 	ERR_TRY(train_local_open(t));
-	return t->o->batches != NULL ? set_batch_sizes(t) : 0;
+	return train_open_batches(t);
 }
 
 /* Copies all images of the training data to the device. */
@@ -208,6 +196,7 @@ join_job(struct train *t)
 	free(state);
 	if (e < 0 || (e = train_join(t)) < 0)
 		return e;
+	train_join_batches(t);
 	/* The others have compared options with the predecessor's, which were the same. */
 	e = t->step == t->first ? train_agree(t) : 0;
 	return e == 0 && !t->returned ? train_drop_cuts(t) : e;
@@ -257,8 +246,8 @@ open_train_plan(struct train *t)
 	if ((remark = split_remark(t->engine, t->dev)) != NULL)
 		train_tell(t, &(struct train_event){ .kind = TRAIN_REMARK, .text = remark });
 	engine_tune(t->engine, t->dev, &o->tune);
-	return engine_plan(t->engine, t->dev, t->graph, o->data.batch, o->precision, train_memory(o, &m),
-	    &t->plan);
+	return engine_plan(t->engine, t->dev, t->graph, train_largest_batch(o), o->precision,
+	    train_memory(o, &m), &t->plan);
 }
 
 /* Where the optimizer runs, if the engine has one of its own. */
@@ -289,6 +278,8 @@ train_open(struct train *t)
 	if (t->stream && t->o->ps.backup > 0)
 		return err_fail(ERR_ARG, "%s: backup workers need records that do not come from a pipe",
 		    t->o->data.path);
+	if (t->stream && t->o->balance != NULL)
+		return err_fail(ERR_ARG, "%s: --balance needs records that do not come from a pipe", t->o->data.path);
 	if (t->stream && t->o->ps.hyper.average.kind == AVERAGE_SWA)
 		return err_fail(ERR_ARG,
 		    "%s: a pipe has no epochs, which --swa needs",
@@ -302,7 +293,7 @@ train_open(struct train *t)
 		    t->o->data.path);
 	en = t->engine;
 	if ((t->o->device_cache && (e = fill_device_cache(t)) < 0) || (t->val != NULL &&
-	    (e = tta_open(&t->o->views, en, t->plan, t->graph, t->o->data.batch, &t->tta)) < 0))
+	    (e = tta_open(&t->o->views, en, t->plan, t->graph, train_largest_batch(t->o), &t->tta)) < 0))
 		return e;
 	if (t->o->ps.nservers > 0 && (t->traffic = calloc(t->o->ps.nservers, sizeof(*t->traffic))) == NULL)
 		return err_nomem();
@@ -319,7 +310,7 @@ train_open(struct train *t)
 		    .again = t->returned, .samples = batch_records(t->in), .batch = batch_steps(t->in),
 		    .text = (char *)text.p, .place = place, .places = split_places(en, t->dev, place) });
 	buf_free(&text);
-	if (e < 0)
+	if (e < 0 || (!t->returned && (e = train_tell_batches(t, false)) < 0))
 		return e;
 	return worker_epoch(t->wk, train_died_within(t, &epoch) ? epoch : t->step / t->steps);
 }
@@ -346,6 +337,7 @@ train_close(struct train *t)
 	free(t->stats);
 	free(t->stats_sum);
 	free(t->loaded);
+	free(t->batches);
 	free(t->sizes);
 	free(t->images);
 	free(t->traffic);

@@ -31,13 +31,9 @@ count_micro_batches(const struct train *t)
 static int
 put_batch(const struct train *t, struct buf *b)
 {
-	uint32_t n = t->o->batches != NULL ? t->o->ps.nworkers : 1;
-	int e = 0;
-
-	for (uint32_t w = 0; w < n && e == 0; w++)
-		e = buf_put_fmt(b, "%s%" PRIu32, w > 0 ? ":" : "",
-		    t->o->batches != NULL ? t->o->batches[w] : t->o->data.batch);
-	return e == 0 ? buf_terminate(b) : e;
+	ERR_TRY(t->o->batches != NULL ? balance_put(b, t->o->batches, t->o->ps.nworkers) :
+	    balance_put(b, &t->o->data.batch, 1));
+	return buf_terminate(b);
 }
 
 /* A cut that nobody asked for may be missing. */

@@ -165,6 +165,39 @@ test_sizes(uint64_t limit, const char *want)
 	ok(once, "workers of 7, 2 and 11 read each record once");
 }
 
+/* After the first step the sizes are others with the same sum. */
+static void
+test_changed_sizes(void)
+{
+	char got[256] = "";
+	int seen[BATCHES_N] = { 0 }, once = 1;
+
+	for (uint32_t w = 0; w < 2; w++) {
+		uint32_t sizes[] = { 8, 8 };
+		struct batch_opt o = { .path = batches_rec, .batch = 13, .sizes = sizes, .aug = { .c = 3, .h = 8, .w = 8, .seed = 4 },
+			.shuffle = true, .micros = 2, .first_micro = w, .my_micros = 1, .limit = 40 };
+		struct batch_reader *r = batches_open(&o);
+		const struct batch *b;
+
+		batch_start(r, 1, 0);
+		while (batch_next(r, &b) == 1) {
+			snprintf(got + strlen(got), sizeof(got) - strlen(got), " %u", b->s.n);
+			for (uint32_t i = 0; i < b->s.n; i++)
+				seen[b->id[i] - 1000]++;
+			if (b->step == 0) {
+				sizes[0] = 13;
+				sizes[1] = 3;
+				batch_start(r, 1, 1);
+			}
+		}
+		batch_close(r);
+	}
+	is_str(got, " 8 13 6 8 3 2", "40 records are divided among workers of 8 and 8, then of 13 and 3");
+	for (uint64_t i = 0; i < BATCHES_N; i++)
+		once &= seen[i] == (i < 40 ? 1 : 0);
+	ok(once, "workers whose sizes change read each record once");
+}
+
 static void
 test_no_sizes(void)
 {
@@ -441,6 +474,7 @@ main(void)
 	test_cut(7, 1);
 	test_sizes(40, " 7 7 2 2 11 11");
 	test_sizes(47, " 7 7 2 2 2 1 11 11 4");
+	test_changed_sizes();
 	test_no_sizes();
 	test_pixels();
 	test_restart();

@@ -14,10 +14,12 @@ test_nothing(void)
 
 	kept_begin(&none, 3, &p);
 	kept_put_sum(&none, 3, 1, &v, 1);
+	kept_put_batches(&none, 3, 4, (uint32_t[]){ 1 }, 1);
 	kept_warn(&none, KEPT_UNSAVED);
 	kept_part(&none);
 	ok(!kept_began(&none, &step) && !kept_find(&none, 3, &p) && !kept_find_sum(&none, 3, 1, &v, 1) &&
-	    !kept_newest(&none, &step, &p) && !kept_warned(&none, KEPT_UNSAVED) && !kept_parting(&none),
+	    !kept_newest(&none, &step, &p) && !kept_find_batches(&none, 3, &step, (uint32_t[]){ 0 }, 1) &&
+	    !kept_warned(&none, KEPT_UNSAVED) && !kept_parting(&none),
 	    "without a memory nothing is kept");
 	ok(!kept_began(NULL, &step) && kept_tell(NULL, 3, 1) && kept_tell(&none, 3, 1) && kept_tell(&none, 3, 1),
 	    "without a memory the log has every event");
@@ -85,6 +87,30 @@ test_sums(void)
 }
 
 static void
+test_batches(void)
+{
+	const uint32_t first[] = { 4, 4 }, second[] = { 3, 5 }, third[] = { 2, 6 }, other[] = { 1, 7 };
+	struct memory m = { .fd = -1 };
+	struct kept k;
+	uint64_t next = 0;
+	uint32_t b[2] = { 0 };
+
+	is(kept_open(&k, &m, 1, 0), 0, "a worker");
+	ok(!kept_find_batches(&k, 10, &next, b, 2), "there are no batches at first");
+	kept_put_batches(&k, 10, 20, first, 2);
+	kept_put_batches(&k, 20, 31, second, 2);
+	ok(!kept_find_batches(&k, 9, &next, b, 2), "none before their first step");
+	ok(kept_find_batches(&k, 19, &next, b, 2) && b[1] == 4 && next == 20, "the first batches before the second ones");
+	ok(kept_find_batches(&k, 20, &next, b, 2) && b[1] == 5 && next == 31, "the second ones from their step on");
+	kept_put_batches(&k, 31, 50, third, 2);
+	kept_put_batches(&k, 31, 51, other, 2);
+	ok(kept_find_batches(&k, 31, &next, b, 2) && b[1] == 6 && next == 50, "batches of a step stay as stored first");
+	ok(kept_find_batches(&k, 30, &next, b, 2) && b[1] == 5, "the newest two batches stay");
+	ok(!kept_find_batches(&k, 19, &next, b, 2), "earlier batches do not");
+	memory_close(&m);
+}
+
+static void
 test_log(void)
 {
 	struct memory m = { .fd = -1 };
@@ -128,6 +154,7 @@ main(void)
 	test_nothing();
 	test_place();
 	test_sums();
+	test_batches();
 	test_log();
 	return done();
 }

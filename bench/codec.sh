@@ -8,20 +8,12 @@
 # the hooks.  "alone" is two processes at the same time that exchange nothing.  A rate is that of both, by the median
 # step of each; the first step is not counted.  Sent is what worker 0 sent in all steps.
 set -eu
-cd "$(dirname "$0")/.."
-export BUILD=${BUILD:-$PWD/build} TALLY_SHARE=${TALLY_SHARE:-$PWD/share} LC_ALL=C TALLY_TRANSPORT=tcp OMP_NUM_THREADS=1
-PATH=$BUILD:$PATH
-usage() { sed -n '4s/^#	//p' "$0" >&2; exit 2; }
-[ $# -gt 0 ] && [ $(($# % 2)) = 1 ] || usage
+. "$(dirname "$0")/arguments.sh"
+cd "$TOP"
+export TALLY_TRANSPORT=tcp
+[ $# -gt 0 ] || usage
 records=$1 rate=100mbit steps=6 batch=64 net=vgg codecs="f32 bf16 2bit topk topk:0.001 powersgd" hooks="none fp16 powersgd"
-shift
-while [ $# -gt 0 ]; do
-	case $1 in
-	--rate | --steps | --batch | --net | --codecs | --hooks) declare "${1#--}=$2" ;;
-	*) usage ;;
-	esac
-	shift 2
-done
+arguments "rate steps batch net codecs hooks" "${@:2}"
 T=$(mktemp -d) pids=()
 . tests/netns.sh
 trap '[ -z "${pids[*]}" ] || kill "${pids[@]}" 2>/dev/null || :; netns_away; rm -rf "$T"' EXIT

@@ -6,20 +6,10 @@
 # Prints a row for each codec and seed: the accuracy after each epoch, in percent, and the bytes that the two workers
 # sent.  FILE (codec_accuracy.tsv) keeps the rows: what it has is not run again, so that the script may be stopped.
 set -eu
-TOP=$(cd "$(dirname "$0")/.." && pwd)
-export BUILD=${BUILD:-$TOP/build} TALLY_SHARE=${TALLY_SHARE:-$TOP/share} LC_ALL=C OMP_NUM_THREADS=1
-PATH=$BUILD:$PATH
-usage() { sed -n '4s/^#	//p' "$0" >&2; exit 2; }
-[ $# -gt 1 ] && [ $(($# % 2)) = 0 ] || usage
+. "$(dirname "$0")/arguments.sh"
+[ $# -gt 1 ] || usage
 train=$1 val=$2 out=codec_accuracy.tsv epochs=5 seeds=3 codecs="f32 bf16 fp16 2bit topk:0.01 powersgd" batch=64 lr=0.1
-shift 2
-while [ $# -gt 0 ]; do
-	case $1 in
-	--out | --epochs | --seeds | --codecs | --batch | --lr) declare "${1#--}=$2" ;;
-	*) usage ;;
-	esac
-	shift 2
-done
+arguments "out epochs seeds codecs batch lr" "${@:3}"
 T=$(mktemp -d)
 trap 'rm -rf "$T"' EXIT
 [ -s "$out" ] || printf 'codec\tseed\taccuracy\tsent\n' >"$out"

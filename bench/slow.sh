@@ -5,27 +5,17 @@
 #
 # Also --net, --batch and --lr. The last worker is stopped (SIGSTOP) for 3/4 of the time if it is to be 4 times slower.
 # Workers have one thread, and one server is beside them, all on this machine. The modes are sync, slack4, async,
-# backup1, shares, in which each worker's batch is in proportion to its speed, and balance, in which it follows that. Jobs with slack4 and async end after
-# as many steps of all workers as the others would take without delay.
+# backup1, shares, in which each worker's batch is in proportion to its speed, and balance, in which it follows that.
+# Jobs with slack4 and async end after as many steps of all workers as the others would take without delay.
 #
 # Prints a row for each mode: the seconds to the first validation of worker 0 that has the accuracy, or a hyphen; the
 # best accuracy; the steps of each worker; and how many updates the gradients of the slow one were behind on average.
 # DIR (slow) keeps the logs of the workers 0, and accuracy.svg, their figure by plog(1).
 set -eu
-TOP=$(cd "$(dirname "$0")/.." && pwd)
-export BUILD=${BUILD:-$TOP/build} TALLY_SHARE=${TALLY_SHARE:-$TOP/share} LC_ALL=C OMP_NUM_THREADS=1
-PATH=$BUILD:$PATH
-usage() { sed -n '4s/^#	//p' "$0" >&2; exit 2; }
-[ $# -gt 1 ] && [ $(($# % 2)) = 0 ] || usage
+. "$(dirname "$0")/arguments.sh"
+[ $# -gt 1 ] || usage
 train=$1 val=$2 to=0.75 slow=4 workers=3 epochs=10 net=resnet batch=64 lr=0.1 modes="sync slack4 async backup1 shares balance" out=slow
-shift 2
-while [ $# -gt 0 ]; do
-	case $1 in
-	--to | --slow | --workers | --epochs | --net | --batch | --lr | --modes | --out) declare "${1#--}=$2" ;;
-	*) usage ;;
-	esac
-	shift 2
-done
+arguments "to slow workers epochs net batch lr modes out" "${@:3}"
 mkdir -p "$out"
 T=$(mktemp -d) pids=()
 trap '[ -z "${pids[*]}" ] || kill -9 "${pids[@]}" 2>/dev/null || :; rm -rf "$T"' EXIT

@@ -135,7 +135,7 @@ static const struct pworker_option learn_options[] = {
 	{ "ema", PWORKER_VALUE, .apply = parse_ema, .needs = NEED_TRAINING },
 	{ "epsilon", PWORKER_REAL, LEARN(eps), 0, 1e30, .needs = NEED_TRAINING },
 	{ "help-learn", PWORKER_HELP, .text = learn_help },
-	{ "local-steps", PWORKER_WHOLE, PWORKER_MEMBER(train.local), 1, 65536, .needs = NEED_TRAINING },
+	{ "local-steps", PWORKER_WHOLE, PWORKER_MEMBER(local_steps), 1, 65536, .needs = NEED_TRAINING },
 	{ "l1", PWORKER_REAL, LEARN(l1), 0, 1e30, .needs = NEED_TRAINING },
 	{ "lookahead", PWORKER_VALUE, .apply = parse_lookahead, .needs = NEED_TRAINING },
 	{ "class-weights", PWORKER_TEXT, PWORKER_MEMBER(class_weights), .needs = NEED_TRAINING },
@@ -294,7 +294,8 @@ settle_local_steps(struct pworker *p)
 		front_wrong("--local-steps: needs a synchronous job, without --async, --slack and --backup");
 	if (pworker_given(p, "accumulate") == PWORKER_GIVEN || t->skip_nan)
 		front_wrong("--local-steps: does not go with %s", t->skip_nan ? "--on-nan skip" : "--accumulate");
-	t->accumulate = t->local;
+	t->local = true;
+	t->accumulate = p->local_steps;
 	t->local_hyper = t->ps.hyper;
 	t->ps.hyper = (struct opt_hyper){ .rule = OPT_SGD, .average = t->local_hyper.average };
 }
@@ -307,7 +308,7 @@ pworker_divide_rules(struct pworker *p)
 	const char *at = t->ps.mults;
 	size_t n;
 
-	if (t->local == 0)
+	if (!t->local)
 		return;
 	for (; *at != 0; at += n + (at[n] == ';')) {
 		n = strcspn(at, ";");
@@ -354,7 +355,7 @@ settle_learn_options(struct pworker *p)
 	if (buf_terminate(&l->mults) < 0)
 		front_die("--lr-mult", ERR_NOMEM);
 	p->train.ps.mults = (const char *)l->mults.p;
-	if (p->train.local > 0)
+	if (p->local_steps > 0)
 		settle_local_steps(p);
 }
 

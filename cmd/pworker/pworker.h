@@ -69,7 +69,8 @@ struct pworker {
 	uint32_t	 top;		/* rows of an image in a prediction, most probable classes first; 0: 1 */
 	struct buf	 freeze;	/* the values of --freeze, each with a zero after it */
 	uint32_t	*batch, nbatch;	/* [nbatch] the values of --batch; NULL: none */
-	const char	*balance;	/* "auto", or the log of the run whose batches are used again; NULL: no option */
+	uint32_t	 local_steps;	/* 0: none */
+	const char	*balance;	/* "auto", or the log of the run whose batches are repeated; NULL: none */
 	struct balance_schedule schedule;
 	const char	*class_weights;	/* CLASS=W,... or balanced, or NULL */
 	const char	*net, *engine, *mean;

@@ -258,7 +258,7 @@ open_state(const struct pworker *p, struct memory *m)
 	}
 	front_must(NULL, memory_open(p->state, m));
 	/* How much codecs and local steps need is known with the net. */
-	if (!shard_plan_coded(p->train.ps.mults) && p->train.local == 0 && (e = kept_reserve(m, 0)) < 0)
+	if (!shard_plan_coded(p->train.ps.mults) && !p->train.local && (e = kept_reserve(m, 0)) < 0)
 		front_die(p->state, e);
 	return m->base == NULL || is_state_kept(m);
 }

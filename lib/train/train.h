@@ -115,10 +115,10 @@ struct train_opt {
 	uint64_t	 seed;
 	uint32_t	 accumulate;		/* micro-batches of this worker in a step; at least 1 */
 	/*
-	 * 0, or `accumulate`: each micro-batch is an update by an optimizer in this worker, which has these settings
-	 * and rules of ps/shard_plan.h; lent.  ps.hyper is then plain sgd, and ps.mults has no lr: and wd:.
+	 * Each micro-batch is an update by an optimizer in this worker, which has these settings and rules of
+	 * ps/shard_plan.h; lent.  ps.hyper is then plain sgd, and ps.mults has no lr: and wd:.
 	 */
-	uint32_t	 local;
+	bool		 local;
 	struct opt_hyper local_hyper;
 	const char	*local_mults;
 	uint64_t	 epochs;		/* last epoch */

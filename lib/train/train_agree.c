@@ -84,7 +84,7 @@ hash_local_optimizer(const struct train_opt *o)
 	const float of[] = { h->momentum, h->wd, h->l1, h->clip, h->beta2, h->eps };
 	uint64_t hash = hash_update(HASH_START, &h->rule, sizeof(h->rule));
 
-	if (o->local == 0)
+	if (!o->local)
 		return 0;
 	hash = hash_update(hash, of, sizeof(of));
 	return hash_update(hash, o->local_mults, strlen(o->local_mults));
@@ -107,8 +107,8 @@ train_agree(struct train *t)
 		{ "--dtype", o->precision },
 		{ "--batch", hash_batches(o) },
 		{ "--balance or its log", hash_balance(o) },
+		{ "--local-steps", o->local ? o->accumulate : 0 },
 		{ "--accumulate", o->accumulate },
-		{ "--local-steps", o->local },
 		{ "--optimizer or one of its options", hash_local_optimizer(o) },
 		{ "--epochs", o->epochs },
 		{ "--steps", o->steps },

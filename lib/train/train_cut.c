@@ -23,7 +23,7 @@ train_run_id(const struct train_opt *o)
 
 	if (name != NULL)
 		hash = hash_update(hash, name, strlen(name));
-	if (o->local > 0)
+	if (o->local)
 		hash = hash_update(hash, &o->local_hyper.rule, sizeof(o->local_hyper.rule));
 	return o->batches == NULL ? hash : hash_update(hash, o->batches, o->ps.nworkers * sizeof(*o->batches));
 }

@@ -178,9 +178,9 @@ void	train_tell(struct train *t, struct train_event *ev);	/* reports an event */
 void	train_tell_bad(struct train *t, const struct batch *b, uint64_t *left_out);
 
 /*
- * train_local.c, if the optimizer runs in the worker (train_opt.local).  A step of the job is `local` updates of t->w
- * by it, one for each micro-batch.  What they change, times the samples, is pushed as a gradient, so that the servers'
- * sgd with rate 1 makes the weights the mean of all workers.
+ * train_local.c, if the optimizer runs in the worker (train_opt.local).  A step of the job is `accumulate` updates of
+ * t->w by it, one for each micro-batch.  What they change, times the samples, is pushed as a gradient, so that the
+ * servers' sgd with rate 1 makes the weights the mean of all workers.
  */
 int	 train_local_open(struct train *t);
 void	 train_local_close(struct train *t);

@@ -15,7 +15,7 @@ count_state_floats(const struct train_opt *o)
 size_t
 train_local_size(const struct train_opt *o)
 {
-	return o->local > 0 ? 2 * count_state_floats(o) * sizeof(float) : 0;
+	return o->local ? 2 * count_state_floats(o) * sizeof(float) : 0;
 }
 
 int
@@ -25,7 +25,7 @@ train_local_open(struct train *t)
 	struct train_local *l = &t->local;
 	size_t n = count_state_floats(o);
 
-	if (o->local == 0)
+	if (!o->local)
 		return 0;
 	ERR_TRY(shard_plan_new(t->graph, 1, SHARD_PLAN_MOST, o->local_mults, &o->local_hyper, &l->plan));
 	l->start = calloc(t->graph->P + 1, sizeof(*l->start));
@@ -88,7 +88,7 @@ train_local_update(struct train *t, uint32_t n)
 		if (a->frozen || a->count == 0)
 			continue;
 		p = find_group(l->plan, a);
-		h.t = t->step * o->local + l->updates + 1;
+		h.t = t->step * o->accumulate + l->updates + 1;
 		h.lr = rate * p->lr;
 		h.wd *= p->wd;
 		opt_step_to(t->w + a->first, from + a->first * states, t->g + a->first, a->count, n, &h,

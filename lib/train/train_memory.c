@@ -35,7 +35,7 @@ train_memory(const struct train_opt *o, struct train_memory *m)
 	*m = (struct train_memory){
 		.weights = (within ? 3 : 2) * g->P,
 		/* The server within reads the worker's gradients where they are, but not encoded ones. */
-		.gradients = (1u + (o->accumulate > 1 || o->skip_nan || o->local > 0)) * g->P +
+		.gradients = (1u + (o->accumulate > 1 || o->skip_nan || o->local)) * g->P +
 		    (coded ? 2 * g->P + learns / 2 + (within ? learns : 0) : 0),
 		.optimizer = (within ? states * learns : 0) + (average ? g->P + (within ? learns : 0) : 0),
 		.checkpoint = (o->save != NULL && o->ps.rank == 0) || train_copies_cuts(o) ?
@@ -44,7 +44,7 @@ train_memory(const struct train_opt *o, struct train_memory *m)
 	m->weights *= sizeof(float);
 	m->gradients *= sizeof(float);
 	m->optimizer *= sizeof(float);
-	m->optimizer += train_local_size(o) + (o->local > 0 ? g->P * sizeof(float) : 0);
+	m->optimizer += train_local_size(o) + (o->local ? g->P * sizeof(float) : 0);
 	m->checkpoint *= sizeof(float);
 	m->samples = count_sample_bytes(o);
 	return m->weights + m->gradients + m->optimizer + m->checkpoint + m->samples;

@@ -84,7 +84,7 @@ static int
 alloc_train(struct train *t)
 {
 	const struct graph *g = t->graph;
-	const bool sums = t->o->accumulate > 1 || t->o->skip_nan || t->o->local > 0;
+	const bool sums = t->o->accumulate > 1 || t->o->skip_nan || t->o->local;
 
 	ERR_TRY(alloc_floats(g->P, &t->w));
 	ERR_TRY(alloc_floats(g->A, &t->aux));
@@ -169,7 +169,7 @@ join_job(struct train *t)
 	ps.lends = t->lends.p != NULL ? &t->lends : NULL;
 	ps.engine = t->engine;
 	/* Gradients are to be seen before weights change. */
-	ps.plan = t->o->skip_nan || t->o->local > 0 ? NULL : t->plan;
+	ps.plan = t->o->skip_nan || t->o->local ? NULL : t->plan;
 	ps.accumulate = t->o->accumulate > 1;
 	ps.kept = t->kept != NULL;
 	if (t->kept != NULL) {

@@ -148,7 +148,7 @@ find_first_sample(const struct train *t, uint32_t k)
 static int
 begin_step(struct train *t, const struct train_sums *seen)
 {
-	ERR_TRY(worker_step(t->wk, (uint32_t)seen->samples, t->o->local > 0 ? 1 : train_lr(t, t->step)));
+	ERR_TRY(worker_step(t->wk, (uint32_t)seen->samples, t->o->local ? 1 : train_lr(t, t->step)));
 	train_keep_step(t, seen);
 	if (t->o->ps.hyper.average.kind == AVERAGE_SWA && (t->step + 1) % t->steps == 0 &&
 	    t->step / t->steps >= t->o->swa)
@@ -181,7 +181,7 @@ check_gradients(struct train *t, const struct batch *b, const struct engine_draw
 			memset(t->stats, 0, t->graph->A * sizeof(*t->stats));
 		return train_bad_gradient(t, b, draw);
 	}
-	if (t->into == t->g && t->o->local == 0)
+	if (t->into == t->g && !t->o->local)
 		add_floats(t->sum, t->g, t->graph->P);
 	return 0;
 }
@@ -204,7 +204,7 @@ static int
 run_backward(struct train *t, const struct batch *b, const struct engine_draw *draw, bool first, bool last)
 {
 	const struct engine_hook hook = { .arg = t, .param_needed = load_needed_array, .grad_ready = handle_gradient };
-	const bool on_device = worker_device_opt(t->wk), local = t->o->local > 0, whole = t->o->skip_nan || local;
+	const bool on_device = worker_device_opt(t->wk), local = t->o->local, whole = t->o->skip_nan || local;
 	uint64_t from = trace_now(t->trace);
 	int e;
 
@@ -247,7 +247,7 @@ run_micro_batch(struct train *t, const struct batch *b, uint32_t k, bool first, 
 	int e;
 
 	t->layer_from = 0;
-	if (first && t->o->local > 0)
+	if (first && t->o->local)
 		ERR_TRY(train_local_begin(t));
 	ERR_TRY(t->engine->forward(t->plan, &b->s, &draw, worker_device_opt(t->wk) ? NULL : &hook, &r));
 	trace_layer_end(t, UINT32_MAX, "");
@@ -258,7 +258,7 @@ run_micro_batch(struct train *t, const struct batch *b, uint32_t k, bool first, 
 	if ((e = train_check_loss(t, b, &draw, r.loss)) != 0)
 		return e;
 	count_result(&all, &r, b->s.n);
-	if (last && !t->o->skip_nan && t->o->local == 0)
+	if (last && !t->o->skip_nan && !t->o->local)
 		ERR_TRY(begin_step(t, &all));
 	if ((e = run_backward(t, b, &draw, first, last)) == 0)
 		*seen = all;
@@ -277,7 +277,7 @@ finish_without_last(struct train *t, const struct train_sums *seen)
 			return ERR_STOP;
 		t->local.updates = 0;
 	}
-	if (t->o->local > 0)
+	if (t->o->local)
 		train_local_end(t, seen->samples);
 	ERR_TRY(begin_step(t, seen));
 	return any && !worker_device_opt(t->wk) ? push_all(t) : 0;

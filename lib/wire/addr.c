@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define BACKLOG 512	/* all workers of a large job may connect at once */
+#define SYN_REPEATS 1	/* of the system in an attempt to connect */
 
 int
 addr_split(const char *text, char host[ADDR_TEXT], char port[8])
@@ -136,6 +137,8 @@ addr_dial(const char *text, int *fd)
 	ERR_TRY(addr_split(text, host, port));
 	ERR_TRY(resolve_address(host, port, 0, &all, &a));
 	s = open_stream_socket(a, IPPROTO_TCP, TCP_NODELAY);
+	if (s >= 0)
+		setsockopt(s, IPPROTO_TCP, TCP_SYNCNT, &(int){ SYN_REPEATS }, sizeof(int));
 	if (s < 0 || (connect(s, a->ai_addr, a->ai_addrlen) < 0 && errno != EINPROGRESS)) {
 		keep = errno;
 		e = err_sys("connect to %s", text);

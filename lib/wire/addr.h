@@ -15,7 +15,8 @@ int addr_split(const char *text, char host[ADDR_TEXT], char port[8]);
 int addr_listen(const char *text, int *fd, char where[ADDR_TEXT]);
 /*
  * Starts to connect a socket, non-blocking, close-on-exec and TCP_NODELAY.  Returns as addr_listen(), and leaves the
- * errno of connect(2).  The lookup of a name may take seconds.
+ * errno of connect(2).  The lookup of a name may take seconds.  An attempt that nobody answers fails after some seconds
+ * with ETIMEDOUT: the system would repeat it at pauses that grow, and find a network that is back much later.
  */
 int addr_dial(const char *text, int *fd);
 /* Writes the numeric address of a connected socket's peer, or words if the peer has disconnected. */

@@ -344,8 +344,10 @@ move_bytes(struct conn *c)
 	int e;
 
 	if (!c->open) {
-		if ((e = conn_socket_shake(c)) <= 0)
+		if ((e = conn_socket_shake(c)) < 0)
 			return e;
+		if (e == 0)
+			return c->server ? 0 : conn_silence_look(c);
 		c->open = true;
 		if (!c->server && c->path_state == CONN_PATH_MAY)
 			ERR_TRY(conn_path_offer(c));

@@ -75,7 +75,10 @@ size_t	 conn_socket_held(const struct conn *c);
 int	 conn_socket_down(const struct conn *c);	/* as tls_down() */
 bool	 conn_socket_wants_out(const struct conn *c);
 
-/* conn_silence.c: looks whether the peer's host answers, about twice a second.  Returns 0 or ERR_PEER. */
+/*
+ * conn_silence.c: looks whether the peer's host answers, about twice a second.  Returns 0 or ERR_PEER.  Until it is
+ * open a connection ends after a few seconds, as its owner tries again sooner than the system does.
+ */
 int	 conn_silence_look(struct conn *c);
 
 /* conn_path.c: queues a message about the path.  Returns 0 or ERR_NOMEM. */

@@ -61,13 +61,14 @@ conn_set_silence(struct conn *c, double s)
 int
 conn_silence_look(struct conn *c)
 {
-	const double now = clk_s();
+	const double now = clk_s(), most = c->open ? c->silence : LEAST_S;
 	struct tcp_info t;
 	socklen_t n = sizeof(t);
 	unsigned attempts;
 	double heard;
 
-	if (now < c->look_at || getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &t, &n) < 0 || n < sizeof(t))
+	if (now < c->look_at || getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &t, &n) < 0 || n < sizeof(t) ||
+	    t.tcpi_state == TCP_SYN_SENT)
 		return 0;
 	c->look_at = now + LOOK_S;
 	attempts = t.tcpi_retransmits + t.tcpi_probes;	/* none of them answered */
@@ -77,11 +78,11 @@ conn_silence_look(struct conn *c)
 	if (attempts == 0 || c->attempts == 0 || heard > c->silent_since) {
 		c->silent_since = c->tried = now;
 		c->attempts = attempts;
-	} else if (attempts != c->attempts && c->tried - c->silent_since <= c->silence) {
+	} else if (attempts != c->attempts && c->tried - c->silent_since <= most) {
 		c->tried = now;
 		c->attempts = attempts;
 	}
-	if (c->tried - c->silent_since <= c->silence || now - c->tried < ANSWER_S)
+	if (c->tried - c->silent_since <= most || now - c->tried < ANSWER_S)
 		return 0;
 	return err_fail(ERR_PEER, "its host or the network has not answered for %.0f s", now - heard);
 }

@@ -1,4 +1,4 @@
-/* conn_silence_test - the host of a peer that no longer answers is lost, one that only does not read is not. */
+/* conn_silence_test - the host of a peer that no longer or never answers is lost, one that only does not read is not. */
 #include "tap.h"
 
 #include "ends.h"
@@ -10,12 +10,23 @@
 #define OUTAGE_S	3.0
 #define AWAY_S		10.0	/* the silence of those with an outage */
 #define FULL_S		8.0	/* for which a peer reads nothing */
+#define DIAL_S		30.0	/* most time of an attempt to connect; that of the system is a minute or two */
 
 static const uint8_t key[CONN_KEY] = "one key for the whole of a job.";
 static uint8_t bytes[4u << 20];
 
-enum { IDLE, BUSY, FULL, FULL_DEAD, IDLE_OUTAGE, BUSY_OUTAGE, ALL };
+enum { IDLE, BUSY, FULL, FULL_DEAD, IDLE_OUTAGE, BUSY_OUTAGE, OPEN, SHAKE = OPEN, DIAL, ALL };
 static struct ends ends[ALL];
+
+/* The system drops what arrives at a socket, as if the other's host were gone, or no more. */
+static bool
+drop_packets(int fd, bool off)
+{
+	struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
+	struct sock_fprog program = { .len = 1, .filter = &nothing };
+
+	return setsockopt(fd, SOL_SOCKET, off ? SO_DETACH_FILTER : SO_ATTACH_FILTER, &program, sizeof(program)) == 0;
+}
 
 /* An emulator of processors may lack what the test and the connections ask of the system. */
 static bool
@@ -34,19 +45,14 @@ knows_system(void)
 	return knows;
 }
 
-/* From now on the system drops what arrives at both ends, as if the other's host were gone, or no more. */
+/* From now on packets are dropped at both ends, or no more. */
 static void
 cut(struct ends *e, bool off)
 {
-	struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
-	struct sock_fprog program = { .len = 1, .filter = &nothing };
-
-	for (int i = 0; i < 2; i++)
-		if (setsockopt(conn_fd(i == 0 ? e->a : e->b), SOL_SOCKET, off ? SO_DETACH_FILTER : SO_ATTACH_FILTER, &program,
-		    sizeof(program)) < 0) {
-			printf("Bail out! no socket filter\n");
-			exit(1);
-		}
+	if (!drop_packets(conn_fd(e->a), off) || !drop_packets(conn_fd(e->b), off)) {
+		printf("Bail out! no socket filter\n");
+		exit(1);
+	}
 }
 
 static void
@@ -78,6 +84,27 @@ found_dead(void)
 }
 
 static bool
+has_given_up(void)
+{
+	return ends[SHAKE].ea != 0 && ends[DIAL].ea != 0;
+}
+
+/* Begins two connections: the host of the one dies within the handshake, that of the other never answers. */
+static int
+dial_nobody(void)
+{
+	int listener = ends_listen(ends[DIAL].where);
+
+	ends_meet(&ends[SHAKE], key, key);
+	cut(&ends[SHAKE], false);
+	if (!drop_packets(listener, false) || conn_dial(ends[DIAL].where, key, CONN_WORKER, &ends[DIAL].a) < 0) {
+		printf("Bail out! no connection: %s\n", err_line());
+		exit(1);
+	}
+	return listener;
+}
+
+static bool
 takes_all(struct ends *e, int n)
 {
 	struct msg m;
@@ -103,12 +130,13 @@ main(void)
 		{ FULL_DEAD, false, "a connection to a process that does not read, and whose host dies, ends" },
 	};
 	double began, silence;
+	int listener;
 
 	if (!knows_system()) {
 		skip("hosts that die", "the system has no filters of sockets or no TCP_INFO");
 		return done();
 	}
-	for (int i = 0; i < ALL; i++) {
+	for (int i = 0; i < OPEN; i++) {
 		ends_meet(&ends[i], key, key);
 		conn_set_silence(ends[i].a, i < IDLE_OUTAGE ? DEAD_S : AWAY_S);
 		conn_set_silence(ends[i].b, i < IDLE_OUTAGE ? DEAD_S : AWAY_S);
@@ -120,10 +148,11 @@ main(void)
 		send_bytes(ends[FULL_DEAD].a, sizeof(bytes));
 	}
 	run_all(1, NULL);
-	for (int i = 0; i < ALL; i++)
+	for (int i = 0; i < OPEN; i++)
 		if (i != FULL)
 			cut(&ends[i], false);
 	began = clk_s();
+	listener = dial_nobody();
 	send_bytes(ends[BUSY].a, 100000);
 	send_bytes(ends[BUSY_OUTAGE].a, 100000);
 	run_all(OUTAGE_S, NULL);
@@ -144,6 +173,12 @@ main(void)
 	run_all(began + FULL_S - clk_s(), NULL);
 	ok(ends[FULL].ea == 0 && conn_queued(ends[FULL].a) > 0, "a peer that does not read is not lost: %s", ends[FULL].la);
 	ok(takes_all(&ends[FULL], 4), "a peer that did not read reads everything later");
+	run_all(began + DIAL_S - clk_s(), has_given_up);
+	ok(ends[SHAKE].ea == ERR_PEER && strstr(ends[SHAKE].la, "has not answered for ") != NULL,
+	    "a handshake with a host that dies ends: %s", ends[SHAKE].la);
+	ok(ends[DIAL].ea == ERR_PEER && strstr(ends[DIAL].la, "cannot be reached") != NULL,
+	    "an attempt to connect to a host that does not answer ends: %s", ends[DIAL].la);
+	close(listener);
 	for (int i = 0; i < ALL; i++)
 		ends_close(&ends[i]);
 

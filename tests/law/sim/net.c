@@ -18,7 +18,7 @@ struct descriptor {
 	enum kind	 kind;
 	unsigned	 proc;
 	struct wire	*wire;		/* of a socket, once it connects */
-	unsigned	 side;
+	unsigned	 side, syns;	/* its end; times that the system repeats an attempt to connect */
 	struct local	*local;
 	uint64_t	 count;		/* of an event */
 	struct { int fd; struct epoll_event e; } watch[WATCHED];	/* of epoll */
@@ -127,6 +127,8 @@ net_socket(int family)
 
 	if (fd >= 0 && family == AF_UNIX)
 		all[fd - NET_FD].local = local_new();
+	else if (fd >= 0)
+		all[fd - NET_FD].syns = WIRE_SYNS;
 	return fd;
 }
 
@@ -150,7 +152,7 @@ net_connect(int fd, const struct sockaddr *to, socklen_t n)
 
 	if (d->kind == LOCAL)
 		return local_connect(d->local, (const struct sockaddr_un *)to, n);
-	d->wire = wire_connect(sim_host(d->proc), (const struct sockaddr_in *)to);
+	d->wire = wire_connect(sim_host(d->proc), (const struct sockaddr_in *)to, d->syns);
 	d->side = 0;
 	return -EINPROGRESS;
 }
@@ -219,9 +221,11 @@ net_tcp_info(int fd, struct tcp_info *t)
 int
 net_set_option(int fd, int level, int option, int v)
 {
-	const struct descriptor *d = find_socket(fd);
+	struct descriptor *d = find_descriptor(fd);
 
-	if (d != NULL)
+	if (level == IPPROTO_TCP && option == TCP_SYNCNT)
+		d->syns = (unsigned)v;
+	if (d->wire != NULL)
 		wire_set_option(d->wire, d->side, level, option, v);
 	return 0;
 }

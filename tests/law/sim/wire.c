@@ -137,7 +137,10 @@ try_to_open(struct wire *w)
 {
 	const uint32_t from = w->end[0].host, to = w->end[1].host;
 
-	if (is_down(w, 0) || is_down(w, 1)) {
+	if (w->syns-- == 0) {
+		wire_fail(w, 0, ETIMEDOUT, sim_now());
+		w->open_at = SIM_NEVER;
+	} else if (is_down(w, 0) || is_down(w, 1)) {
 		if (wire_way(from, to)->refuses)
 			wire_fail(w, 0, EHOSTUNREACH, sim_now());
 		w->open_at = sim_now() + w->syn;
@@ -283,7 +286,7 @@ init_end(struct end *e, uint32_t host)
 }
 
 struct wire *
-wire_connect(uint32_t from, const struct sockaddr_in *addr)
+wire_connect(uint32_t from, const struct sockaddr_in *addr, unsigned syns)
 {
 	const uint32_t to = ntohs(addr->sin_port) - WIRE_PORT;
 	struct wire *w = wires.all;
@@ -297,6 +300,7 @@ wire_connect(uint32_t from, const struct sockaddr_in *addr)
 	w->open = w->accepted = false;
 	w->open_at = wire_arrival();
 	w->syn = SYN_NS;
+	w->syns = 1 + syns;
 	w->stalled_at = w->recovers_at = 0;
 	w->port = wires.port++;
 	w->due = SIM_NEVER;

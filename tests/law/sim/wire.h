@@ -56,7 +56,9 @@ void	 wire_cut(uint32_t from, uint32_t to, uint64_t until, bool refuses);
 bool	 wire_break(void);
 
 /* For net.c. */
-struct wire *wire_connect(uint32_t from, const struct sockaddr_in *to);
+/* An attempt that is not answered is repeated `syns` times, at pauses that double, and then fails. */
+#define WIRE_SYNS 6	/* usually */
+struct wire *wire_connect(uint32_t from, const struct sockaddr_in *to, unsigned syns);
 /* A connection that has arrived at a host and waits for accept4(), or NULL. */
 struct wire *wire_waiting(uint32_t host);
 void	 wire_accept(struct wire *w);

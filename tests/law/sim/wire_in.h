@@ -34,6 +34,7 @@ struct end {
 struct wire {
 	bool		 used, open, accepted;
 	uint64_t	 open_at, syn;	/* the next attempt to connect, and the time to the one after it */
+	unsigned	 syns;		/* attempts that follow; with none it fails at open_at */
 	struct end	 end[2];	/* the one that connects, and the one that accepts */
 	uint64_t	 stalled_at, recovers_at;	/* from a cut until the system has tried again after it */
 	uint16_t	 port;

@@ -2,8 +2,8 @@
  * fuzz_server - any messages to the state machine of a server: no crash, no answer beyond the plan, no more memory for it.
  *
  * The first byte is the regime and the kind: 0-3 slack 0, 1, 3, async, 4 slack 0 with norms, 5 slack 0 and 6 async
- * with codecs, 7 and 8 with coarse ones, and then messages, else the rest is a hello's text, after 'h' without its first
- * line, which has the version of today.  A message is
+ * with codecs, 7 and 8 with coarse ones, 9 slack 0 with a backup worker, 10 with two and norms, and then messages, else
+ * the rest is a hello's text, after 'h' without its first line, which has the version of today.  A message is
  *
  *	u8 type | u8 flags | u8 worker, incarnation<<4 | u8 step | u8 slice | u8 samples | u8 rate |  u8 words | f32[words]
  *
@@ -22,10 +22,11 @@
 
 #define WORKERS	3
 
-static const struct { uint32_t slack; float clip_norm; const char *rules; } kinds[] = {
-	{ STALE_SYNC, 0, "" }, { 1, 0, "" }, { 3, 0, "" }, { STALE_ASYNC, 0, "" }, { STALE_SYNC, 1, "" },
-	{ STALE_SYNC, 0, "codec:*=bf16;codec:bn_*=fp16" }, { STALE_ASYNC, 0, "codec:a_*=fp16" },
-	{ STALE_SYNC, 0, "codec:*=topk:0.5;codec:bn_*=2bit" }, { STALE_ASYNC, 0, "codec:*=topk:0.5;codec:bn_*=2bit" },
+static const struct { uint32_t slack; float clip_norm; const char *rules; uint32_t backup; } kinds[] = {
+	{ STALE_SYNC, 0, "", 0 }, { 1, 0, "", 0 }, { 3, 0, "", 0 }, { STALE_ASYNC, 0, "", 0 }, { STALE_SYNC, 1, "", 0 },
+	{ STALE_SYNC, 0, "codec:*=bf16;codec:bn_*=fp16", 0 }, { STALE_ASYNC, 0, "codec:a_*=fp16", 0 },
+	{ STALE_SYNC, 0, "codec:*=topk:0.5;codec:bn_*=2bit", 0 }, { STALE_ASYNC, 0, "codec:*=topk:0.5;codec:bn_*=2bit", 0 },
+	{ STALE_SYNC, 0, "", 1 }, { STALE_SYNC, 1, "", 2 },
 };
 
 /*
@@ -76,7 +77,8 @@ static void
 hello(struct server_state *s, const struct graph *g, unsigned kind, uint32_t w, uint64_t incarnation)
 {
 	struct hello h = { .version = MSG_VERSION, .tally = TALLY_VERSION, .nworkers = WORKERS, .nservers = 2,
-	    .slack = kinds[kind].slack, .hyper = { .clip_norm = kinds[kind].clip_norm }, .slice = 16, .hash = graph_hash(g) };
+	    .slack = kinds[kind].slack, .backup = kinds[kind].backup,
+	    .hyper = { .clip_norm = kinds[kind].clip_norm }, .slice = 16, .hash = graph_hash(g) };
 	struct msg m = { .type = MSG_HELLO, .worker = w, .incarnation = incarnation };
 	struct buf b = { 0 };
 

@@ -313,18 +313,26 @@ check_worker(struct job *j, const struct job_process *p, const struct hand *h)
 	world_fault(&j->x, why);
 }
 
-/* With gradients of 1 and a rate of 1, each weight counts the pushes of all workers. */
+/*
+ * With gradients of 1 and a rate of 1, each weight counts the pushes of all workers.  With backup workers the gradients
+ * of a step are one more than its number, and each weight is their sum.
+ */
 static void
 check_counts(struct job *j)
 {
-	const struct job_process *p = &j->process[j->x.S];
 	const struct graph *g = j->x.graph;
-	const float want = -(float)(j->x.W * JOB_STEPS);
 
-	for (uint32_t a = 0; a < g->nw; a++)
-		for (size_t i = 0; i < g->w[a].count; i++)
-			if (p->exact[g->w[a].first + i] != (g->w[a].frozen ? 0 : want))
-				world_fault(&j->x, "a push is lost, or counts more than once");
+	for (uint32_t r = 0; r < (j->x.backup > 0 ? j->x.W : 1); r++) {
+		const struct job_process *p = &j->process[j->x.S + r];
+		const float want = j->x.backup > 0 ? -(float)(p->last * (p->last + 1) / 2) : -(float)(j->x.W * JOB_STEPS);
+
+		for (uint32_t a = 0; p->complete && a < g->nw; a++)
+			for (size_t i = 0; i < g->w[a].count; i++)
+				if (p->exact[g->w[a].first + i] != (g->w[a].frozen ? 0 : want))
+					world_fault(&j->x, "a push is lost, or counts more than once");
+		if (p->complete && j->x.stops == 0 && p->last != JOB_STEPS)
+			world_fault(&j->x, "a worker ends at another step");
+	}
 }
 
 static void
@@ -333,7 +341,7 @@ check_results(struct job *j)
 	struct shard_plan *plan;
 	struct hand h;
 
-	if (j->x.slack != STALE_SYNC) {
+	if (j->x.counting) {
 		check_counts(j);
 		return;
 	}
@@ -383,6 +391,20 @@ check_disks(struct job *j)
 		world_fault(&j->x, "the last checkpoint is missing");
 }
 
+/* Each gradient counts the same, whichever workers are late. */
+static void
+draw_backup(struct job *j)
+{
+	struct rng c = rng_start(j->x.seed, 3, 4);
+
+	if (j->x.slack != STALE_SYNC || j->x.W < 2 || j->cut > 0 || rng_below(&c, 6) > 0)
+		return;
+	j->x.backup = 1 + (uint32_t)rng_below(&c, j->x.W - 1);
+	j->x.counting = true;
+	j->x.hyper = (struct opt_hyper){ .clip_norm = rng_below(&c, 4) ? 0 : 1e9f };	/* waits for norms, and clips nothing */
+	j->x.codec = NULL;
+}
+
 static void
 draw_job(struct job *j, uint64_t seed)
 {
@@ -416,6 +438,8 @@ draw_job(struct job *j, uint64_t seed)
 		j->copies = (uint32_t)rng_below(&c, j->x.W);
 		j->streams = false;
 	}
+	if (!uneven)
+		draw_backup(j);
 	world_rules(&j->x);
 	j->x.stops = j->x.slack == STALE_SYNC && rng_below(&c, 4) == 0 && !uneven ? 100 : 0;
 	for (uint32_t r = 0; r < j->x.W; r++)

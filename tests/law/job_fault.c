@@ -10,6 +10,7 @@
 #define LENDERS		2u	/* most deaths of workers that lend what they pushed, besides these */
 #define MOMENTS		2u	/* most that begin at a moment of interest */
 #define OUTAGE_NS	(12 * SIM_S)	/* all outages of a job together; workers try to connect for 30 s */
+#define PARTING_NS	(5 * SIM_S)	/* least outage at a goodbye: the connection ends, and attempts fail for seconds */
 #define STORES		60u
 
 const char *const job_fault_names[JOB_FAULTS] = {
@@ -60,10 +61,16 @@ take_outage(struct job *j, uint64_t ns)
 	return ns;
 }
 
+static uint64_t
+draw_outage(void)
+{
+	return SIM_MS + rng_below(sim_chance(), SIM_MS << rng_below(sim_chance(), 14));
+}
+
 uint64_t
 job_fault_outage(struct job *j)
 {
-	return take_outage(j, SIM_MS + rng_below(sim_chance(), SIM_MS << rng_below(sim_chance(), 14)));
+	return take_outage(j, draw_outage());
 }
 
 /* A server or worker that has not ended. */
@@ -76,26 +83,33 @@ draw_process(struct job *j, bool server)
 	return p->proc >= 0 ? p : NULL;
 }
 
-/* Nothing passes between a worker and a server for a time, or only one way. */
+/* Nothing passes between the host of a worker and a server's for some nanoseconds, or only one way. */
 static bool
-cut_hosts(struct job *j, enum job_fault kind)
+cut_hosts(struct job *j, enum job_fault kind, uint32_t w, uint64_t ns)
 {
 	const uint32_t s = (uint32_t)rng_below(sim_chance(), j->x.S);
-	const uint32_t w = j->x.S + (uint32_t)rng_below(sim_chance(), j->x.W);
 	const bool to_worker = kind != JOB_ONE_WAY || rng_below(sim_chance(), 2);
 	uint64_t until;
 
 	if (wire_together(s, w))
 		return false;
-	/* Where attempts fail at once, seconds decide. */
-	until = sim_now() + (kind == JOB_UNREACHABLE && rng_below(sim_chance(), 2) ?
-	    take_outage(j, rng_below(sim_chance(), 6 * SIM_S)) : job_fault_outage(j));
+	until = sim_now() + take_outage(j, ns);
 	sim_log("%s of hosts %u and %u until %.6f", job_fault_names[kind], s, w, (double)until * 1e-9);
 	if (to_worker)
 		wire_cut(s, w, until, kind == JOB_UNREACHABLE);
 	if (kind != JOB_ONE_WAY || !to_worker)
 		wire_cut(w, s, until, kind == JOB_UNREACHABLE);
 	return true;
+}
+
+static bool
+cut_any(struct job *j, enum job_fault kind)
+{
+	const uint32_t w = j->x.S + (uint32_t)rng_below(sim_chance(), j->x.W);
+
+	/* Where attempts fail at once, seconds decide. */
+	return cut_hosts(j, kind, w, kind == JOB_UNREACHABLE && rng_below(sim_chance(), 2) ?
+	    rng_below(sim_chance(), 6 * SIM_S) : draw_outage());
 }
 
 /* Whether some steps were pushed since all processes were lost last: else the job would be lost again at its start. */
@@ -165,7 +179,7 @@ let_fail(struct job *j, enum job_fault kind)
 		    (enum disk_fault)((unsigned)kind - JOB_DISK_FULL), sim_now() + job_fault_outage(j));
 		return true;
 	default:
-		return cut_hosts(j, kind);
+		return cut_any(j, kind);
 	}
 }
 
@@ -210,6 +224,16 @@ job_fault_lender(struct job_process *p)
 {
 	if ((p->job->kinds & 1u << JOB_WORKER_KILL) != 0 && p->job->lenders > 0 && rng_below(sim_chance(), 2))
 		sim_at(sim_now() + rng_below(sim_chance(), SIM_MS >> rng_below(sim_chance(), 8)), kill_lender, p);
+}
+
+void
+job_fault_parting(struct job_process *p)
+{
+	struct job *j = p->job;
+
+	if ((j->kinds & 1u << JOB_UNREACHABLE) != 0 && rng_below(sim_chance(), 4) == 0 &&
+	    cut_hosts(j, JOB_UNREACHABLE, p->host, PARTING_NS + rng_below(sim_chance(), PARTING_NS)))
+		j->figures->fault[JOB_UNREACHABLE]++;
 }
 
 static void

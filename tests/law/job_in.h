@@ -100,6 +100,8 @@ void	 job_fault_turn(struct job *j);
 void	 job_fault_soon(struct job *j);
 /* For a worker that shares memory and has pushed: it may die before others have, while servers read what it lends. */
 void	 job_fault_lender(struct job_process *p);
+/* For a worker that is about to say goodbye: a server may be unreachable, which must not pass for one that has ended. */
+void	 job_fault_parting(struct job_process *p);
 /* For disk_watch() of a job: all may be lost. */
 void	 job_fault_saver(void *arg);
 /* Takes a part of the outages that may still happen: 1 ms or more, seldom seconds. */

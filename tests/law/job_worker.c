@@ -36,6 +36,9 @@ add_up(struct job_life *l, enum actor_sum what)
 			want[0] += actor_given(l->x, r, l->step, what);
 			want[1] += 1;
 		}
+	/* Each figure of an epoch is that of the steps that its worker took. */
+	if (l->x->backup > 0 && what == ACTOR_EPOCH)
+		want[0] = v[0];
 	if (memcmp(v, want, sizeof(want)) != 0)
 		return err_fail(ERR_FORMAT, "sum %d of step %" PRIu64 " is wrong", what, l->step);
 	if (what == ACTOR_EPOCH)
@@ -54,11 +57,32 @@ end_epoch(struct job_life *l)
 	return l->p->job->cut > 0 ? job_cut_epoch(l) : 0;
 }
 
-/* The sum before a step: first of all if the job reads streams, as next_micro_batch() in lib/train does, or else last. */
+/*
+ * The sum before a step: first of all if the job reads streams, as next_micro_batch() in lib/train does, or else last.
+ * With backup workers there is one before the first step, as that of train_agree().
+ */
 static int
 begin_step(struct job_life *l, bool first)
 {
-	return l->x->slack == STALE_SYNC && first == l->p->job->streams ? add_up(l, ACTOR_READY) : 0;
+	const bool sums = l->x->slack == STALE_SYNC && (l->x->backup == 0 || l->step == l->first);
+
+	return sums && first == l->p->job->streams ? add_up(l, ACTOR_READY) : 0;
+}
+
+/* With backup workers: goes on where the servers are, if this one is late. */
+static int
+catch_up(struct job_life *l)
+{
+	bool renewed;
+	uint64_t to;
+
+	ERR_TRY(worker_catch_up(l->wk, &to, &renewed));
+	if (to > l->step) {
+		sim_log("goes on at step %" PRIu64, to);
+		l->step = to;
+		kept_put(&l->kept, to, &(struct kept_place){ .loss = l->running });
+	}
+	return 0;
 }
 
 /* No worker may be further ahead of another than the slack. */
@@ -67,7 +91,7 @@ check_slack(const struct job_life *l)
 {
 	const struct job *j = l->p->job;
 
-	for (uint32_t i = j->x.S; i < j->n && l->x->slack != STALE_ASYNC; i++)
+	for (uint32_t i = j->x.S; i < j->n && l->x->slack != STALE_ASYNC && l->x->backup == 0; i++)
 		if (!j->process[i].complete && l->step > j->process[i].pushed + l->x->slack)
 			return err_fail(ERR_FORMAT, "is at step %" PRIu64 ", and worker %" PRIu32 " has pushed %" PRIu64,
 			    l->step, j->process[i].index, j->process[i].pushed);
@@ -130,6 +154,7 @@ join_job(struct job_life *l)
 	struct worker_first first = { .starter = starter, .state = l->state };
 	struct kept_place place = { .loss = 0 };
 	struct job_process *p = l->p;
+	uint64_t newest;
 
 	memset(p->w, 0xff, l->x->graph->P * sizeof(float));
 	memset(p->aux, 0xff, l->x->graph->A * sizeof(float));
@@ -146,6 +171,8 @@ join_job(struct job_life *l)
 		ERR_TRY(job_cut_join(l));
 	else if (!l->returned)
 		kept_begin(&l->kept, l->step, &place);
+	else if (l->x->backup > 0 && kept_newest(&l->kept, &newest, &place) && newest < l->step)
+		kept_put(&l->kept, l->step, &place);
 	else if (!kept_find(&l->kept, l->step, &place))
 		return err_fail(ERR_ARG, "its memory lacks step %" PRIu64 ", at which it returns", l->step);
 	l->running = p->job->cut > 0 ? l->running : place.loss;
@@ -196,6 +223,8 @@ train(struct job_life *l)
 	ERR_TRY(join_job(l));
 	/* A step is done, and the job may be told to end, once its weights are there. */
 	for (;;) {
+		if (l->x->backup > 0)
+			ERR_TRY(catch_up(l));
 		ERR_TRY(begin_step(l, true));
 		ERR_TRY(need_arrays(l));
 		if (worker_last(l->wk))
@@ -211,6 +240,7 @@ train(struct job_life *l)
 		ERR_TRY(job_cut_end(l));
 	job_fault_soon(p->job);
 	kept_part(&l->kept);
+	job_fault_parting(l->p);
 	return worker_bye(l->wk);
 }
 
@@ -220,7 +250,7 @@ run_life(struct job_life *l)
 	struct job_process *p = l->p;
 	const bool sync = l->x->slack == STALE_SYNC;
 	struct worker_opt o = { .graph = l->x->graph, .rank = p->index, .nworkers = l->x->W, .slack = l->x->slack,
-	    .hyper = l->x->hyper, .mults = l->x->rules, .incarnation = rng_u64(sim_chance()),
+	    .backup = l->x->backup, .hyper = l->x->hyper, .mults = l->x->rules, .incarnation = rng_u64(sim_chance()),
 	    .server = p->job->server, .nservers = l->x->S,
 	    .transport = p->job->shm ? CONN_AUTO : CONN_TCP, .lends = p->job->shm ? &l->lends : NULL, .silence_s = JOB_SILENCE_S(p->job),
 	    .slice = l->x->slice, .w = p->w, .aux = p->aux, .kept = sync, .waiting = log_waiting };

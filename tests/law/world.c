@@ -296,6 +296,20 @@ world_stop(struct world *x)
 		worker_state_stop(a->worker);
 }
 
+/*
+ * A connection between worker w and party s is made again.  This does not happen before most of what was repeated the
+ * last time has arrived: otherwise a link would get more than it delivers, as repeated messages are answered again.
+ */
+static void
+world_repeat(struct world *x, uint32_t w, uint32_t s)
+{
+	const bool up = rng_below(&x->chance, 2);
+	const unsigned n = 1 + (unsigned)rng_below(&x->chance, PAIR_KEPT), from = up ? w : s, to = up ? s : w;
+
+	if (pair_queued(x->net, from, to) < PAIR_KEPT)
+		pair_repeat(x->net, from, to, n);
+}
+
 void
 world_turn(struct world *x)
 {
@@ -307,11 +321,8 @@ world_turn(struct world *x)
 		world_kill(x);
 	if (rng_below(&x->chance, 1000) < x->stops)
 		world_stop(x);
-	if (rng_below(&x->chance, 1000) < x->repeats) {
-		bool up = rng_below(&x->chance, 2);
-
-		pair_repeat(x->net, up ? w : s, up ? s : w, 1 + (unsigned)rng_below(&x->chance, PAIR_KEPT));
-	}
+	if (rng_below(&x->chance, 1000) < x->repeats)
+		world_repeat(x, w, s);
 	if (x->full > 0)
 		server_state_resume(x->host[s - x->W].server, w);
 	if (rng_below(&x->chance, 2))

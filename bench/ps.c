@@ -20,7 +20,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -45,6 +47,8 @@ struct job {
 	bool		 plain;
 	enum conn_transport transport;
 	uint32_t	 nworkers, nservers, slack;
+	const char	*netns;		/* the network namespace of the servers, and */
+	const char	*host;		/* their address there; NULL: here, on loopback */
 	uint32_t	 slice;
 	struct role	 worker[WORKERS], server[WORKERS];
 	int		 listener[WORKERS];	/* of the workers' shards; 0: none, as there are servers */
@@ -66,6 +70,8 @@ static const char help[] =
     "  --ucx                UCX, with --plain (TCP)\n"
     "  --async              no worker waits for another\n"
     "  --slice N            bytes of a slice (524288)\n"
+    "  --netns NAME         the servers in this network namespace, and\n"
+    "  --host ADDRESS       there at this address (127.0.0.1)\n"
     "  --list               print the bytes of each array, and end\n";
 
 static void *
@@ -105,19 +111,36 @@ print_address(void *arg, const char *where)
 static void
 serve(const struct job *j, uint32_t index, int out)
 {
-	struct serve_opt o = { .listen = "127.0.0.1:0", .listen_fd = j->listener[index], .nworkers = j->nworkers,
+	char listen[ADDR_TEXT];
+	struct serve_opt o = { .listen = listen, .listen_fd = j->listener[index], .nworkers = j->nworkers,
 	    .index = index, .nservers = j->nservers, .key = j->plain ? NULL : j->key, .transport = j->transport, .stop_fd = -1,
 	    .listening = out >= 0 ? print_address : NULL, .arg = &out };
 	struct serve_sums sums;
 
+	snprintf(listen, sizeof(listen), "%s:0", j->host != NULL ? j->host : "127.0.0.1");
 	front_must(NULL, io_random(&o.incarnation, sizeof(o.incarnation)));
 	front_must("server", serve_run(&o, &sums));
+}
+
+/* Moves this process into the network namespace that `ip netns add` has given this name. */
+static void
+enter_netns(const char *name)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "/run/netns/%s", name);
+	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0 || setns(fd, CLONE_NEWNET) < 0)
+		front_die(path, err_sys("setns"));
+	close(fd);
 }
 
 static int
 run_server(const struct job *j, uint32_t index, int in, int out)
 {
 	(void)in;
+	if (j->netns != NULL)
+		enter_netns(j->netns);
 	serve(j, index, out);
 	return front_status();
 }
@@ -324,7 +347,8 @@ main(int argc, char *argv[])
 	static const struct option longs[] = {
 		{ "async", no_argument, NULL, 'a' }, { "bytes", required_argument, NULL, 'b' },
 		{ "list", no_argument, NULL, 'l' }, { "net", required_argument, NULL, 'n' },
-		{ "net-opt", required_argument, NULL, 'o' },
+		{ "net-opt", required_argument, NULL, 'o' }, { "netns", required_argument, NULL, 'N' },
+		{ "host", required_argument, NULL, 'H' },
 		{ "optimizer", required_argument, NULL, 'O' }, { "plain", no_argument, NULL, 'p' },
 		{ "servers", required_argument, NULL, 's' },
 		{ "shape", required_argument, NULL, 'x' }, { "shm", no_argument, NULL, 'm' }, { "ucx", no_argument, NULL, 'u' },
@@ -348,6 +372,8 @@ main(int argc, char *argv[])
 		case 'm': j.transport = CONN_AUTO; break;
 		case 'u': j.transport = CONN_UCX; break;
 		case 'n': net = optarg; break;
+		case 'N': j.netns = optarg; break;
+		case 'H': j.host = optarg; break;
 		case 'o':
 			if (script_opt_take(option, &noption, optarg) < 0)
 				front_wrong("--net-opt: %s", err_line());

@@ -89,6 +89,21 @@ for how in "--slack 2" "--async --codec 2bit"; do
 		"$how: each batch is one update"
 done
 
+# A number of updates by all workers, which are killed.
+start sum --respawn 1000 -- ${train% --epochs *} --frequent 10 --async --updates 6000 --keep 2
+killed=0
+for w in 0 1; do
+	next "^worker $w: .*Batch"
+	kill_workers $w
+	ok "--updates: worker $w is started again" returned "$T/err" $w 1
+done
+ok "--updates: a job whose workers were killed ends" ends 0
+ok "--updates: the log has the batches of both workers, each once" rows "$T/sum.log" each
+n=$(head -c 4000 "$(ls -t sum-*.safetensors | head -n 1)" | grep -aEo '"updates": ?"[0-9]+"' | tr -dc 0-9)
+ok "--updates: each worker does at most one more: $n" test "$n" -ge 6000 -a "$n" -le 6002
+ok "--updates: each update is a batch of the log, but for one for each kill" awk -F '\t' -v n="$n" '
+	$3 == "worker" && $5 == "step" { rows++ } END { exit rows > 6002 || rows < n - 2 }' sum.log
+
 # The number of workers changes.
 job=$XDG_STATE_HOME/tally/jobs/grow
 # grow N: a job of 1 to N workers, which all join.

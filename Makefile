@@ -79,7 +79,7 @@ NOT     += $(if $(filter 1,$(JPEGINT)),lib/image/jpeg/img_jpeg_none.c,lib/image/
 # The transport UCX, whose library is loaded when a job asks for it.  UCX=0 builds without its headers.
 UCX     ?= $(shell printf '\043include <ucp/api/ucp.h>\nUCP_API_MAJOR\n' | $(CC) $(DEFINES) -E -P - 2>/dev/null | grep -c '^1$$')
 UCX     := $(UCX)
-NOT     += lib/wire/path/ucx$(if $(filter 1,$(UCX)),_none).c $(if $(filter 1,$(UCX)),,lib/wire/path/ucx_load.c)
+NOT     += $(if $(filter 1,$(UCX)),,lib/wire/path/ucx.c lib/wire/path/ucx_load.c)
 LIB     := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(NOT),$(call find,lib,*.c)))
 
 # The cuda engine's other half is a module, built where CUDA's compiler and cuDNN's header are; CUDA=0 leaves it out.
@@ -143,7 +143,7 @@ CUDA_FOR := $(call stamp,cuda-for,$(CUDA_HOME) $(CUDNN_HOME) $(CUDA_CODE) $(CUDA
 FOUND    := $(call stamp,found,$(engines) $(DNNL) $(JPEGINT) $(UCX) $(SAN) $(CUDA) $(CUDA_HOME) $(CUDNN_HOME) $(CUDA_CODE) $(CUDA_WHY) $(PKGCONF))
 $(MADE_FOR) $(CUDA_FOR):
 	@mkdir -p $(@D) && rm -f $(@D)/$(firstword $(subst -for-, ,$(@F)))-for-* && touch $@
-$(BUILD)/lib/engine/engine.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/engine/cpu/dnnl/dnnl*.c)): $(MADE_FOR)
+$(BUILD)/lib/engine/engine.o $(BUILD)/lib/wire/conn_path.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/engine/cpu/dnnl/dnnl*.c)): $(MADE_FOR)
 $(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%): $(CUDA_FOR)
 
 # What this machine has, printed again when it changes.  A module of a toolkit that is no longer there is removed.
@@ -168,6 +168,7 @@ $(BUILD)/lib/engine/%.o $(BUILD)/lib/net/optim/%.o $(BUILD)/lib/net/merge/merge_
 $(BUILD)/lib/batch/aug_%.o $(BUILD)/lib/batch/mean_make.o $(BUILD)/lib/batch/planes.o $(BUILD)/lib/image/resize_pass.o $(BUILD)/lib/wire/codec.o: KERNEL := $(if $(SAN),-O1,-O3)
 
 $(BUILD)/lib/engine/engine.o: DEFINES += $(foreach e,$(engines),-DENGINE_$e)
+$(BUILD)/lib/wire/conn_path.o: DEFINES += -DHAS_UCX=$(if $(filter 1,$(UCX)),1,0)
 
 $(BUILD)/lib/engine/cuda/%.o $(BUILD)/tests/emu/%.o: KERNEL := $(if $(SAN),-O1,-O2) -fPIC -fvisibility=hidden -fopenmp
 $(CUDA_SIDE:%=$(BUILD)/lib/engine/cuda/%): DEFINES += $(CUDA_I)

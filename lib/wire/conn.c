@@ -135,7 +135,7 @@ conn_queued(const struct conn *c)
 {
 	if (c->ended != 0)
 		return 0;
-	return c->control.n + c->out.n + conn_socket_held(c) + (c->ucx != NULL && !ucx_delivered(c->ucx));
+	return c->control.n + c->out.n + conn_socket_held(c) + (c->ucx != NULL && !conn_ucx()->delivered(c->ucx));
 }
 
 bool
@@ -266,8 +266,8 @@ scan_messages(struct conn *c, size_t *lacks)
 }
 
 /*
- * Reads up to n bytes, of which the peer sends at least `least`; see ucx_read() for `stays`.  All that it wrote before
- * its end is read first.
+ * Reads up to n bytes, of which the peer sends at least `least`; see wire/path/ucx.h for `stays`.  All that it
+ * wrote before its end is read first.
  */
 static int
 read_bytes(struct conn *c, void *p, size_t n, size_t least, bool stays, size_t *got)

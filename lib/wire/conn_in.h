@@ -119,6 +119,8 @@ bool	 conn_shm_lends(struct conn *c, const struct msg *m);
  */
 int	 conn_shm_borrow(struct conn *c, struct msg *m, const uint8_t *p);
 
+/* conn_path.c: NULL in a build without UCX, in which no connection is asked to use it. */
+const struct ucx_calls *conn_ucx(void);
 /* conn_ucx.c: the same for UCX.  Messages are of type MSG_UCX, with the address of a worker. */
 int	 conn_ucx_offer(struct conn *c);
 int	 conn_ucx_take_offer(struct conn *c, const struct msg *m);

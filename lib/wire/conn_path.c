@@ -9,6 +9,13 @@
 
 #define VARIABLE "TALLY_TRANSPORT"
 
+/* The Makefile says whether the build has it. */
+const struct ucx_calls *
+conn_ucx(void)
+{
+	return HAS_UCX ? &ucx_calls : NULL;
+}
+
 int
 conn_transport(const uint8_t *key, enum conn_transport *t)
 {
@@ -25,7 +32,9 @@ conn_transport(const uint8_t *key, enum conn_transport *t)
 	if (*t == CONN_UCX && key != NULL)
 		return err_fail(ERR_ARG, "%s=ucx: UCX encrypts nothing: give --plain, or leave the variable out",
 		    VARIABLE);
-	return *t == CONN_UCX ? ucx_load() : 0;
+	if (*t == CONN_UCX && conn_ucx() == NULL)
+		return err_fail(ERR_NOTSUP, "this build is without UCX: install libucx-dev, and build again");
+	return *t == CONN_UCX ? conn_ucx()->load() : 0;
 }
 
 /* An accepting end is in this state already. */
@@ -68,7 +77,8 @@ conn_path_decline(struct conn *c)
 {
 	conn_shm_close_listener(c);
 	shm_free(c->shm_next);
-	ucx_free(c->ucx_next);
+	if (c->ucx_next != NULL)
+		conn_ucx()->close(c->ucx_next);
 	c->shm_next = NULL;
 	c->ucx_next = NULL;
 	c->path_state = CONN_PATH_NONE;
@@ -80,13 +90,14 @@ conn_path_free(struct conn *c)
 {
 	conn_path_decline(c);
 	shm_free(c->shm);
-	ucx_free(c->ucx);
+	if (c->ucx != NULL)
+		conn_ucx()->close(c->ucx);
 }
 
 bool
 conn_path_agreed(const struct conn *c)
 {
-	return c->shm_next != NULL || (c->ucx_next != NULL && ucx_connected(c->ucx_next));
+	return c->shm_next != NULL || (c->ucx_next != NULL && conn_ucx()->connected(c->ucx_next));
 }
 
 void
@@ -171,7 +182,7 @@ conn_path_used(const struct conn *c)
 int
 conn_path_fd(const struct conn *c)
 {
-	return c->shm != NULL ? shm_fd(c->shm) : ucx_fd(c->ucx);
+	return c->shm != NULL ? shm_fd(c->shm) : conn_ucx()->fd(c->ucx);
 }
 
 /* The socket says whether the peer lives. */
@@ -193,7 +204,7 @@ void
 conn_path_drop(struct conn *c)
 {
 	if (c->ucx != NULL)
-		ucx_end(c->ucx);
+		conn_ucx()->end(c->ucx);
 	queue_free(&c->out);
 }
 
@@ -207,8 +218,8 @@ conn_path_look(struct conn *c)
 		shm_look(c->shm);
 		signalled = shm_signalled(c->shm) || shm_closed(c->shm);
 	} else {
-		ucx_look(c->ucx);
-		signalled = ucx_signalled(c->ucx);
+		conn_ucx()->look(c->ucx);
+		signalled = conn_ucx()->signalled(c->ucx);
 	}
 	if (c->ended != 0 || !signalled || (e = check_peer(c)) == 0)
 		return;
@@ -226,7 +237,7 @@ conn_path_allow(struct conn *c, size_t bytes)
 	if (c->shm != NULL)
 		shm_allow(c->shm, bytes);
 	else
-		ucx_allow(c->ucx, bytes);
+		conn_ucx()->allow(c->ucx, bytes);
 }
 
 int
@@ -236,7 +247,7 @@ conn_path_read(struct conn *c, void *p, size_t n, size_t least, bool stays, size
 
 	if (c->shm != NULL)
 		return shm_read(c->shm, p, n, least, got);
-	if ((e = ucx_read(c->ucx, p, n, stays, got)) != ERR_PEER)
+	if ((e = conn_ucx()->read(c->ucx, p, n, stays, got)) != ERR_PEER)
 		return e;
 	/* The library may see the peer's end first, and the socket knows what it was. */
 	return (why = check_peer(c)) < 0 ? why : e;
@@ -245,7 +256,7 @@ conn_path_read(struct conn *c, void *p, size_t n, size_t least, bool stays, size
 bool
 conn_path_empty(const struct conn *c)
 {
-	return c->shm != NULL ? shm_empty(c->shm) : ucx_empty(c->ucx);
+	return c->shm != NULL ? shm_empty(c->shm) : conn_ucx()->empty(c->ucx);
 }
 
 int
@@ -253,7 +264,7 @@ conn_path_send(struct conn *c)
 {
 	if (c->ended != 0)
 		return 0;
-	return c->shm != NULL ? shm_send(c->shm, &c->out) : ucx_send(c->ucx, &c->out);
+	return c->shm != NULL ? shm_send(c->shm, &c->out) : conn_ucx()->send(c->ucx, &c->out);
 }
 
 void
@@ -262,7 +273,7 @@ conn_path_want(struct conn *c, bool at_once)
 	if (c->shm != NULL)
 		shm_want(c->shm, at_once);
 	else
-		ucx_want(c->ucx, at_once);
+		conn_ucx()->want(c->ucx, at_once);
 }
 
 void
@@ -271,5 +282,5 @@ conn_path_byte_counts(const struct conn *c, uint64_t *received, uint64_t *sent)
 	if (c->shm != NULL)
 		shm_byte_counts(c->shm, received, sent);
 	else if (c->ucx != NULL)
-		ucx_byte_counts(c->ucx, received, sent);
+		conn_ucx()->byte_counts(c->ucx, received, sent);
 }

@@ -474,7 +474,7 @@ main(void)
 		test_transport(kinds[i % 2]);
 	}
 	with_shm = false;
-	if ((with_ucx = ucx_load() == 0)) {
+	if ((with_ucx = ends_has_ucx())) {
 		printf("# plain, UCX\n");
 		test_transport(NULL);
 	} else {

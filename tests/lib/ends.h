@@ -31,6 +31,18 @@ struct ends {
 	char		 where[ADDR_TEXT];
 };
 
+static inline bool
+ends_has_ucx(void)
+{
+	enum conn_transport t;
+	int e;
+
+	setenv("TALLY_TRANSPORT", "ucx", 1);
+	e = conn_transport(NULL, &t);
+	unsetenv("TALLY_TRANSPORT");
+	return e == 0;
+}
+
 static inline int
 ends_listen(char where[ADDR_TEXT])
 {

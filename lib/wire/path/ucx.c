@@ -27,7 +27,7 @@ struct ucx {
 	ucp_address_t	*address;
 	size_t		 address_n;
 	int		 epoll, socket;	/* the socket is the caller's */
-	bool		 at_once;	/* ucx_fd() is readable in any case */
+	bool		 at_once;	/* fd() is readable in any case */
 	bool		 signalled;
 	ucs_status_t	 failed;	/* the cause, if the endpoint failed */
 	/* What is sent: the first `under_way` bytes of the queue. */
@@ -86,29 +86,8 @@ make_worker(struct ucx *u)
 	return watch_fd(u, EPOLL_CTL_ADD, fd, EPOLLIN, OF_WORKER);
 }
 
-int
-ucx_new(int fd, struct ucx **out)
-{
-	struct ucx *u;
-	int e;
-
-	ERR_TRY(ucx_load());
-	if ((u = calloc(1, sizeof(*u))) == NULL)
-		return err_nomem();
-	u->socket = fd;
-	if ((u->epoll = epoll_create1(EPOLL_CLOEXEC)) < 0)
-		e = err_sys("epoll_create1");
-	else if ((e = watch_fd(u, EPOLL_CTL_ADD, fd, EPOLLIN, OF_CALLER)) == 0)
-		e = make_worker(u);
-	if (e < 0)
-		ucx_free(u);
-	else
-		*out = u;
-	return e;
-}
-
-void
-ucx_address(const struct ucx *u, const void **p, size_t *n)
+static void
+get_address(const struct ucx *u, const void **p, size_t *n)
 {
 	*p = u->address;
 	*n = u->address_n;
@@ -137,8 +116,8 @@ has_network(void)
 	return !known;
 }
 
-int
-ucx_connect(struct ucx *u, const void *address, size_t n)
+static int
+connect_endpoint(struct ucx *u, const void *address, size_t n)
 {
 	/* The library may read beyond the end of a damaged address, which zeros stop. */
 	uint8_t *copy = calloc(1, 2 * UCX_ADDRESS);
@@ -171,14 +150,14 @@ end_request(struct ucx *u, void *request)
 	ucx_library.request_free(request);
 }
 
-bool
-ucx_connected(const struct ucx *u)
+static bool
+has_endpoint(const struct ucx *u)
 {
 	return u->ep != NULL;
 }
 
-void
-ucx_end(struct ucx *u)
+static void
+end_sending(struct ucx *u)
 {
 	const ucp_request_param_t force = { .op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS, .flags = UCP_EP_CLOSE_FLAG_FORCE };
 
@@ -193,14 +172,14 @@ ucx_end(struct ucx *u)
 	u->under_way = 0;
 }
 
-void
-ucx_free(struct ucx *u)
+static void
+close_worker(struct ucx *u)
 {
 	if (u == NULL)
 		return;
 	if (u->request != NULL)
 		ucx_library.request_cancel(u->worker, u->request);
-	ucx_end(u);
+	end_sending(u);
 	end_request(u, u->request);
 	if (u->address != NULL)
 		ucx_library.worker_release_address(u->worker, u->address);
@@ -212,14 +191,35 @@ ucx_free(struct ucx *u)
 	free(u);
 }
 
-int
-ucx_fd(const struct ucx *u)
+static int
+open_worker(int fd, struct ucx **out)
+{
+	struct ucx *u;
+	int e;
+
+	ERR_TRY(ucx_load());
+	if ((u = calloc(1, sizeof(*u))) == NULL)
+		return err_nomem();
+	u->socket = fd;
+	if ((u->epoll = epoll_create1(EPOLL_CLOEXEC)) < 0)
+		e = err_sys("epoll_create1");
+	else if ((e = watch_fd(u, EPOLL_CTL_ADD, fd, EPOLLIN, OF_CALLER)) == 0)
+		e = make_worker(u);
+	if (e < 0)
+		close_worker(u);
+	else
+		*out = u;
+	return e;
+}
+
+static int
+get_ucx_fd(const struct ucx *u)
 {
 	return u->epoll;
 }
 
-void
-ucx_look(struct ucx *u)
+static void
+take_events(struct ucx *u)
 {
 	struct epoll_event ev[2];
 	int n = epoll_wait(u->epoll, ev, 2, 0);
@@ -229,8 +229,8 @@ ucx_look(struct ucx *u)
 		u->signalled |= ev[i].data.u32 == OF_CALLER && (ev[i].events & ~(uint32_t)EPOLLOUT) != 0;
 }
 
-bool
-ucx_signalled(const struct ucx *u)
+static bool
+is_signalled(const struct ucx *u)
 {
 	return u->signalled;
 }
@@ -249,7 +249,7 @@ is_done(void *request)
 	return !UCS_PTR_IS_PTR(request) || ucx_library.request_check_status(request) != UCS_INPROGRESS;
 }
 
-/* Whether a call of ucx_send() or ucx_read() would find what is done. */
+/* Whether send_queued() or receive_bytes() would find what is done. */
 static bool
 has_news(const struct ucx *u)
 {
@@ -258,8 +258,8 @@ has_news(const struct ucx *u)
 	    u->failed != UCS_OK;
 }
 
-void
-ucx_want(struct ucx *u, bool at_once)
+static void
+want_events(struct ucx *u, bool at_once)
 {
 	at_once = (at_once && !u->waits) || has_news(u) || ucx_library.worker_arm(u->worker) != UCS_OK;
 	if (at_once != u->at_once &&
@@ -267,8 +267,8 @@ ucx_want(struct ucx *u, bool at_once)
 		u->at_once = at_once;
 }
 
-void
-ucx_allow(struct ucx *u, size_t bytes)
+static void
+allow_bytes(struct ucx *u, size_t bytes)
 {
 	u->allow = bytes;
 }
@@ -332,8 +332,8 @@ end_part(struct ucx *u, void *p, size_t n, size_t *got)
 	return 0;
 }
 
-int
-ucx_read(struct ucx *u, void *p, size_t n, bool stays, size_t *got)
+static int
+receive_bytes(struct ucx *u, void *p, size_t n, bool stays, size_t *got)
 {
 	bool any = u->request != NULL;
 	int e = 0;
@@ -358,8 +358,8 @@ ucx_read(struct ucx *u, void *p, size_t n, bool stays, size_t *got)
 	return e;
 }
 
-bool
-ucx_empty(const struct ucx *u)
+static bool
+is_empty(const struct ucx *u)
 {
 	return u->waits;
 }
@@ -433,8 +433,8 @@ flush_sent(struct ucx *u)
 		u->flush = NULL;
 }
 
-int
-ucx_send(struct ucx *u, struct queue *q)
+static int
+send_queued(struct ucx *u, struct queue *q)
 {
 	if (u->ep == NULL)
 		return 0;
@@ -449,15 +449,35 @@ ucx_send(struct ucx *u, struct queue *q)
 	return 0;
 }
 
-bool
-ucx_delivered(const struct ucx *u)
+static bool
+is_delivered(const struct ucx *u)
 {
 	return u->flush == NULL && !u->unflushed;
 }
 
-void
-ucx_byte_counts(const struct ucx *u, uint64_t *received, uint64_t *sent)
+static void
+get_byte_counts(const struct ucx *u, uint64_t *received, uint64_t *sent)
 {
 	*received = u->read;
 	*sent = u->written;
 }
+
+const struct ucx_calls ucx_calls = {
+	.load = ucx_load,
+	.open = open_worker,
+	.close = close_worker,
+	.address = get_address,
+	.connect = connect_endpoint,
+	.connected = has_endpoint,
+	.end = end_sending,
+	.fd = get_ucx_fd,
+	.look = take_events,
+	.signalled = is_signalled,
+	.want = want_events,
+	.allow = allow_bytes,
+	.read = receive_bytes,
+	.empty = is_empty,
+	.send = send_queued,
+	.delivered = is_delivered,
+	.byte_counts = get_byte_counts,
+};

@@ -9,7 +9,7 @@
  * wire/conn_ucx.c agrees on it over an open connection: each end sends the address of its worker.  Nothing is
  * authenticated or encrypted.  The library does not say that a peer has ended, which the socket does.
  *
- * The functions mean what those of wire/path/shm.h with the same names mean.
+ * The calls mean what the functions of wire/path/shm.h with the same names mean.
  * Threads: one at a time for each struct ucx.
  */
 #ifndef WIRE_PATH_UCX_H
@@ -26,40 +26,43 @@
 
 struct ucx;
 
-/* Loads the library.  Returns 0, or ERR_NOTSUP if this build is without it, or it is not there or too old. */
-int	 ucx_load(void);
-/* Makes a worker, and watches a socket of the caller's too.  Returns 0, ERR_SYS, ERR_NOMEM or ERR_NOTSUP. */
-int	 ucx_new(int fd, struct ucx **u);
-/* Nothing refers to the queue or to the place of a payload any more.  NULL does nothing. */
-void	 ucx_free(struct ucx *u);
-/* The worker's address, lent. */
-void	 ucx_address(const struct ucx *u, const void **p, size_t *n);
-/* Makes the endpoint.  The address may be anything; it is copied here.  Returns 0, ERR_NOMEM or ERR_PEER. */
-int	 ucx_connect(struct ucx *u, const void *address, size_t n);
-bool	 ucx_connected(const struct ucx *u);
-/* Ends what is being sent, after which ucx_send() does nothing: nothing refers to the queue any more. */
-void	 ucx_end(struct ucx *u);
+struct ucx_calls {
+	/* Loads the library.  Returns 0, or ERR_NOTSUP if it is not there or too old. */
+	int	 (*load)(void);
+	/* Makes a worker, and watches a socket of the caller's too.  Returns 0, ERR_SYS, ERR_NOMEM or ERR_NOTSUP. */
+	int	 (*open)(int fd, struct ucx **u);
+	/* Nothing refers to the queue or to the place of a payload any more.  NULL does nothing. */
+	void	 (*close)(struct ucx *u);
+	/* The worker's address, lent. */
+	void	 (*address)(const struct ucx *u, const void **p, size_t *n);
+	/* Makes the endpoint.  The address may be anything; it is copied here.  Returns 0, ERR_NOMEM or ERR_PEER. */
+	int	 (*connect)(struct ucx *u, const void *address, size_t n);
+	bool	 (*connected)(const struct ucx *u);
+	/* Ends what is being sent, after which send() does nothing: nothing refers to the queue any more. */
+	void	 (*end)(struct ucx *u);
+	int	 (*fd)(const struct ucx *u);
+	void	 (*look)(struct ucx *u);
+	bool	 (*signalled)(const struct ucx *u);
+	/*
+	 * To be called before the caller polls, since events are reported only from here on.  at_once: also if there
+	 * are bytes to read already.
+	 */
+	void	 (*want)(struct ucx *u, bool at_once);
+	void	 (*allow)(struct ucx *u, size_t bytes);
+	/*
+	 * As shm_read().  With `stays`, p is the same in each call until n bytes are received, so that they may be
+	 * received there directly.  Returns 0, ERR_NOMEM, ERR_FORMAT or ERR_PEER.
+	 */
+	int	 (*read)(struct ucx *u, void *p, size_t n, bool stays, size_t *got);
+	bool	 (*empty)(const struct ucx *u);
+	/* Sends the bytes of q, which drops them when the library needs them no more.  Returns 0 or ERR_PEER. */
+	int	 (*send)(struct ucx *u, struct queue *q);
+	/* Whether the peer's side has all that left the queue.  It may take some time, and calls of send(). */
+	bool	 (*delivered)(const struct ucx *u);
+	void	 (*byte_counts)(const struct ucx *u, uint64_t *received, uint64_t *sent);
+};
 
-int	 ucx_fd(const struct ucx *u);
-void	 ucx_look(struct ucx *u);
-bool	 ucx_signalled(const struct ucx *u);
-/*
- * To be called before the caller polls, since events are reported only from here on.  at_once: also if there are bytes
- * to read already.
- */
-void	 ucx_want(struct ucx *u, bool at_once);
-
-void	 ucx_allow(struct ucx *u, size_t bytes);
-/*
- * As shm_read().  With `stays`, p is the same in each call until n bytes are received, so that they may be received
- * there directly.  Returns 0, ERR_NOMEM, ERR_FORMAT or ERR_PEER.
- */
-int	 ucx_read(struct ucx *u, void *p, size_t n, bool stays, size_t *got);
-bool	 ucx_empty(const struct ucx *u);
-/* Sends the bytes of q, which drops them when the library needs them no more.  Returns 0 or ERR_PEER. */
-int	 ucx_send(struct ucx *u, struct queue *q);
-/* Whether the peer's side has all that left the queue.  It may take some time, and calls of ucx_send(). */
-bool	 ucx_delivered(const struct ucx *u);
-void	 ucx_byte_counts(const struct ucx *u, uint64_t *received, uint64_t *sent);
+/* A build without the library's headers has none. */
+extern const struct ucx_calls ucx_calls;
 
 #endif

@@ -36,7 +36,9 @@ struct ucx_library {
 	ucp_context_h	 context;
 };
 
-/* ucx_load.c: what ucx_load() has loaded. */
+/* ucx_load.c: loads it, see struct ucx_calls. */
+int	 ucx_load(void);
+/* What ucx_load() has loaded. */
 extern struct ucx_library ucx_library;
 
 /* ERR_NOMEM or `otherwise`, with a line that says what failed and why. */

@@ -84,16 +84,21 @@ wait "$pid"
 is $? 143 "the job ends when it is asked to"
 
 (umask 077; head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$T/key")
-pserver --listen 127.0.0.1:0 --workers 2 --plain --ready-fd 3 3>"$T/at" >"$T/server" 2>&1 & server=$!
-until [ -s "$T/at" ]; do kill -0 "$server" || break; read -rt 0.05 <> <(:) || :; done
-pworker --net mlp --data "$MNIST_TEST" --steps 3 --plain --servers "$(cat "$T/at")" --worker 0/2 >"$T/worker" 2>&1 & worker=$!
-ok "a worker names one that has not connected, not the server" line_of "$T/worker" 'waiting for worker 1$' 1 "$worker"
-ok "the server names it too" line_of "$T/server" 'waiting for worker 1 (not connected)$' 1 "$server"
-ok "nobody names the server" test "$(grep -c 'waiting for server' "$T/worker")" = 0
-kill -9 "$worker" "$server"
-wait "$worker" "$server" 2>/dev/null
+for i in 0 1; do
+	pserver --listen 127.0.0.1:0 --workers 2 --server $i/2 --plain --ready-fd 3 3>"$T/at.$i" >"$T/server.$i" 2>&1 &
+	servers[i]=$!
+done
+until [ -s "$T/at.0" ] && [ -s "$T/at.1" ]; do kill -0 "${servers[@]}" || break; read -rt 0.05 <> <(:) || :; done
+pworker --net mlp --data "$MNIST_TEST" --steps 3 --plain --servers "$(cat "$T/at.0"),$(cat "$T/at.1")" --worker 0/2 \
+	>"$T/worker" 2>&1 & worker=$!
+ok "a worker names one that has not connected, not a server" line_of "$T/worker" 'waiting for worker 1$' 1 "$worker"
+for i in 0 1; do
+	ok "server $i names it too" line_of "$T/server.$i" 'waiting for worker 1 (not connected)$' 1 "${servers[i]}"
+done
+ok "nobody names a server" test "$(grep -c 'waiting for server' "$T/worker")" = 0
+kill -9 "$worker" "${servers[@]}"
+wait "$worker" "${servers[@]}" 2>/dev/null
 
-rm "$T/at"
 im2rec --serve --listen 127.0.0.1:0 --key-file "$T/key" --ready-fd 3 "$MNIST_TEST" 3>"$T/at" 2>"$T/server" & server=$!
 until [ -s "$T/at" ]; do kill -0 "$server" || break; read -rt 0.05 <> <(:) || :; done
 pworker --net mlp --data "$(cat "$T/at")" --data-key-file "$T/key" --batch 32 --frequent 5 --epochs 100000 \

@@ -98,7 +98,10 @@ void	 serve_lend_end(struct serve *s);
 
 /* serve_wait.c: notes for which server a worker waits, and tells it which other worker is late. */
 void	 serve_answer_wait(struct serve *s, struct client *g, const struct msg *m);
-/* Asks workers of which nothing arrives for a sign of life, and names those that give none. */
+/*
+ * Asks workers of which nothing arrives for a sign of life, and names those that give none, or have not connected while
+ * others have.
+ */
 void	 serve_check_workers(struct serve *s);
 /* Call it before and after each wait: if this process was stopped, the time of all others begins again. */
 void	 serve_check_pause(struct serve *s);

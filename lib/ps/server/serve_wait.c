@@ -9,6 +9,7 @@
 #define ASK_S		1.0	/* silence after which a worker is asked for a sign of life */
 #define ANSWER_S	1.0	/* least time for the answer */
 #define SILENT_S	2.5	/* silence that is reported: the look after it comes within 3 s */
+#define NAMES		4	/* most workers that are named at once if they have not connected */
 #define QUIET_S		3.0	/* time for the others after this process was stopped */
 
 static void
@@ -72,13 +73,25 @@ is_silent(struct serve *s, struct client *g, double now)
 	return g->asked > 0 && now - g->asked >= ANSWER_S && now - g->heard >= SILENT_S;
 }
 
+/* A worker of the start that has not connected yet, although the job has begun. */
+static bool
+is_absent(const struct serve *s, uint32_t rank, double now)
+{
+	return s->since > 0 && now - s->since >= SILENT_S && !server_state_here(s->state, rank) &&
+	    !server_state_gone(s->state, rank);
+}
+
 /* Workers without which the others go on are not named, unless all are silent. */
 void
 serve_check_workers(struct serve *s)
 {
+	const uint32_t start = s->o->elastic > 0 ? s->o->elastic : s->o->nworkers;
 	const double now = clk_s();
-	uint32_t awaited = 0, silent = 0;
+	uint32_t absent = 0, awaited, silent;
 
+	for (uint32_t w = 0; w < start; w++)
+		absent += is_absent(s, w, now);
+	awaited = silent = absent;
 	for (uint32_t i = 0; i < s->n; i++)
 		if (is_awaited(s, &s->client[i])) {
 			awaited++;
@@ -86,6 +99,12 @@ serve_check_workers(struct serve *s)
 		}
 	if (silent == 0 || (silent <= server_state_spare(s->state) && silent < awaited))
 		return;
+	absent = 0;
+	for (uint32_t w = 0; w < start && absent < NAMES; w++)
+		if (is_absent(s, w, now)) {
+			report_late(s, w);
+			absent++;
+		}
 	for (uint32_t i = 0; i < s->n; i++)
 		if (is_awaited(s, &s->client[i]) && is_silent(s, &s->client[i], now))
 			report_late(s, (uint32_t)s->client[i].rank);

@@ -351,7 +351,8 @@ drop_lost_hosts(const struct dlaunch *c, struct start *s, const struct roster *r
 	if (roster->hosts > 1 && s->hosts.n - left == roster->hosts)
 		left = s->hosts.n;
 	if (e == 0 && left > 0 && left < s->hosts.n &&
-	    (e = hosts_without(&s->hosts, gone, s->hosts_text.p, s->hosts_text.n, &text)) == 0) {
+	    (e = hosts_without(&s->hosts, &(struct hosts_loss){ .gone = gone, .used = roster->hosts,
+	    .servers = c->servers, .workers = c->workers }, s->hosts_text.p, s->hosts_text.n, &text)) == 0) {
 		for (uint32_t h = 0; h < s->hosts.n; h++)
 			if (gone[h])
 				front_say("host %s: is left out from now on", s->hosts.host[h].login);

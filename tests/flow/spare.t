@@ -155,7 +155,7 @@ goes_on only
 
 # Hosts with disks of their own, of which one is lost with the host of worker 0.
 if unshare -m true 2>"$T/.unshare"; then
-	mkdir "$T/disk" "$T"/disk.{one,two,three,four,five}
+	mkdir "$T/disk" "$T"/disk.{one,two,three,four,five,six}
 	cat >"$T/shell" <<-'EOF'
 		#!/bin/bash
 		[ ! -e "${0%/*}/down.$1" ] || exit 255
@@ -164,9 +164,9 @@ if unshare -m true 2>"$T/.unshare"; then
 	EOF
 	cuts_of() { (cd "$T/disk.$1" && ls ./*.cut-*.manifest 2>/dev/null); }
 	common() { comm -12 <(cuts_of three) <(cuts_of four) | tail -n 1; }
-	# own: the servers run on hosts one and two, worker 0 on three, and worker 1 on four; five is a spare.
+	# own: the servers run on hosts one and two, worker 0 on three, and worker 1 on four; five and six are spares.
 	own() {
-		slots=1 hosts one two three four five
+		slots=1 hosts one two three four five six
 		save=disk/own start own -- "$@" --cut-copies 1
 	}
 	own "$@"
@@ -180,9 +180,20 @@ if unshare -m true 2>"$T/.unshare"; then
 	# shellcheck disable=SC2046
 	kill -CONT $(really_living)
 	ok "own: a job whose worker 0 is lost with its disk ends well" ends 0
-	like "$T/err" '^worker 0: pworker: resumes from .*/own.cut-[0-9a-f]*-[0-9]*-[0-9]*\.safetensors$' "own: it goes on from the copy"
-	ok "own: its weights have the bits of the undisturbed job" cmp "$T"/whole-*.safetensors "$T"/disk.four/own-0*.safetensors
+	like "$T/err" '^worker 1: pworker: resumes from .*/own.cut-[0-9a-f]*-[0-9]*-[0-9]*\.safetensors$' "own: it goes on from the copy"
+	ok "own: its weights have the bits of the undisturbed job" cmp "$T"/whole-*.safetensors "$T"/disk.five/own-0*.safetensors
 	is "$(cuts_of four; cuts_of five)" "" "own: no cut is left on the other disks"
+
+	# The hosts of both servers are lost: the workers stay where the cuts are.
+	rm -f "$T"/disk.*/*
+	own "$@"
+	until [ -n "$(cuts_of three)" ] || ! kill -0 "$pid"; do read -rt 0.02 <> <(:) || :; done
+	touch "$T/down.one" "$T/down.two"
+	dies one two
+	ok "own: a job that loses the hosts of both servers ends well" ends 0
+	like "$T/err" '^worker 0: pworker: resumes from .*/own.cut-[0-9a-f]*-[0-9]*-[0-9]*\.safetensors$' \
+		"own: worker 0 goes on from its cut"
+	ok "own: its weights have the bits of the undisturbed job" cmp "$T"/whole-*.safetensors "$T"/disk.three/own-0*.safetensors
 
 	# Worker 1 alone has cuts.
 	rm -f "$T"/disk.*/*

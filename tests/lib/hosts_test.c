@@ -112,27 +112,35 @@ test_place(void)
 static void
 test_without(void)
 {
-	static const char text[] = "# ours\na\n\nb slots=2\n c # the last";
 	static const struct {
-		bool gone[3];
-		const char *left;
+		const char *text, *gone, *left, *what;
+		uint32_t used, servers, workers;
 	} one[] = {
-		{ { false, false, false }, text },
-		{ { false, true, false }, "# ours\na\n\n c # the last" },
-		{ { true, false, true }, "# ours\n\nb slots=2\n" },
+		{ "# ours\na\n\nb slots=2\n c # the last", "", "a\nb slots=2\n c # the last\n", "lines stay", 3, 1, 2 },
+		{ "a\nb\nc\nd\ne\nf\n", "ab", "e\nf\nc\nd\n", "spares take the places of lost hosts", 4, 2, 2 },
+		{ "a\nb\nc\nd\ne\nf\n", "ae", "f\nb\nc\nd\n", "a spare that is lost takes none", 4, 2, 2 },
+		{ "a\nb\nc\nd\n", "b", "c\na\nd\n", "without spares both hosts with workers keep one", 4, 2, 2 },
+		{ "a slots=2\nb slots=2\nc slots=2\nd slots=2\ne slots=2\nf slots=2\n", "ab",
+		    "e slots=2\nf slots=2\nc slots=2\nd slots=2\n", "the hosts of both workers keep one", 6, 4, 2 },
+		{ "a\nb slots=3\nc\nd slots=2\n", "a", "d slots=2\nc\nb slots=3\n",
+		    "the host of worker 0 keeps a worker, with other slots", 4, 3, 1 },
 	};
-	struct hosts h;
 
-	parse(&h, text);
 	for (size_t i = 0; i < sizeof(one) / sizeof(*one); i++) {
+		bool gone[6] = { false };
 		struct buf b = { 0 };
+		struct hosts h;
 
-		is(hosts_without(&h, one[i].gone, text, sizeof(text) - 1, &b), 0, "hosts are left out of a text");
+		parse(&h, one[i].text);
+		for (const char *g = one[i].gone; *g != 0; g++)
+			gone[*g - 'a'] = true;
+		is(hosts_without(&h, &(struct hosts_loss){ .gone = gone, .used = one[i].used, .servers = one[i].servers,
+		    .workers = one[i].workers }, one[i].text, strlen(one[i].text), &b), 0, "hosts are left out of a text");
 		is(buf_terminate(&b), 0, "the remaining text is terminated");
-		is_str((char *)b.p, one[i].left, "the lines of the others stay");
+		is_str((char *)b.p, one[i].left, one[i].what);
 		buf_free(&b);
+		hosts_free(&h);
 	}
-	hosts_free(&h);
 }
 
 int

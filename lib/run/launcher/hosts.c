@@ -170,23 +170,6 @@ hosts_free(struct hosts *h)
 	*h = (struct hosts){ 0 };
 }
 
-int
-hosts_without(const struct hosts *h, const bool *gone, const void *text, size_t n, struct buf *to)
-{
-	const char *line = text, *end = line + n, *next;
-	uint32_t k = 0;
-
-	for (uint32_t i = 1; line < end; i++, line = next) {
-		next = memchr(line, '\n', (size_t)(end - line));
-		next = next != NULL ? next + 1 : end;
-		while (k < h->n && h->host[k].line < i)
-			k++;
-		if (k == h->n || h->host[k].line != i || !gone[k])
-			ERR_TRY(buf_put(to, line, (size_t)(next - line)));
-	}
-	return 0;
-}
-
 uint32_t
 hosts_place(const struct hosts *h, uint32_t i)
 {

@@ -53,8 +53,22 @@ int	 hosts_parse(const char *file, const void *text, size_t n, struct hosts *h);
 /* The same for a file, or for the standard input if path is "-"; ERR_SYS too. */
 int	 hosts_read(const char *path, struct hosts *h);
 void	 hosts_free(struct hosts *h);
-/* Appends the text [n] that h was read from without the lines of the hosts that are gone.  Returns 0 or ERR_NOMEM. */
-int	 hosts_without(const struct hosts *h, const bool *gone, const void *text, size_t n, struct buf *to);
+
+/* Hosts that are lost to a job. */
+struct hosts_loss {
+	const bool	*gone;		/* [h->n] */
+	uint32_t	 used;		/* hosts with a process; the others are spares */
+	uint32_t	 servers, workers;
+};
+
+/*
+ * Appends the lines of the text [n] that h was read from, without comments and without the hosts that are gone.  Spares
+ * take their places, so that the other hosts keep their processes.  If there are too few of them, the hosts are ordered
+ * so that those of workers have a worker again, as far as that is possible: copies of cuts are on their disks
+ * (train/cut.h).  Returns 0 or ERR_NOMEM.
+ */
+int	 hosts_without(const struct hosts *h, const struct hosts_loss *loss, const void *text, size_t n,
+    struct buf *to);
 
 /* The index of the host that runs process i. */
 uint32_t hosts_place(const struct hosts *h, uint32_t i);

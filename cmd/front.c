@@ -31,6 +31,7 @@
 
 static const char *tool = "tally", *usage_text = "", *help_text = "";
 static unsigned warnings;
+static int failure;	/* the exit status after any error; 0: that of the error */
 static uint8_t (*keys)[CONN_KEY];	/* [FRONT_KEYS] */
 
 /*
@@ -216,8 +217,14 @@ void
 front_die(const char *thing, int e)
 {
 	fflush(stdout);
-	write_line(e == ERR_PEER && consequence_is_read(), thing, get_error_text(e));
-	exit(e == ERR_PEER ? FRONT_AGAIN : e == ERR_ARG ? FRONT_USAGE : FRONT_PARTIAL);
+	write_line(e == ERR_PEER && failure == 0 && consequence_is_read(), thing, get_error_text(e));
+	exit(failure != 0 ? failure : e == ERR_PEER ? FRONT_AGAIN : e == ERR_ARG ? FRONT_USAGE : FRONT_PARTIAL);
+}
+
+void
+front_set_failure(int status)
+{
+	failure = status;
 }
 
 void
@@ -230,7 +237,7 @@ front_wrong(const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	write_message(front_option_from(), text);
-	exit(FRONT_USAGE);
+	exit(failure != 0 ? failure : FRONT_USAGE);
 }
 
 static void
@@ -257,20 +264,37 @@ front_read_key(const char *path)
 	return keys[n++];
 }
 
+static int
+open_signals(const sigset_t *set)
+{
+	int fd;
+
+	sigprocmask(SIG_BLOCK, set, NULL);
+	if ((fd = signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK)) < 0)
+		front_die("signals", err_sys("signalfd"));
+	return fd;
+}
+
 int
 front_stop_fd(void)
 {
 	sigset_t set;
-	int fd;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
-	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	if ((fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK)) < 0)
-		front_die("signals", err_sys("signalfd"));
-	return fd;
+	return open_signals(&set);
+}
+
+int
+front_signal_fd(int signo)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, signo);
+	return open_signals(&set);
 }
 
 int

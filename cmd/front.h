@@ -47,6 +47,8 @@ void	 front_output(const char *option, const char *out, const char *const *input
 /* Prints `tool: thing: the last noted line`; thing may be NULL.  After front_warn, front_status returns 1. */
 void	 front_warn(const char *thing, int e);
 void	 front_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* From now on the functions that print an error and exit do so with this status; 0: with the statuses above. */
+void	 front_set_failure(int status);
 /* Prints the same and exits: with 75 for ERR_PEER, 2 for ERR_ARG, else 1. */
 void	 front_die(const char *thing, int e) __attribute__((noreturn));
 /* Does the same if e is an error. */
@@ -68,10 +70,12 @@ const uint8_t *front_read_key(const char *path);
 
 /*
  * For a process that serves until it is stopped.  front_stop_fd() blocks SIGINT and SIGTERM, and returns a signalfd(2)
- * for them.  front_stopped() returns the exit status after a signal.  front_ready() writes where the process listens,
- * "host:port" and a newline, to descriptor fd and closes it; -1: does nothing.
+ * for them, as front_signal_fd() does for another signal.  front_stopped() returns the exit status after a signal.
+ * front_ready() writes where the process listens, "host:port" and a newline, to descriptor fd and closes it; -1: does
+ * nothing.
  */
 int	 front_stop_fd(void);
+int	 front_signal_fd(int signo);
 int	 front_stopped(int stop_fd);
 void	 front_ready(int fd, const char *where);
 

@@ -7,6 +7,7 @@
 #include "run/rendezvous/rendezvous.h"
 #include "wire/conn.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -192,6 +193,7 @@ main(int argc, char *argv[])
 	if (p.env.role == RENDEZVOUS_SCHEDULER)
 		return run_scheduler(&p);
 	serve->stop_fd = front_stop_fd();
+	serve->joins_fd = front_signal_fd(SIGURG);
 	e = pserver_run(&p.run);
 	rendezvous_leave(p.rendezvous);
 	if (e == ERR_STOP)

@@ -54,18 +54,23 @@ say_why_fixed(const struct dlaunch *c)
 }
 
 static void
-answer_scale(void *arg, uint32_t workers, const char *why)
+note_workers(void *arg, uint32_t workers)
 {
 	struct dlaunch_scale *s = arg;
+
+	s->workers = workers;
+	dlaunch_put_workers(s);
+}
+
+static void
+answer_scale(void *arg, const char *why)
+{
+	const struct dlaunch_scale *s = arg;
 	char text[512];
 	int n;
 
-	if (why == NULL) {
-		s->workers = workers;
-		dlaunch_put_workers(s);
-	} else if (s->c->elastic == 0) {
+	if (why != NULL && s->c->elastic == 0)
 		why = say_why_fixed(s->c);
-	}
 	n = snprintf(text, sizeof(text), "%s", why != NULL ? why : "");
 	if (jobdir_put(s->job, "scaled", text, (size_t)n) < 0)
 		front_warn("--job", ERR_SYS);
@@ -75,8 +80,8 @@ answer_scale(void *arg, uint32_t workers, const char *why)
 struct launch_scale
 dlaunch_scale_calls(struct dlaunch_scale *s, uint32_t places)
 {
-	return (struct launch_scale){ .most_places = places, .wanted = read_wanted_workers, .answer = answer_scale,
-	    .arg = s };
+	return (struct launch_scale){ .most_places = places, .wanted = read_wanted_workers,
+	    .changed = note_workers, .answer = answer_scale, .arg = s };
 }
 
 /* Waits until the launcher has answered.  Returns false if the job has ended before. */

@@ -12,6 +12,7 @@
 #include "ps/shard_plan.h"
 #include "record/recs.h"
 #include "record/recs_stream.h"
+#include "run/job.h"
 #include "run/rendezvous/rendezvous.h"
 #include "train/kept.h"
 #include "wire/conn.h"
@@ -136,6 +137,7 @@ on_event(void *arg, const struct train_event *ev)
 	bool waits = l->train->data.recs == NULL && l->train->ps.nservers == 0;
 
 	if (!caught && ev->kind == (waits ? TRAIN_STEP : TRAIN_START)) {
+		front_set_failure(0);
 		catch_signals();
 		caught = true;
 	}
@@ -173,6 +175,13 @@ open_trace(const struct pworker *p, struct train_opt *t)
 	front_must("--trace", trace_open(path, t->ps.rank, p->trace_first, p->trace_steps, &t->ps.trace));
 }
 
+/* Whether this worker joins an elastic job, which trains without it. */
+static bool
+is_joining(const struct train_opt *t)
+{
+	return t->ps.elastic > 0 && t->ps.rank >= t->ps.elastic;
+}
+
 static int
 run_training(struct pworker *p, double began_s)
 {
@@ -192,7 +201,7 @@ run_training(struct pworker *p, double began_s)
 	l.command = (char *)p->command.p;
 	l.train = t;
 	pworker_log_open(&l, p->log, t->resume != NULL || p->resume_last || kept_began(t->kept, &step) ||
-	    (t->ps.elastic > 0 && t->ps.rank >= t->ps.elastic));
+	    is_joining(t));
 	pserver_thread_set_rows(l.rows);
 	start_signal_thread(may_leave(t));
 	gethostname(l.host, sizeof(l.host) - 1);
@@ -299,6 +308,9 @@ pworker_run(struct pworker *p, double began_s)
 	float *mean, *weights;
 	int e;
 
+	/* Until it trains its end is not that of the job. */
+	if (is_joining(t))
+		front_set_failure(JOB_UNJOINED);
 	if ((t->engine = engine_find(p->engine)) == NULL)
 		front_die("--engine", ERR_ARG);
 	/* Before the data are opened, which may take longer than others try to connect. */

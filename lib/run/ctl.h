@@ -18,7 +18,7 @@
  *	launcher: RESUME                     how much of the log it has; the agent closes the old connection
  *	agent:    STATE                      which messages it has received so far
  *	launcher: JOB, GO, SIGNAL ...        those that it has not
- *	agent:    STARTED, READY, EXITED     of each process again
+ *	agent:    STARTED, READY, EXITED     of each process again; of a worker that has left EXITED alone
  *	agent:    LINES, DONE                the log, from where the launcher has it
  *	launcher: CREDIT                     for what it has saved, which no later launcher needs again
  *	agent:    closes the connection      when DONE is credited; it ends
@@ -66,7 +66,8 @@ enum ctl_type {
 	CTL_ABANDON,	/* launcher to agent: end all processes; no launcher comes back */
 	/*
 	 * launcher to agent, elastic jobs: number of workers.  The agent starts those below it, after GO, and asks the
-	 * others to leave with SIGUSR1.  0: no worker is started any more.  A repetition changes nothing.
+	 * others to leave with SIGUSR1.  It tells its servers with SIGURG that workers may join.  0: no worker is
+	 * started any more.  A repetition changes nothing.
 	 */
 	CTL_SCALE
 };

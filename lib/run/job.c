@@ -6,6 +6,7 @@
 #include "run/ctl.h"
 
 #include <stdlib.h>
+#include <sys/wait.h>
 
 static int
 put_job_list(struct buf *b, char *const *list)
@@ -60,6 +61,15 @@ get_job_list(struct ctl_in *in)
 	for (uint32_t i = 0; i < n && list != NULL; i++)
 		list[i] = (char *)ctl_get_text(in);
 	return list;
+}
+
+bool
+job_unjoined(uint32_t elastic, const struct job_child *c, int status)
+{
+	const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+
+	return elastic > 0 && c->role == JOB_WORKER && c->rank >= elastic &&
+	    (code == JOB_UNJOINED || code == 126 || code == 127);
 }
 
 bool

@@ -35,6 +35,8 @@
 #define JOB_KEY		64u	/* hexadecimal digits of the job's key */
 #define JOB_MOST	65536u	/* most processes, words of a command, and variables */
 
+#define JOB_UNJOINED	69	/* EX_UNAVAILABLE of sysexits.h: pworker could not join an elastic job */
+
 enum job_role { JOB_SCHEDULER, JOB_SERVER, JOB_WORKER };
 
 /* What the launcher knows of a process: an agent that follows another one finds it running, or need not start it. */
@@ -77,6 +79,11 @@ int	 job_put(const struct job *j, struct buf *b);
 int	 job_get(const void *p, size_t n, struct job *j);
 void	 job_free(struct job *j);
 
+/*
+ * Whether a worker that has ended with a status as of wait(2) could not join an elastic job, which goes on: pworker(1)
+ * says so, or could not be run.
+ */
+bool	 job_unjoined(uint32_t elastic, const struct job_child *c, int status);
 /* Whether the workers of a job are also its servers: pworker(1) --shard. */
 bool	 job_has_shards(bool dmlc, uint32_t servers, uint32_t workers);
 

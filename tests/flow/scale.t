@@ -67,8 +67,7 @@ ok "worker 3 joins again" joins grow 3 2
 # Another launcher takes the job over with the number of workers.
 ok "the launcher of the job is killed" kill -9 "$(cut -d" " -f1 "$job/grow/lock")"
 status 0 "scale takes workers away, with another launcher if it was killed" dlaunch scale grow 2
-# A launcher that was killed before it had noted that worker 3 was back does not report that it leaves again.
-ok "worker 3 leaves" line_of "$job/grow/err" '^worker 3: pworker: leaves the job$' 2
+ok "worker 3 leaves, although the launcher may have been killed before it noted that it was back" leaves grow 3 2
 ok "worker 2 leaves" leaves grow 2
 ok "worker 0 reports that there are 2" line_of "$job/grow/err" '^worker 0: pworker: 2 workers from batch' 1
 status 0 "a worker that has left joins again" dlaunch scale grow 3
@@ -103,6 +102,31 @@ like "$job/again/err" '^dlaunch: restart 1 of 1$' "the line says that the job wa
 ok "the restarted job goes on from a cut or a checkpoint" line_of "$job/again/err" '^worker 0: pworker: resumes from again[.-]' 1
 is "$(field again 4)" 2 "status shows two workers"
 status 0 "stop ends it" dlaunch stop again
+
+# Worker 2 fails before it joins: as one whose data are missing, or whose command is.
+mkdir broken
+cat >broken/pworker <<'END'
+#!/bin/sh
+case " $* " in *" --worker 2/"*) [ -e "$STAND/../works" ] || set -- "$@" --val "$STAND/../missing.rec" ;; esac
+exec pworker "$@"
+END
+chmod +x broken/pworker
+train="broken/$train"
+ok "a job of 1 to 4 workers starts" start fails -n 1..4 -s 1 --respawn 1 -- --epochs 100000
+train=${train#broken/}
+status 0 "scale adds three workers, one of which fails" dlaunch scale fails 4
+unjoined='^worker 2: dlaunch: this worker could not join the job; it was'
+ok "a worker that cannot join is started again" line_of "$job/fails/err" "$unjoined started again$" 1
+ok "as often as --respawn says" line_of "$job/fails/err" "$unjoined not started again: " 1
+ok "the job goes on without it" line_of "$job/fails/err" \
+	'^dlaunch: worker 2 on .* did not join (exit status 69); the job goes on without it$' 1
+ok "the worker above it leaves, so that no batch is left out" leaves fails 3
+is "$(field fails 4)" 2 "status shows the workers that are left"
+: >works
+status 0 "scale tries again" dlaunch scale fails 3
+ok "the worker joins" joins fails 2
+status 0 "stop ends the job that went on" dlaunch stop fails
+is "$(field fails 3)" 143 "the job has the status of its signal"
 
 # Hosts with slots for three processes, that are all this machine.
 printf '#!/bin/sh\nshift\nexec "$@"\n' >shell

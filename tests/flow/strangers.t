@@ -132,9 +132,10 @@ fi
 export XDG_STATE_HOME=$T/state
 dlaunch --detach --job grow -n 1..2 -s 1 --env STAND pworker $args --async --epochs 100000 >log 2>err
 port=$(sed -n 's/.*pserver: listens at 127.0.0.1:\([0-9]*\) as.*/\1/p' state/tally/jobs/grow/err)
-export RATE=900
+# More than the server accepts while nobody is missing, so that its queue is full.
+unset RATE
 $attack close 5000 - 127.0.0.1 "$port"
-while $attack close 1000 - 127.0.0.1 "$port"; do :; done & flood=$!
+while $attack close 5000 - 127.0.0.1 "$port"; do :; done & flood=$!
 status 0 "a worker is added" dlaunch scale grow 2
 ok "a worker joins a job beside connections without end" line_of state/tally/jobs/grow/err "^worker 1: pworker: joins the job: " 1
 kill "$flood"

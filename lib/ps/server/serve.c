@@ -338,26 +338,29 @@ poll_clients(struct serve *s, int timeout_ms, bool listening)
 	s->poll[0] = (struct pollfd){ .fd = listening ? s->o->stop_fd : -1, .events = POLLIN };
 	s->poll[1] = (struct pollfd){ .fd = listening && !s->paused && strangers_may(&s->strangers, STRANGERS_ACCEPT) ?
 	    s->fd : -1, .events = POLLIN };
+	s->poll[2] = (struct pollfd){ .fd = listening && s->o->joins_fd > 0 ? s->o->joins_fd : -1, .events = POLLIN };
 	for (uint32_t i = 0; i < n; i++) {
 		struct client *g = &s->client[i];
 
-		s->poll[i + 2] = (struct pollfd){ .fd = g->claims < 0 && (strangers || g->stranger.row == 0) ?
+		s->poll[SERVE_POLLS + i] = (struct pollfd){ .fd = g->claims < 0 && (strangers || g->stranger.row == 0) ?
 		    conn_fd(g->conn) : -1, .events = conn_events(g->conn) };
 	}
 	s->paused = false;
 	serve_check_pause(s);
 	s->due = timeout_ms < 0 ? (double)INFINITY : s->due + timeout_ms * 1e-3;
-	if (poll(s->poll, n + 2, timeout_ms) < 0)
+	if (poll(s->poll, SERVE_POLLS + n, timeout_ms) < 0)
 		return;		/* interrupted */
 	serve_check_pause(s);
 	if (s->poll[0].revents != 0)
 		end_service(s, ERR_STOP, "stopped on request");
+	if (s->poll[2].revents != 0)
+		serve_expect_joins(s);
 	if ((turn = clk_s() >= s->turn_at))
 		s->turn_at = clk_s() + TURN_S;
 	for (uint32_t i = 0; i < n && s->err == 0; i++) {
 		struct client *g = &s->client[i];
 
-		if (g->stranger.row == 0 && (s->poll[i + 2].revents != 0 || (turn && g->claims < 0)))
+		if (g->stranger.row == 0 && (s->poll[SERVE_POLLS + i].revents != 0 || (turn && g->claims < 0)))
 			serve_run_client(s, g);
 	}
 	serve_run_strangers(s, n);
@@ -444,7 +447,7 @@ open_service(struct serve *s)
 	    s->o->elastic > 0 ? s->o->elastic : s->o->nworkers)) < 0)
 		return e;
 	s->client = calloc(most, sizeof(*s->client));
-	s->poll = calloc(most + 2, sizeof(*s->poll));
+	s->poll = calloc(SERVE_POLLS + most, sizeof(*s->poll));
 	s->lost = calloc(s->o->nworkers, sizeof(*s->lost));
 	s->latest = calloc(s->o->nworkers, sizeof(*s->latest));
 	s->return_by = calloc(s->o->nworkers, sizeof(*s->return_by));

@@ -18,6 +18,9 @@
  * A worker is away, not lost, for SERVE_RETURN_S if its hello says that it is started again when it dies, or if the
  * server was restarted.
  *
+ * A worker that joins an elastic job is a stranger that nobody misses.  For SERVE_RETURN_S after joins_fd was readable
+ * strangers are not limited, as while workers are missing, so that it gets in beside a flood.
+ *
  * Threads: serve_run() uses one thread; several may run in one process.
  */
 #ifndef PS_SERVER_SERVE_H
@@ -56,6 +59,7 @@ struct serve_opt {
 	struct memory	*memory;		/* a memory that outlives this server, lent; or NULL */
 	double		 return_s;		/* 0: SERVE_RETURN_S */
 	int		 stop_fd;		/* the server stops once this is readable; -1: none */
+	int		 joins_fd;		/* signalfd(2): a worker is about to join an elastic job; 0: none */
 	void		(*listening)(void *arg, const char *where);	/* called with the actual port */
 	log_callback_fn	*say;			/* logs the shard, and who is refused, lost or replaced; or NULL */
 	/* called after the start, each epoch and the end; or NULL */

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #define ACCEPTS	16	/* most connections that are accepted in one turn */
 
@@ -97,10 +99,19 @@ is_incomplete(struct serve *s)
 	return here < (s->o->elastic > 0 ? s->o->elastic : s->o->nworkers) || isfinite(serve_next_return(s));
 }
 
+void
+serve_expect_joins(struct serve *s)
+{
+	struct signalfd_siginfo si;
+
+	while (read(s->o->joins_fd, &si, sizeof(si)) == (ssize_t)sizeof(si))
+		s->joins_until = clk_s() + SERVE_RETURN_S;
+}
+
 bool
 serve_polls_strangers(struct serve *s, bool listening)
 {
-	s->strangers.expects = !listening || is_incomplete(s);
+	s->strangers.expects = !listening || clk_s() < s->joins_until || is_incomplete(s);
 	return strangers_may(&s->strangers, STRANGERS_TURN);
 }
 
@@ -111,7 +122,7 @@ find_ready_stranger(const struct serve *s, uint32_t n)
 	uint32_t first = n;
 
 	for (uint32_t i = 0; i < n; i++)
-		if (s->poll[i + 2].revents != 0 && s->client[i].stranger.row != 0 && (first == n ||
+		if (s->poll[SERVE_POLLS + i].revents != 0 && s->client[i].stranger.row != 0 && (first == n ||
 		    strangers_precedes(&s->strangers, &s->client[i].stranger, &s->client[first].stranger)))
 			first = i;
 	return first;
@@ -123,7 +134,7 @@ serve_run_strangers(struct serve *s, uint32_t n)
 	uint32_t i;
 
 	while (s->err == 0 && strangers_may(&s->strangers, STRANGERS_TURN) && (i = find_ready_stranger(s, n)) < n) {
-		s->poll[i + 2].revents = 0;
+		s->poll[SERVE_POLLS + i].revents = 0;
 		serve_run_client(s, &s->client[i]);
 		if (!s->client[i].over)
 			strangers_charge(&s->strangers, STRANGERS_TURN);

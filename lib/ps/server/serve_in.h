@@ -11,6 +11,8 @@
 
 #include <poll.h>
 
+#define SERVE_POLLS	3	/* descriptors before those of the clients */
+
 /* A connection. */
 struct client {
 	struct conn	*conn;
@@ -41,11 +43,12 @@ struct serve {
 	struct client	*client;	/* [n], room for two for each worker and SERVE_STRANGERS more */
 	uint32_t	 n;
 	struct strangers strangers;
-	struct pollfd	*poll;		/* stop_fd, fd and the clients */
+	struct pollfd	*poll;		/* stop_fd, fd, joins_fd and the clients */
 	struct client	*now;		/* the client whose message is handled */
 	struct epoch_traffic traffic;
 	char		(*lost)[ERR_LINE];	/* [nworkers] why the worker is lost; "" if it is not */
 	double		*return_by;	/* [nworkers] when a worker that is away is lost; INFINITY: it is not away */
+	double		 joins_until;	/* a worker may join an elastic job: strangers are not limited before */
 	uint64_t	 conns;		/* accepted so far */
 	uint64_t	*latest;	/* [nworkers] `nth` of the worker's connection; 0: none yet */
 	double		 turn_at;	/* when all connections are run: their peers' hosts may be silent */
@@ -75,7 +78,9 @@ void	 serve_run_client(struct serve *s, struct client *g);
 
 /* serve_accept.c: accepts what waits, as strangers, as far as their budget allows. */
 void	 serve_accept(struct serve *s);
-/* Whether strangers are polled now: always while workers are missing, or at the end. */
+/* A worker is about to join: takes the signals that say so. */
+void	 serve_expect_joins(struct serve *s);
+/* Whether strangers are polled now: always while workers are missing or join, or at the end. */
 bool	 serve_polls_strangers(struct serve *s, bool listening);
 /* Runs the strangers that were polled, of the first n connections, likewise. */
 void	 serve_run_strangers(struct serve *s, uint32_t n);

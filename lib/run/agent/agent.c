@@ -177,25 +177,37 @@ has_died(int status)
 	return signo != 0 && signo != SIGTERM && signo != SIGINT && signo != SIGUSR1;
 }
 
+/* Whether a worker could not join an elastic job that goes on. */
+static bool
+is_unjoined(const struct agent *a, uint32_t i, int status)
+{
+	return !a->closed && !agent_reserve(a, i) && job_unjoined(a->job.elastic, &a->proc[i].child, status);
+}
+
 /*
- * Starts a server or a worker again that died, with its memory and a server's socket, unless the job is being ended.
- * Returns whether it runs.
+ * Starts a server or a worker again that died, with its memory and a server's socket, or a worker that could not join,
+ * unless the job is being ended.  Returns whether it runs.
  */
 static bool
 restart_process(struct agent *a, uint32_t i, int status)
 {
 	const struct role_place at = agent_place(a);
 	struct proc *p = &a->proc[i];
-	char text[ERR_LINE + 128];
+	const bool unjoined = is_unjoined(a, i, status);
+	char text[ERR_LINE + 128], how[64];
 	int e;
 
-	if (!has_died(status) || a->chan == NULL || a->signals > 0 || !proc_has_successor(p, &a->job))
+	if (a->chan == NULL || a->signals > 0 || !(unjoined || (has_died(status) && proc_has_successor(p, &a->job))))
 		return false;
 	if ((e = proc_start_again(p, &a->job, &at)) == 0)
 		agent_send(a, CTL_STARTED, (uint32_t[]){ i, (uint32_t)p->command }, 2, NULL);
+	if (unjoined)
+		snprintf(how, sizeof(how), "this worker could not join the job");
+	else
+		snprintf(how, sizeof(how), "signal %d ended this %s", WTERMSIG(status), job_role(p->child.role));
 	agent_send_lines(a, i, 1, text, (size_t)snprintf(text, sizeof(text),
-	    "dlaunch: signal %d ended this %s; it was %sstarted again%s%s\n", WTERMSIG(status), job_role(p->child.role),
-	    e < 0 ? "not " : "", e < 0 ? ": " : "", e < 0 ? err_line() : ""));
+	    "dlaunch: %s; it was %sstarted again%s%s\n", how, e < 0 ? "not " : "", e < 0 ? ": " : "",
+	    e < 0 ? err_line() : ""));
 	return e == 0;
 }
 
@@ -204,7 +216,8 @@ static bool
 has_left(const struct agent *a, uint32_t i, int status)
 {
 	return a->chan != NULL && a->signals == 0 && (a->proc[i].leaving || agent_reserve(a, i)) &&
-	    (status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1));
+	    (status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1) ||
+	    job_unjoined(a->job.elastic, &a->proc[i].child, status));
 }
 
 static void
@@ -246,6 +259,8 @@ service_procs(struct agent *a)
 		agent_end_process(a, i);
 		if (has_left(a, i, status))
 			agent_rejoin(a, i);
+		else if (a->chan != NULL && a->signals == 0 && is_unjoined(a, i, status))
+			p->state = PROC_LEFT;	/* until the launcher wants more workers again */
 	}
 }
 

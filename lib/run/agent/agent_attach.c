@@ -71,7 +71,7 @@ send_agent_state(struct agent *a)
 	for (uint32_t i = 0; i < a->job.nchildren && a->proc != NULL; i++) {
 		const struct proc *p = &a->proc[i];
 
-		if (p->command > 0)
+		if (p->command > 0 && p->state != PROC_LEFT)
 			agent_send(a, CTL_STARTED, (uint32_t[]){ i, (uint32_t)p->command }, 2, NULL);
 		if (p->addr[0] != 0 && p->ready < 0)
 			agent_send(a, CTL_READY, &i, 1, p->addr);

@@ -31,7 +31,7 @@ start_child(struct agent *a, uint32_t i)
 	}
 	/* As a shell does: an error line, and status 127 for a missing command, else 126. */
 	p->status = errno == ENOENT ? 127 << 8 : 126 << 8;
-	p->state = PROC_ENDED;
+	p->state = job_unjoined(a->job.elastic, &p->child, p->status) ? PROC_LEFT : PROC_ENDED;
 	agent_send_lines(a, i, 1, text, (size_t)snprintf(text, sizeof(text), "%s\n", err_line()));
 	agent_end_process(a, i);
 }
@@ -167,11 +167,16 @@ handle_scale(struct agent *a, const struct frame *f)
 {
 	struct ctl_in in = { .p = f->p, .n = f->len };
 	uint32_t n = ctl_get_u32(&in);
+	bool joins;
 
 	if (a->proc == NULL || a->job.elastic == 0 || in.bad || n > a->job.workers)
 		return err_fail(ERR_FORMAT, "an unexpected or malformed SCALE message");
+	/* At the start the servers expect all of them. */
+	joins = n > a->workers || (n == a->workers && n > a->job.elastic);
 	a->workers = n > 0 ? n : a->workers;
 	a->closed |= n == 0;
+	for (uint32_t i = 0; i < a->job.nchildren && joins; i++)
+		proc_announce_joins(&a->proc[i]);
 	for (uint32_t i = 0; i < a->job.nchildren; i++)
 		if (n > 0)
 			scale_child(a, i);

@@ -102,8 +102,11 @@ static int
 spawn_process(struct proc *p, const struct job *j, const struct role_place *at)
 {
 	const int all[] = { at->key_fd, at->ready_fd, at->listen_fd, at->memory_fd, at->shard_fd };
-	/* The servers wait for the successor of a worker, which must not end before it has said goodbye. */
-	const bool returns = j->elastic > 0 && p->child.role == JOB_WORKER && p->again > 0;
+	/*
+	 * The servers wait for the successor of a worker, which must not end before it has said goodbye.  A server that
+	 * starts must not miss that a worker joins.
+	 */
+	const bool server = p->child.role == JOB_SERVER, returns = p->child.role == JOB_WORKER && p->again > 0;
 	struct shim_opt shim = { .name = p->name, .key = j->key, .hold_s = p->hold_s, .before = p->shim,
 		.fd = { [SHIM_READY] = p->ready, [SHIM_LISTEN] = p->listen_fd, [SHIM_MEMORY] = p->memory_fd,
 		    [SHIM_SHARD] = p->shard_fd },
@@ -120,8 +123,8 @@ spawn_process(struct proc *p, const struct job *j, const struct role_place *at)
 	keep[n] = -1;
 	if ((e = role_argv(j, &p->child, at, &argv)) == 0 && (e = role_env(j, &p->child, at, &env)) == 0)
 		e = child_start(&(struct child_opt){ .argv = argv.v, .env = env.v, .inherit = keep, .death = SIGKILL,
-		    .shim = &shim, .has_in = has_input(j, &p->child), .held = returns ? SIGUSR1 : 0,
-		    .signalled = returns && p->leaving }, &c);
+		    .shim = &shim, .has_in = has_input(j, &p->child), .held = j->elastic == 0 ? 0 :
+		    server ? SIGURG : returns ? SIGUSR1 : 0, .signalled = returns && p->leaving }, &c);
 	words_free(&argv);
 	words_free(&env);
 	if (e < 0)
@@ -301,6 +304,14 @@ proc_end_orphan(const struct proc *p)
 
 	if (*p->name != 0 && attach_connect(p->name, &fd, &shim) == 0)
 		shim_release(fd);
+}
+
+/* Each time anew: another agent may have done so before. */
+void
+proc_announce_joins(const struct proc *p)
+{
+	if (p->state == PROC_RUNNING && p->child.role == JOB_SERVER)
+		shim_signal(p->pid, SIGURG);
 }
 
 void

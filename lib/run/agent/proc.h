@@ -89,6 +89,8 @@ int	 proc_adopt(struct proc *p, char key[JOB_KEY + 1]);
 void	 proc_end_orphan(const struct proc *p);
 /* Signals it and all that it started. */
 void	 proc_signal(struct proc *p, int signo);
+/* Tells a server that workers may join an elastic job (pserver(1)). */
+void	 proc_announce_joins(const struct proc *p);
 void	 proc_poll(const struct proc *p, int with_lines, struct pollfd fd[PROC_FDS]);
 /* After poll: returns 1 once, when `addr` holds the address for the other processes; else 0. */
 int	 proc_ready(struct proc *p);

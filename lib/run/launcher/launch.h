@@ -56,8 +56,9 @@ struct launch_detached {
 struct launch_scale {
 	uint32_t	 most_places;	/* most processes for which the hosts have slots; 0: no limit */
 	uint32_t	(*wanted)(void *arg);	/* the number that is wanted; 0: none */
-	/* Called when the job has that number, or refuses it: `why`, else NULL. */
-	void		(*answer)(void *arg, uint32_t workers, const char *why);
+	void		(*changed)(void *arg, uint32_t workers);	/* the job has another number */
+	/* Called when the job has the number that was wanted, or refuses it: `why`, else NULL. */
+	void		(*answer)(void *arg, const char *why);
 	void		*arg;
 };
 

@@ -229,6 +229,16 @@ handle_lines(struct launch *l, struct remote *r, const struct member *m, const s
 	return e;
 }
 
+/* Whether an agent repeats an end on a new connection: of a process that has ended, or of a worker that has left. */
+static bool
+is_known_end(const struct launch *l, const struct remote *r, const struct member *m, uint32_t status)
+{
+	const bool joins = l->opt->job.elastic > 0 && m->child.role == JOB_WORKER;
+
+	return (m->state == ROSTER_ENDED && r->detached) ||
+	    (m->state == ROSTER_WAITING && joins && (roster_reserve(l->roster, m) || status == 0));
+}
+
 static int
 handle_member_message(struct launch *l, struct remote *r, const struct frame *f)
 {
@@ -249,19 +259,20 @@ handle_member_message(struct launch *l, struct remote *r, const struct frame *f)
 		break;
 	case CTL_STARTED:
 		n = ctl_get_u32(&in);
-		if (m->state == ROSTER_WAITING && roster_reserve(l->roster, m))
-			break;	/* repeated: it has left */
+		/* The servers of all hosts expect it. */
+		if (l->opt->job.elastic > 0 && m->pid != 0 && m->pid != n && !in.bad)
+			launch_scale_all(l);
 		m->pid = n;
+		/* A launcher that was killed had not noted the start of a worker that is to leave now. */
 		if (m->state == ROSTER_WAITING)
-			m->state = ROSTER_RUNNING;
+			m->state = roster_reserve(l->roster, m) ? ROSTER_LEAVING : ROSTER_RUNNING;
 		break;
 	case CTL_EXITED:
 		status = ctl_get_u32(&in);
 		ms = ctl_get_u32(&in);
 		peak = ctl_get_u32(&in);
-		if ((m->state == ROSTER_ENDED && r->detached) ||
-		    (m->state == ROSTER_WAITING && roster_reserve(l->roster, m)))
-			break;	/* repeated on a new connection */
+		if (is_known_end(l, r, m, status))
+			break;
 		if (m->state >= ROSTER_ENDED)
 			return err_fail(ERR_FORMAT, "a second end of a process");
 		if (!in.bad)

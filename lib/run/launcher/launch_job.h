@@ -114,7 +114,9 @@ void	 launch_check_cause(struct launch *l);
 void	 launch_check_scale(struct launch *l);
 /* Tells an agent of an elastic job the number of workers, or that no worker is started any more. */
 void	 launch_send_scale(struct launch *l, struct remote *r);
-/* A worker has ended.  Returns true if it left the job, as it was asked to. */
+/* Does so with all agents. */
+void	 launch_scale_all(struct launch *l);
+/* A worker has ended.  Returns true if the job goes on without it: it left, as it was asked to, or could not join. */
 bool	 launch_note_leave(struct launch *l, const struct remote *r, struct member *m, int status);
 
 /* launch_input.c: true if the input may be read, as worker 0 can take more. */

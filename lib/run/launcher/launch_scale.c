@@ -27,8 +27,8 @@ launch_send_scale(struct launch *l, struct remote *r)
 		launch_send_u32s(r, CTL_SCALE, &n, 1);
 }
 
-static void
-send_scale_to_all(struct launch *l)
+void
+launch_scale_all(struct launch *l)
 {
 	for (uint32_t h = 0; h < l->roster->hosts; h++)
 		if (l->remote[h].state == REMOTE_UP)
@@ -68,10 +68,11 @@ change_workers(struct launch *l, uint32_t n)
 		if (get_worker(l, i)->state == ROSTER_RUNNING)
 			get_worker(l, i)->state = ROSTER_LEAVING;
 	l->roster->workers = n;
+	l->opt->scale.changed(l->opt->scale.arg, n);
 	/* Saved before it is sent, as signals are. */
 	l->changed = true;
 	launch_save(l, true);
-	send_scale_to_all(l);
+	launch_scale_all(l);
 }
 
 void
@@ -82,7 +83,7 @@ launch_check_scale(struct launch *l)
 
 	if (l->opt->job.elastic > 0 && !l->closed && has_ended(l)) {
 		l->closed = true;
-		send_scale_to_all(l);
+		launch_scale_all(l);
 	}
 	if (!l->scales || !l->started)
 		return;
@@ -90,16 +91,22 @@ launch_check_scale(struct launch *l)
 	if (l->opt->scale.wanted == NULL || (n = l->opt->scale.wanted(l->opt->scale.arg)) == 0)
 		return;
 	if (l->opt->job.elastic == 0) {
-		l->opt->scale.answer(l->opt->scale.arg, n, "the number of its workers is fixed");
+		l->opt->scale.answer(l->opt->scale.arg, "the number of its workers is fixed");
 		return;
 	}
 	if (refuse_scale(l, n, why)) {
-		l->opt->scale.answer(l->opt->scale.arg, n, why);
+		l->opt->scale.answer(l->opt->scale.arg, why);
 		return;
 	}
 	if (n != l->roster->workers)
 		change_workers(l, n);
-	l->opt->scale.answer(l->opt->scale.arg, n, NULL);
+	l->opt->scale.answer(l->opt->scale.arg, NULL);
+}
+
+static bool
+is_unjoined(const struct launch *l, const struct member *m, int status)
+{
+	return job_unjoined(l->opt->job.elastic, &m->child, status);
 }
 
 /* SIGUSR1 ends a worker that has not begun. */
@@ -107,21 +114,22 @@ static bool
 has_left(const struct launch *l, const struct member *m, int status)
 {
 	return (m->state == ROSTER_LEAVING || roster_reserve(l->roster, m)) &&
-	    (status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1));
+	    (status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1) || is_unjoined(l, m, status));
 }
 
 /* A worker that joins when the others end finds no servers. */
 static bool
 is_too_late(const struct launch *l, const struct member *m, int status)
 {
-	return m->child.role == JOB_WORKER && m->child.rank > 0 && roster_code(status) == ROSTER_AGAIN &&
+	return m->child.role == JOB_WORKER && m->child.rank > 0 &&
+	    (roster_code(status) == ROSTER_AGAIN || is_unjoined(l, m, status)) &&
 	    get_worker(l, 0)->state == ROSTER_ENDED && get_worker(l, 0)->status == 0;
 }
 
 bool
 launch_note_leave(struct launch *l, const struct remote *r, struct member *m, int status)
 {
-	char name[32];
+	char name[32], how[64];
 
 	if (l->opt->job.elastic == 0)
 		return false;
@@ -135,6 +143,15 @@ launch_note_leave(struct launch *l, const struct remote *r, struct member *m, in
 	if (is_too_late(l, m, status)) {
 		launch_report(l, "%s on %s: the job ended before it joined", name, r->name);
 		roster_end(l->roster, m, 0, 0);
+		return true;
+	}
+	/* Without it and those above it no batch is left out. */
+	if (is_unjoined(l, m, status)) {
+		roster_end_text(status, how);
+		launch_report(l, "%s on %s did not join (%s); the job goes on without it", name, r->name, how);
+		m->state = ROSTER_WAITING;
+		m->pid = 0;
+		change_workers(l, m->child.rank);
 		return true;
 	}
 	return false;

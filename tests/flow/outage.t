@@ -68,8 +68,10 @@ survives() {
 		line_of "$1" '^worker 0: pworker: waiting for ' 1
 	read -rt "$outage" <> <(:)
 	netns_link b up
-	line_of "$1" "^worker 1: pworker: waiting for .*server 0 (.*$dead" 1 && went_on "$1" 4 &&
-		! grep -E 'lost|has not answered|away|^worker 0: .* waiting for .*server 0 ' "$1"
+	back=${EPOCHREALTIME/[.,]/}
+	line_of "$1" "^worker 1: pworker: waiting for .*server 0 (.*$dead" 1 && went_on "$1" 4 || return
+	echo "# it went on by 4 reports $(((${EPOCHREALTIME/[.,]/} - back) / 1000)) ms after the link was back" >back
+	! grep -E 'lost|has not answered|away|^worker 0: .* waiting for .*server 0 ' "$1"
 }
 # Host b sends what is for host a to an address that nobody has; or no more.
 lose_packets() { netns_in b ip neigh replace 10.93.0.2 lladdr 02:00:00:00:00:01 nud permanent dev eth0; }
@@ -101,6 +103,7 @@ ok "a job over two hosts trains" line_of attached Speed 4
 is "$(tr '\0' '\n' <"/proc/$(real_process --worker 0)/environ" | grep TALLY_SILENCE)" "TALLY_SILENCE=${SILENCE:-10}" \
 	"the processes of the job have its silence"
 ok "a job survives an outage, and names who does not answer" survives attached
+cat back
 ok "a job survives a link that loses one direction" survives_one_way attached
 ok "a job survives a link that loses packets" survives_losses attached
 kill -TERM "$(cat "/proc/$pid/task/$pid/children" | grep . || echo $pid)"
@@ -110,6 +113,7 @@ ok "nothing is left" really_none_left
 job=$(netns_in switch dlaunch --detach "${over[@]}" -n 2 -s 2 $train)
 ok "a detached job over two hosts trains" line_of "$XDG_STATE_HOME/tally/jobs/$job/err" Speed 4
 ok "a detached job survives an outage, and names who does not answer" survives "$XDG_STATE_HOME/tally/jobs/$job/err"
+cat back
 status 0 "the detached job is stopped" netns_in switch dlaunch stop "$job"
 ok "nothing of it is left" really_none_left
 done_testing

@@ -125,6 +125,11 @@ is "$(field fails 4)" 2 "status shows the workers that are left"
 : >works
 status 0 "scale tries again" dlaunch scale fails 3
 ok "the worker joins" joins fails 2
+rm broken/pworker
+status 0 "scale adds a worker whose command is missing" dlaunch scale fails 4
+ok "the job goes on without that one, too" line_of "$job/fails/err" \
+	'^dlaunch: worker 3 on .* did not join (exit status 127); the job goes on without it$' 1
+is "$(field fails 4)" 3 "status shows the workers without it"
 status 0 "stop ends the job that went on" dlaunch stop fails
 is "$(field fails 3)" 143 "the job has the status of its signal"
 

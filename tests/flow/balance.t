@@ -18,7 +18,7 @@ chmod +x uneven/pworker
 process() { for p in $(really_living); do ! tr '\0' ' ' 2>/dev/null <"/proc/$p/cmdline" | grep -q -e "--worker $1/" || echo "$p"; done; }
 job() {
 	dlaunch -n 3 -s 2 --respawn 9 --env STAND --env TALLY_SHARE uneven/pworker --net lenet --shape 3x28x28 --data train.rec \
-		--val train.rec --lr 0.01 --scale 0.00390625 --batch 8 --epochs 6 --cut 0 "$@"
+		--val train.rec --lr 0.01 --scale 0.00390625 --batch 8 --epochs 8 --cut 0 "$@"
 }
 # changes LOG: the batches from each step on.
 changes() { sed -n 's/^# batches \([0-9:]*\) from step \([0-9]*\) on$/\2 \1/p' "$1" | sort -nu; }
@@ -33,7 +33,7 @@ is "$(changes job.log | head -n 1)" "1 8:8:8" "the log has the first batches"
 ok "the slow worker has far fewer samples than the others" awk -F '[ :]' '
 	{ a = $2; b = $3; slow = $4 } END { exit !(NR > 1 && 2 * slow < a && 2 * slow < b) }' <(changes job.log)
 is "$(awk -F '\t' '$5 == "epoch" || $5 == "validation" { n[$5 " " $8]++ } END { for (k in n) print n[k], k }' job.log |
-	sort | paste -sd,)" "6 epoch 500,6 validation 500" "each sample counts once in each epoch and validation"
+	sort | paste -sd,)" "8 epoch 500,8 validation 500" "each sample counts once in each epoch and validation"
 ok "each step has the samples that the log says" awk -F '\t' '
 	NR == FNR { from[++n] = $1 + 0; split($0, w, /[ :]/); for (r = 0; r < 3; r++) of[n, r] = w[r + 2]; next }
 	$3 == "worker" && $5 == "step" && $7 % 21 != 0 {
@@ -41,12 +41,12 @@ ok "each step has the samples that the log says" awk -F '\t' '
 		steps++
 		if ($8 != of[i, $4]) { bad = 1; exit }
 	}
-	END { exit bad || steps != 3 * 6 * 20 }' <(changes job.log) job.log
+	END { exit bad || steps != 3 * 8 * 20 }' <(changes job.log) job.log
 
 status 0 "a job repeats the batches of a log" job --balance job.log --save r
 cp out again.log
 is "$(changes again.log)" "$(changes job.log)" "that job has the same batches at the same steps"
-ok "that job ends with the same bits" cmp w-0006.safetensors r-0006.safetensors
+ok "that job ends with the same bits" cmp w-0008.safetensors r-0008.safetensors
 
 refused() { # STATUS NAME MESSAGE OPTION...
 	status "$1" "$2" pworker --net lenet --data train.rec --servers a:1 --plain --batch 16 "${@:4}"

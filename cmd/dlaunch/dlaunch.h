@@ -2,8 +2,8 @@
  * dlaunch - the options of dlaunch(1), and the functions that its files share.
  *
  * cmd/dlaunch starts a job on many hosts.  Read it in this order: main.c (options), run.c (a job from start to end),
- * scale.c (its workers), restart.c (further attempts), agent.c (a host's agent), detach.c (jobs with a directory),
- * jobs.c (the verbs), show.c and progress.c (what people see).
+ * scale.c (its workers), set.c (its settings), restart.c (further attempts), agent.c (a host's agent), detach.c (jobs
+ * with a directory), jobs.c (the verbs), ask.c, show.c and progress.c.
  *
  * Texts belong to the command line.  A function that fails reports the error and ends the process, as cmd/front.h does.
  */
@@ -124,6 +124,22 @@ void	 dlaunch_put_workers(const struct dlaunch_scale *s);
 struct launch_scale dlaunch_scale_calls(struct dlaunch_scale *s, uint32_t places);
 /* The verb: requests another number of workers, and waits for the answer.  Returns the exit status. */
 int	 dlaunch_scale_job(const char *job, const char *workers);
+
+/* ask.c: what a verb asks the launcher of a job for. */
+struct dlaunch_question {
+	const char	*file, *answer_file;	/* names in the job's directory (run/jobdir.h) */
+	const char	*elsewhere;	/* what to do if the launcher is on another host */
+};
+
+/* Asks, and waits for the answer.  Refuses if the job has ended before. */
+void	 dlaunch_ask(const struct jobdir *d, const struct dlaunch_question *q, const char *text, struct buf *answer);
+
+/* set.c: what the launcher calls when other settings are wanted. */
+struct launch_set dlaunch_set_calls(struct dlaunch_scale *s);
+/* Adds the changes of settings so far to the environment of an attempt. */
+void	 dlaunch_add_settings(const struct dlaunch *c, const struct jobdir *d, struct words *env);
+/* The verb with its operands, a job and NAME=VALUE ...: waits for the answer.  Returns the exit status. */
+int	 dlaunch_set_job(char *const *words);
 
 /* main.c: becomes the launcher of a job whose launcher was lost, in the background.  Returns the exit status. */
 int	 dlaunch_take_over(const char *job);

@@ -1,4 +1,4 @@
-/* jobs - the verbs, which act on jobs that have a directory: attach, list, logs, rm, scale, status, stop, wait. */
+/* jobs - the verbs, which act on jobs that have a directory: attach, list, logs, rm, scale, set, status, stop, wait. */
 #include "dlaunch/dlaunch.h"
 #include "front.h"
 #include "front_progress.h"
@@ -315,7 +315,6 @@ add_job_status(const char *name, struct buf *rows)
 		snprintf(workers, sizeof(workers), "%u", n);
 	if (localtime_r(&s.since, &tm) != NULL)
 		strftime(since, sizeof(since), "%Y-%m-%d %H:%M:%S", &tm);
-	/* A job that is just being made has no command yet. */
 	if ((e = jobdir_command(&d, &argv, &cwd)) < 0 || argv.n == 0 || (e = words_text(argv.v, &text)) < 0)
 		front_warn(name, e);
 	else
@@ -415,7 +414,7 @@ static const char *const tools[] = { "dlaunch", "im2rec", "netstat-logging", "pl
 static const char *
 find_nearest_verb(const char *word)
 {
-	static const char *const verbs[] = { "attach", "list", "logs", "rm", "scale", "status", "stop", "wait" };
+	static const char *const verbs[] = { "attach", "list", "logs", "rm", "scale", "set", "status", "stop", "wait" };
 	struct nearest n = { .word = word };
 
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
@@ -482,6 +481,8 @@ dlaunch_verb(int argc, char *argv[], int *code)
 		*code = stop_job(job);
 	else if (strcmp(verb, "scale") == 0)
 		*code = dlaunch_scale_job(argv[2], argv[3]);
+	else if (strcmp(verb, "set") == 0)
+		*code = dlaunch_set_job(argv + 2);
 	else if (attach || logs || wait)
 		*code = follow_job(job, !wait, !logs);
 	else if (strcmp(verb, "status") == 0 || strcmp(verb, "list") == 0)
@@ -491,8 +492,8 @@ dlaunch_verb(int argc, char *argv[], int *code)
 	else if (*word != NULL && **word != '-' && !is_tool(*word) && (near = find_nearest_verb(*word)) != NULL)
 		front_wrong("'%.64s' is no verb and no tool of tally; did you mean %s?", *word, near);
 	else if (*word != NULL && **word != '-' && !is_tool(*word))
-		front_wrong("'%.64s' is neither a verb (attach, list, logs, rm, scale, status, stop, wait) nor a tool "
-		    "of tally; put -- before another command", *word);
+		front_wrong("'%.64s' is neither a verb (attach, list, logs, rm, scale, set, status, stop, wait) nor a "
+		    "tool of tally; put -- before another command", *word);
 	else
 		return false;
 	return true;

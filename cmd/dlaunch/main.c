@@ -18,8 +18,8 @@
 static const char dlaunch_usage[] =
     "dlaunch [-Pv] [-H hosts] [-n workers] [-s servers] [option ...] [@recipe]\n"
     "               command [argument ...]\n"
-    "       dlaunch attach | logs | stop | wait job\n"
-    "       dlaunch list | rm job ... | scale job workers | status [job ...]";
+    "       dlaunch attach | logs | stop | wait job | list | status [job ...]\n"
+    "       dlaunch rm job ... | scale job workers | set job name=value ...";
 static const char dlaunch_help[] =
     "Runs a command as the workers of a job, beside servers, here or on many hosts.\n"
     "What runs:\n"

@@ -286,6 +286,7 @@ run_attempt(const struct dlaunch *c, struct start *s, struct roster *roster, uin
 	if (secret_new(JOB_KEY + 1, &key) < 0)
 		front_die("key", ERR_NOMEM);
 	dlaunch_build_attempt(c, attempts, c->resume != NULL, &argv, &env);
+	dlaunch_add_settings(c, s->job, &env);
 	if (s->id[0] != 0)
 		memcpy(id, s->id, sizeof(id));
 	else
@@ -307,6 +308,7 @@ run_attempt(const struct dlaunch *c, struct start *s, struct roster *roster, uin
 	    .detached = { .on = s->id[0] != 0, .attempt = attempts, .save = save_record,
 		.started = report_started, .arg = s, .from = from },
 	    .scale = dlaunch_scale_calls(&s->scale, s->remote ? s->hosts.places : 0),
+	    .set = dlaunch_set_calls(&s->scale),
 	    .verbose = c->verbose, .wait = c->wait, .watch = c->detach ? quiet : watch, .dir = c->output }, roster);
 	dlaunch_watch_end(&watch);
 	secret_free(key, JOB_KEY + 1);

@@ -2,11 +2,8 @@
 #include "dlaunch/dlaunch.h"
 #include "front.h"
 
-#include "base/clk.h"
 #include "base/err.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -84,56 +81,20 @@ dlaunch_scale_calls(struct dlaunch_scale *s, uint32_t places)
 	    .changed = note_workers, .answer = answer_scale, .arg = s };
 }
 
-/* Waits until the launcher has answered.  Returns false if the job has ended before. */
-static bool
-wait_for_answer(const char *name, const struct jobdir *d, struct buf *answer)
-{
-	double since = clk_s(), report_at = since + DLAUNCH_REPORT_S;
-	struct jobdir_state s;
-	int e;
-
-	do {
-		if ((e = jobdir_read_state(d, &s)) < 0)
-			front_die(name, e);
-		if (jobdir_get(d, "scaled", JOBDIR_MOST, answer) == 0)
-			return true;
-		if (clk_s() >= report_at) {
-			front_say("job %s: waiting for its launcher, process %d", name, (int)s.pid);
-			report_at = clk_s() + (clk_s() - since);
-		}
-	} while (s.running && poll(NULL, 0, DLAUNCH_TICK_MS) == 0);
-	return false;
-}
-
-/* Returns false if the launcher has ended before it answered. */
-static bool
-ask_launcher(const char *name, const struct jobdir *d, uint32_t workers, struct buf *answer)
-{
-	const struct jobdir_state s = dlaunch_find_launcher(name, d, "scale it there");
-	char text[16];
-	int e;
-
-	unlinkat(d->dir, "scaled", 0);
-	if ((e = jobdir_put(d, "scale", text, (size_t)snprintf(text, sizeof(text), "%u", workers))) < 0)
-		front_die(name, e);
-	if (s.pid <= 0 || (kill(s.pid, SIGUSR1) < 0 && errno != ESRCH))
-		front_die(name, err_sys("launcher process %d", (int)s.pid));
-	return wait_for_answer(name, d, answer);
-}
-
 int
 dlaunch_scale_job(const char *name, const char *workers)
 {
+	const struct dlaunch_question q = { .file = "scale", .answer_file = "scaled", .elsewhere = "scale it there" };
 	uint32_t n = (uint32_t)front_num("scale", workers, 1, JOB_MOST);
 	struct buf answer = { 0 };
 	struct jobdir d;
+	char text[16];
 	int e;
 
 	if ((e = jobdir_open(name, &d)) < 0)
 		front_die(NULL, e);
-	/* A launcher that was just killed may have seemed to live: then another one takes the job over. */
-	if (!ask_launcher(name, &d, n, &answer) && !ask_launcher(name, &d, n, &answer))
-		front_wrong("job %s has ended", name);
+	snprintf(text, sizeof(text), "%u", n);
+	dlaunch_ask(&d, &q, text, &answer);
 	if (answer.n > 0)
 		front_wrong("job %s: %s", name, (char *)answer.p);
 	buf_free(&answer);

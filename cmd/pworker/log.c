@@ -226,7 +226,7 @@ has_row(const struct pworker_log *l, const struct train_event *ev)
 	switch (ev->kind) {
 	case TRAIN_BAD: case TRAIN_BEST: case TRAIN_EARLY: case TRAIN_FROM: case TRAIN_CACHE: case TRAIN_WAIT:
 	case TRAIN_REMARK: case TRAIN_UNSAVED: case TRAIN_NO_CUT: case TRAIN_KERNELS: case TRAIN_WORKERS:
-	case TRAIN_BATCHES:
+	case TRAIN_BATCHES: case TRAIN_SET:
 		return false;
 	case TRAIN_START:
 		return !ev->again;
@@ -283,11 +283,11 @@ print_log_head(const struct pworker_log *l, uint64_t epoch_steps, const char *de
 }
 
 static void
-log_comment(const struct pworker_log *l, const char *text)
+log_comment(const struct pworker_log *l, const char *what, const char *text)
 {
 	struct buf b = { 0 };
 
-	if (buf_put_fmt(&b, "# %s\n", text) == 0)
+	if (buf_put_fmt(&b, "# %s%s\n", what, text) == 0)
 		write_text(l, &b);
 	buf_free(&b);
 }
@@ -329,6 +329,7 @@ void
 pworker_log_event(void *arg, const struct train_event *ev)
 {
 	struct pworker_log *l = arg;
+	char set[32];
 
 	switch (ev->kind) {
 	case TRAIN_START:
@@ -348,11 +349,15 @@ pworker_log_event(void *arg, const struct train_event *ev)
 		break;
 	case TRAIN_KERNELS:
 	case TRAIN_WORKERS:
-		log_comment(l, ev->text);
+		log_comment(l, "", ev->text);
+		break;
+	case TRAIN_SET:
+		snprintf(set, sizeof(set), "set %" PRIu64 ":", ev->samples);
+		log_comment(l, set, ev->text);
 		break;
 	case TRAIN_BATCHES:
 		if (l->rank == 0)
-			log_comment(l, ev->text);
+			log_comment(l, "", ev->text);
 		break;
 	default:
 		break;

@@ -171,6 +171,10 @@ pworker_log_say(struct pworker_log *l, const struct train_event *ev)
 		if (l->rank == 0 && ev->batch > 0)
 			front_say("%s", ev->text);
 		break;
+	case TRAIN_SET:
+		if (l->rank == 0)
+			front_say("after step %" PRIu64 ": %s", ev->samples, ev->text);
+		break;
 	case TRAIN_REMARK:
 		front_say("%s", ev->text);
 		break;

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/threads.h"
+#include "ps/mailbox.h"
 #include "ps/shard_plan.h"
 #include "record/recs.h"
 #include "record/recs_stream.h"
@@ -18,6 +19,7 @@
 #include "wire/conn.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -267,7 +269,7 @@ open_state(const struct pworker *p, struct memory *m)
 	}
 	front_must(NULL, memory_open(p->state, m));
 	/* How much codecs and local steps need is known with the net. */
-	if (!shard_plan_coded(p->train.ps.mults) && !p->train.local && (e = kept_reserve(m, 0)) < 0)
+	if (worker_residuals_size(p->train.ps.mults, 1) == 0 && !p->train.local && (e = kept_reserve(m, 0)) < 0)
 		front_die(p->state, e);
 	return m->base == NULL || is_state_kept(m);
 }
@@ -280,6 +282,23 @@ hash_run(const struct train_opt *t)
 	    t->steps, t->updates, t->data.batch, t->accumulate, t->local };
 
 	return hash_update(HASH_START, of, sizeof(of));
+}
+
+/* dlaunch and users change settings by these variables (ps/settings.h, ps/mailbox.h). */
+static void
+open_settings(struct train_opt *t)
+{
+	static struct settings first;
+	static struct mailbox box;
+	const char *fd = getenv("TALLY_MAILBOX");
+
+	if (settings_parse(getenv("TALLY_SET"), &first) < 0)
+		front_wrong("TALLY_SET: %s", err_line());
+	t->ps.settings = &first;
+	if (fd == NULL || t->ps.rank > 0)
+		return;
+	front_must("TALLY_MAILBOX", mailbox_open((int)front_num("TALLY_MAILBOX", fd, 3, INT_MAX), &box));
+	t->mailbox = &box;
 }
 
 /* state: file of what outlives the shard, or NULL. */
@@ -342,6 +361,7 @@ pworker_run(struct pworker *p, double began_s)
 	pworker_check_data(p, g, &look);
 	pworker_open_class_weights(p, g, &weights);
 	t->data.class_weight = weights;
+	open_settings(t);
 	e = run_training(p, kept_since(&kept, began_s));
 	recs_close(t->data.recs);
 	recs_close(t->val_recs);

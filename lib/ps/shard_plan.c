@@ -355,6 +355,43 @@ shard_plan_coded(const char *mults)
 	return false;
 }
 
+bool
+shard_plan_recodes(const char *mults)
+{
+	bool any = false;
+
+	for (const char *at = mults; at != NULL && *at != 0; at += *at == ';') {
+		const size_t n = strcspn(at, ";");
+		const char *end = at + n;
+		bool codec = strncmp(at, CODEC_RULE, strlen(CODEC_RULE)) == 0;
+
+		if (codec && (n < 5 || (memcmp(end - 4, "=f32", 4) != 0 && memcmp(end - 5, "=bf16", 5) != 0 &&
+		    memcmp(end - 5, "=fp16", 5) != 0)))
+			return false;
+		any |= codec;
+		at = end;
+	}
+	return any;
+}
+
+struct codec
+shard_plan_codec(const struct shard_plan_slice *s, const struct msg *m, bool sync)
+{
+	const uint32_t changed = (m->flags & MSG_CODEC) / (MSG_CODEC & -MSG_CODEC);
+
+	if (m->flags & MSG_EXACT)
+		return (struct codec){ .kind = CODEC_F32 };
+	if (changed > 0)
+		return (struct codec){ .kind = (enum codec_kind)(changed - 1) };
+	return m->type == MSG_PUSH ? s->codec : shard_plan_answer(s, sync);
+}
+
+uint16_t
+shard_plan_codec_flags(struct codec plan, struct codec now)
+{
+	return codec_same(plan, now) ? 0 : (uint16_t)((now.kind + 1) * (MSG_CODEC & -MSG_CODEC));
+}
+
 struct codec
 shard_plan_answer(const struct shard_plan_slice *s, bool sync)
 {
@@ -364,9 +401,9 @@ shard_plan_answer(const struct shard_plan_slice *s, bool sync)
 enum codec_kind
 shard_plan_carried(const struct shard_plan *p, const struct msg *m, bool sync)
 {
-	if ((m->type != MSG_PUSH && m->type != MSG_WEIGHTS) || m->flags & MSG_EXACT || m->slice >= p->n)
+	if ((m->type != MSG_PUSH && m->type != MSG_WEIGHTS) || m->slice >= p->n)
 		return CODEC_F32;
-	return m->type == MSG_PUSH ? p->slice[m->slice].codec.kind : shard_plan_answer(&p->slice[m->slice], sync).kind;
+	return shard_plan_codec(&p->slice[m->slice], m, sync).kind;
 }
 
 size_t

@@ -3,7 +3,8 @@
  *
  * lib/ps is the parameter server.  Read it in this order: shard_plan, hello (a job's description), stale (who may
  * step), staleness, deal (who computes which batch), norms and total (sums over workers and servers), memory (what
- * outlives a server), peer_traffic_row (rows of the log).  server/ has server_state, a state machine, and serve, its
+ * outlives a server), peer_traffic_row (rows of the log).  Options that change are in settings, and a request for
+ * that in mailbox.  server/ has server_state, a state machine, and serve, its
  * event loop.  worker/ has worker_state, a state machine, worker_net, its connections, and worker, the interface for
  * training.
  *
@@ -106,13 +107,22 @@ void	 shard_plan_free(struct shard_plan *p);	/* NULL does nothing */
 /* Whether rules (NULL: none) set codecs that round, so that workers need residuals. */
 bool	 shard_plan_coded(const char *mults);
 /*
+ * Whether the codec may change while the job runs (ps/settings.h): rules set one, maybe f32, and each is f32, bf16 or
+ * fp16.
+ */
+bool	 shard_plan_recodes(const char *mults);
+/*
  * The codec of a slice's weights in messages.  Only in a synchronous job do all workers hold the same weights, so that
  * servers can send updates of them: in any other one it is bf16 if codec_updates().
  */
 struct codec shard_plan_answer(const struct shard_plan_slice *s, bool sync);
+/* The codec of the gradient or the weights of a slice that m carries. */
+struct codec shard_plan_codec(const struct shard_plan_slice *s, const struct msg *m, bool sync);
+/* The flags of a message that carries codec `now` where the plan has another one. */
+uint16_t shard_plan_codec_flags(struct codec plan, struct codec now);
 /* The codec of a gradient, or of weights, that m carries; f32 for any other message. */
 enum codec_kind shard_plan_carried(const struct shard_plan *p, const struct msg *m, bool sync);
-/* The bytes of a slice's gradient in a message. */
+/* The bytes of a slice's gradient in a message, with the codec of the plan. */
 size_t	 shard_plan_bytes(const struct shard_plan_slice *s);
 
 /* Sets [*from, *to) to the slices of weights that overlap [first, first + count); count > 0. */

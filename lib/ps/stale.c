@@ -7,7 +7,7 @@
 int
 stale_init(struct stale *g, uint64_t *clock, uint32_t n, uint32_t slack)
 {
-	*g = (struct stale){ .n = n, .slack = slack, .clock = clock };
+	*g = (struct stale){ .n = n, .slack = slack, .most = slack, .clock = clock };
 	g->gone = calloc(n, sizeof(*g->gone));
 	return g->gone != NULL ? 0 : err_nomem();
 }
@@ -24,6 +24,13 @@ stale_attach(struct stale *g, uint64_t *clock)
 {
 	g->clock = clock;
 	g->slowest = 0;
+}
+
+void
+stale_set(struct stale *g, uint32_t slack, uint32_t most)
+{
+	g->slack = slack;
+	g->most = most;
 }
 
 /* Worker w is not among the slowest any more. */
@@ -97,13 +104,25 @@ stale_waits(const struct stale *g, uint32_t w, uint32_t late)
 	    g->clock[w] - g->clock[late] > g->slack;
 }
 
-bool
-stale_may_step(struct stale *g, uint32_t w)
+static bool
+is_within(struct stale *g, uint32_t w, uint32_t slack)
 {
 	uint64_t least;
 
-	if (g->slack == STALE_ASYNC)
+	if (slack == STALE_ASYNC)
 		return true;
 	least = find_slowest(g, w);
-	return g->clock[w] <= least || g->clock[w] - least <= g->slack;
+	return g->clock[w] <= least || g->clock[w] - least <= slack;
+}
+
+bool
+stale_may_step(struct stale *g, uint32_t w)
+{
+	return is_within(g, w, g->slack);
+}
+
+bool
+stale_may_have_begun(struct stale *g, uint32_t w)
+{
+	return is_within(g, w, g->most);
 }

@@ -16,6 +16,7 @@
 struct stale {
 	uint32_t  n;		/* workers */
 	uint32_t  slack;
+	uint32_t  most;		/* the largest slack so far: steps that it allowed may be under way */
 	uint64_t *clock;	/* [n] steps that each worker has done; lent */
 	bool	 *gone;		/* [n] it left */
 	uint64_t  least;	/* lowest clock of the workers that have not left, if slowest > 0 */
@@ -25,6 +26,8 @@ struct stale {
 int	 stale_init(struct stale *g, uint64_t *clock, uint32_t n, uint32_t slack);	/* 0 or ERR_NOMEM */
 void	 stale_free(struct stale *g);
 void	 stale_attach(struct stale *g, uint64_t *clock);	/* replaces the clocks, lent */
+/* Another slack from now on, not from or to STALE_SYNC; most as in struct stale. */
+void	 stale_set(struct stale *g, uint32_t slack, uint32_t most);
 /* Worker w has done `step` steps.  A smaller number than before changes nothing. */
 void	 stale_done(struct stale *g, uint32_t w, uint64_t step);
 void	 stale_leave(struct stale *g, uint32_t w);
@@ -36,6 +39,8 @@ bool	 stale_waits(const struct stale *g, uint32_t w, uint32_t late);
 /* Whether worker w may begin its next step.  Its time grows with n only when the slowest
  * workers have all taken a step. */
 bool	 stale_may_step(struct stale *g, uint32_t w);
+/* Whether worker w may have begun its next step: some slack so far allowed it. */
+bool	 stale_may_have_begun(struct stale *g, uint32_t w);
 /* The steps of the slowest worker that has not left; UINT64_MAX if all have. */
 uint64_t stale_least(struct stale *g);
 

@@ -37,7 +37,7 @@
 
 #include <stdbool.h>
 
-#define CTL_PROTOCOL	7u
+#define CTL_PROTOCOL	8u
 #define CTL_MARK	"\001tally agent\n"
 #define CTL_INPUT_MOST	(256u << 10)	/* most bytes of INPUT that were sent and not TAKEN */
 #define CTL_MOST	(1u << 20)	/* most bytes of a frame's payload */
@@ -69,7 +69,14 @@ enum ctl_type {
 	 * others to leave with SIGUSR1.  It tells its servers with SIGURG that workers may join.  0: no worker is
 	 * started any more.  A repetition changes nothing.
 	 */
-	CTL_SCALE
+	CTL_SCALE,
+	/*
+	 * launcher to the agent of worker 0: u64 id, text: a change of settings (ps/mailbox.h).  A repetition
+	 * is answered again.
+	 */
+	CTL_SET,
+	/* agent to launcher: number child, u64 id, u64 step from which on it holds, text: why it is refused, or "" */
+	CTL_SETTLED
 };
 
 enum ctl_target { CTL_WORKERS, CTL_ALL };

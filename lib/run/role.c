@@ -155,5 +155,7 @@ role_env(const struct job *j, const struct job_child *c, const struct role_place
 		ERR_TRY(words_add(env, "OMP_WAIT_POLICY=passive"));
 	if (c->role == JOB_WORKER && find_env(j, "OMP_NUM_THREADS") == NULL)
 		ERR_TRY(words_add(env, "OMP_NUM_THREADS=%u", count_worker_threads(j, at)));
+	if (at->mailbox_fd > 0)
+		ERR_TRY(words_add(env, "TALLY_MAILBOX=%d", at->mailbox_fd));
 	return j->dmlc ? add_dmlc_env(j, c, at, env) : 0;
 }

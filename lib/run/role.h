@@ -20,7 +20,8 @@
  *
  * (ps-lite, docs/env.md; dmlc-core, tracker/).  All processes get OMP_WAIT_POLICY=passive and PATH
  * with the agent's own directory first.  A worker gets OMP_NUM_THREADS, its part of the host's
- * processors.  A value of an OMP_ variable in the job's or the agent's environment takes precedence.
+ * processors, and worker 0 TALLY_MAILBOX, the descriptor of its mailbox (ps/mailbox.h).  A value of
+ * an OMP_ variable in the job's or the agent's environment takes precedence.
  */
 #ifndef RUN_ROLE_H
 #define RUN_ROLE_H
@@ -36,6 +37,7 @@ struct role_place {
 	int		 key_fd, ready_fd;
 	const char	*listen;	/* the address of listen_fd; NULL: the server is not started again */
 	int		 listen_fd, memory_fd, shard_fd;	/* -1: none */
+	int		 mailbox_fd;	/* ps/mailbox.h; not above 0: none */
 };
 
 /* Each fills an empty list.  Returns 0 or ERR_NOMEM. */

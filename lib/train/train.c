@@ -12,7 +12,7 @@ train_tell(struct train *t, struct train_event *ev)
 {
 	bool logged = ev->kind != TRAIN_START && ev->kind != TRAIN_REMARK && ev->kind != TRAIN_KERNELS &&
 	    ev->kind != TRAIN_FROM && ev->kind != TRAIN_BAD && ev->kind != TRAIN_WAIT && ev->kind != TRAIN_NO_CUT &&
-	    ev->kind != TRAIN_WORKERS && ev->kind != TRAIN_BATCHES;
+	    ev->kind != TRAIN_WORKERS && ev->kind != TRAIN_BATCHES && ev->kind != TRAIN_SET;
 
 	if (logged && !kept_tell(t->kept, t->step, ev->kind))
 		return;
@@ -98,8 +98,12 @@ float
 train_lr(const struct train *t, uint64_t step)
 {
 	uint32_t workers = t->elastic && t->workers > 0 ? t->workers : train_sharers(t->o);
+	struct sched sched = t->o->sched;
+	struct setting s;
 
-	return sched_rate(&t->o->sched, step, t->steps, pow((double)workers, t->o->lr_scale));
+	settings_at(&t->settings, step, &s);
+	sched.base = s.has & SETTING_LR ? s.lr : sched.base;
+	return sched_rate(&sched, step, t->steps, pow((double)workers, t->o->lr_scale));
 }
 
 /* Loads the average into the plan, which loads the weights again when it next needs them. */
@@ -197,8 +201,8 @@ run_steps(struct train *t, uint64_t epoch)
 			return ERR_STOP;
 		if (*t->o->stop != 0 && t->sync && !asked && (asked = true))
 			ERR_TRY(worker_stop(t->wk));
-		ev = (struct train_event){ .kind = TRAIN_STEP, .epoch = epoch, .batch = t->step % t->steps,
-		    .rate = train_lr(t, t->step) };
+		ev = (struct train_event){ .kind = TRAIN_STEP, .epoch = epoch, .batch = t->step % t->steps };
+		ERR_TRY(train_change_settings(t));
 		train_saved(t, false);
 		/* After the last step of an epoch its own sums come first. */
 		if (t->step < (epoch + 1) * t->steps) {
@@ -207,6 +211,7 @@ run_steps(struct train *t, uint64_t epoch)
 		}
 		if ((e = train_step(t, &s)) <= 0)
 			return e;
+		ev.rate = train_lr(t, t->step - 1);
 		t->epoch.loss += s.loss;
 		t->epoch.correct += s.correct;
 		t->epoch.top5 += s.top5;

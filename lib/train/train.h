@@ -52,12 +52,14 @@ enum train_kind {
 	TRAIN_BAD,		/* text: a record that was left out, and why */
 	TRAIN_WAIT,		/* text: the peer that this worker has waited for */
 	TRAIN_END,		/* seconds and traffic of the whole run */
+	TRAIN_SET,		/* text: settings that change (ps/settings.h); samples: the step from which on */
 	TRAIN_WORKERS,		/* elastic: another number of workers; batch: 1 if this one joins; text: how many */
 	/* text: the batches of the workers from the next step on, as in the log; batch: 1 if they were others before */
 	TRAIN_BATCHES
 };
 
 struct kept;
+struct mailbox;
 struct split_place;
 
 struct train_event {
@@ -151,6 +153,7 @@ struct train_opt {
 	bool		 resumes_last;
 	struct checkpoint_name resume_at;
 	struct kept	*kept;			/* what this worker leaves to its successor, lent, or NULL */
+	struct mailbox	*mailbox;		/* requests for other settings, which rank 0 answers; lent, or NULL */
 	const volatile sig_atomic_t *stop;	/* other than 0: end soon, with a checkpoint */
 	/* called with the run's worker, for worker_quit(), and with NULL before that is closed; or NULL */
 	void		(*connected)(struct worker *wk);

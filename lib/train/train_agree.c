@@ -90,6 +90,14 @@ hash_local_optimizer(const struct train_opt *o)
 	return hash_update(hash, o->local_mults, strlen(o->local_mults));
 }
 
+static uint64_t
+hash_settings(const struct train_opt *o)
+{
+	const struct settings *s = o->ps.settings;
+
+	return s != NULL ? hash_update(HASH_START, s->at, s->n * sizeof(s->at[0])) : 0;
+}
+
 int
 train_agree(struct train *t)
 {
@@ -119,6 +127,7 @@ train_agree(struct train *t)
 		{ "--no-shuffle", o->data.shuffle },
 		{ "the names of classes beside the records or in --resume, --class-weights, --weight-at or --label-at",
 		    hash_classes(o) },
+		{ "TALLY_SET", hash_settings(o) },
 		{ "--scale, --resize or other options for images", images },
 	};
 	enum { N = sizeof(mine) / sizeof(*mine) };

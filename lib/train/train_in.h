@@ -4,6 +4,7 @@
 
 #include "ps/shard_plan.h"
 #include "train/checkpoint.h"
+#include "ps/mailbox.h"
 #include "train/kept.h"
 #include "train/train.h"
 
@@ -90,6 +91,10 @@ struct train {
 	uint64_t	 best_epoch;	/* from 1; 0: none yet */
 	struct train_sums epoch;	/* sums of this worker in this epoch so far */
 	uint64_t	 left_out;	/* its records that could not be used in this epoch so far */
+	struct settings	 settings;	/* changes of settings that are known */
+	uint64_t	 settings_told;	/* how many of them were reported */
+	uint64_t	 request;	/* id of the last change that was asked for; 0: none was */
+	uint64_t	 joined;	/* step at which this process joined the job */
 	struct kept	*kept;		/* what it leaves to its successor, or NULL */
 	bool		 returned;	/* a predecessor had joined the job at step `first` */
 	uint64_t	 first;		/* step at which this worker or its predecessor joined the job */
@@ -200,6 +205,15 @@ int	 train_tell_batches(struct train *t, bool change);
 int	 train_balance(struct train *t, uint64_t epoch);
 /* After a step: its time, the part that was spent waiting for others, and this worker's samples. */
 void	 train_count_time(struct train *t, double seconds, double waited_s, double samples);
+
+/* train_set.c: checks the settings that are known from the start.  Before worker_begin() the device is not known. */
+int	 train_check_settings(const struct train *t);
+/* After it: checks and reports them. */
+int	 train_open_settings(struct train *t);
+/* Before a step: reports changes of settings, and handles a request for one. */
+int	 train_change_settings(struct train *t);
+/* Once the weights of a step are there: learns what holds in that step, for train_lr(). */
+int	 train_learn_settings(struct train *t);
 
 /* How many workers share a step, and which of them this one is. */
 static inline uint32_t

@@ -53,6 +53,7 @@ train_local_begin(struct train *t)
 	struct train_local *l = &t->local;
 
 	ERR_TRY(worker_ready(t->wk));
+	ERR_TRY(train_learn_settings(t));
 	memcpy(l->start, t->w, t->graph->P * sizeof(*l->start));
 	l->updates = 0;
 	return 0;

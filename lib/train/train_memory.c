@@ -27,7 +27,7 @@ train_memory(const struct train_opt *o, struct train_memory *m)
 {
 	const struct graph *g = o->ps.graph;
 	bool average = o->ps.hyper.average.kind != AVERAGE_NONE, within = o->ps.nservers == 0;
-	bool coded = shard_plan_coded(o->ps.mults);
+	const bool coded = worker_residuals_size(o->ps.mults, 1) > 0, recodes = shard_plan_recodes(o->ps.mults);
 	uint64_t states = opt_states(o->ps.hyper.rule), learns = 0;
 
 	for (uint32_t a = 0; a < g->nw; a++)
@@ -36,7 +36,7 @@ train_memory(const struct train_opt *o, struct train_memory *m)
 		.weights = (within ? 3 : 2) * g->P,
 		/* The server within reads the worker's gradients where they are, but not encoded ones. */
 		.gradients = (1u + (o->accumulate > 1 || o->skip_nan || o->local)) * g->P +
-		    (coded ? 2 * g->P + learns / 2 + (within ? learns : 0) : 0),
+		    (coded ? 2 * g->P + (recodes ? learns : learns / 2) + (within ? learns : 0) : 0),
 		.optimizer = (within ? states * learns : 0) + (average ? g->P + (within ? learns : 0) : 0),
 		.checkpoint = (o->save != NULL && o->ps.rank == 0) || train_copies_cuts(o) ?
 		    (1 + states + average) * g->P : 0,

@@ -297,7 +297,9 @@ train_open(struct train *t)
 		return e;
 	if (t->o->ps.nservers > 0 && (t->traffic = calloc(t->o->ps.nservers, sizeof(*t->traffic))) == NULL)
 		return err_nomem();
+	ERR_TRY(train_check_settings(t));
 	ERR_TRY(join_job(t));
+	ERR_TRY(train_open_settings(t));
 	ERR_TRY(en->load_aux(t->plan, t->aux));
 	free(t->images);
 	t->images = NULL;

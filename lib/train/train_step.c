@@ -148,6 +148,7 @@ find_first_sample(const struct train *t, uint32_t k)
 static int
 begin_step(struct train *t, const struct train_sums *seen)
 {
+	ERR_TRY(train_learn_settings(t));
 	ERR_TRY(worker_step(t->wk, (uint32_t)seen->samples, t->o->local ? 1 : train_lr(t, t->step)));
 	train_keep_step(t, seen);
 	if (t->o->ps.hyper.average.kind == AVERAGE_SWA && (t->step + 1) % t->steps == 0 &&

@@ -61,6 +61,11 @@ enum msg_type {
 	MSG_DEAL,	/* server 0 of an elastic job: from batch `step` on there are `samples` workers (ps/deal.h) */
 	/* wire/conn.h only: offers UCX, payload: the address of a worker; the answer, with one; and as for SHM */
 	MSG_UCX,
+	/*
+	 * worker or server 0: changes of settings (ps/settings.h), SETTING_BYTES each; worker 0 to server 0 with
+	 * MSG_EMPTY: asks for one
+	 */
+	MSG_SET,
 	MSG_TYPES
 };
 
@@ -68,7 +73,7 @@ enum msg_type {
 #define MSG_STATE_OF	1u	/* the slice's optimizer state rather than its weights */
 /*
  * WELCOME: no weights yet.  PUSH: no samples in this step, no payload.  PULL, WEIGHTS: the worker supplied the first
- * weights, and asks whether they are there.  SHM, UCX: no
+ * weights, and asks whether they are there.  SHM, UCX: no.  SET: it is asked for, not decided
  */
 #define MSG_EMPTY	2u
 #define MSG_LAST	4u	/* WEIGHTS: the job ends after this step.  HELLO: the worker only says goodbye */
@@ -76,6 +81,8 @@ enum msg_type {
 #define MSG_MARK	16u	/* PUSH: the weights after this step join the average (net/optim/average.h) */
 /* WELCOME: the server is restarted if it dies, with all that it has answered.  HELLO: the worker is */
 #define MSG_KEPT	32u
+/* PUSH, WEIGHTS: 256 (1 + codec) if that is another one than the shard plan's: it was changed (ps/settings.h) */
+#define MSG_CODEC	768u
 #define MSG_EXACT	64u	/* PULL, STATE: the slice's weights as f32, although they have a codec */
 /*
  * wire/conn.h only.  PUSH, WEIGHTS: the payload is in a memory that the sender lends, and its offset, u64, stands here.

@@ -336,7 +336,7 @@ is "$(job -n 2 -s 1 --silence 2 -- print 20000 2>/dev/null |
 status 2 "a command line without a command is refused" dlaunch -n 2
 : >"$T/precious"
 status 2 "a command without an option in front is refused" dlaunch unlink "$T/precious"
-is "$(cat "$T/err")" "dlaunch: 'unlink' is neither a verb (attach, list, logs, rm, scale, status, stop, wait) nor a tool of tally; \
+is "$(cat "$T/err")" "dlaunch: 'unlink' is neither a verb (attach, list, logs, rm, scale, set, status, stop, wait) nor a tool of tally; \
 put -- before another command" "the error lists the verbs"
 status 2 "a verb with letters exchanged is refused" dlaunch stpo
 is "$(cat "$T/err")" "dlaunch: 'stpo' is no verb and no tool of tally; did you mean stop?" "the error has the nearest verb"

@@ -40,6 +40,8 @@ is_size_of(const struct shard_plan_slice *s, const struct msg *m)
 
 	if ((m->flags & MSG_EMPTY) != 0)
 		return len == 0;
+	if ((m->flags & MSG_CODEC) != 0)
+		return len == codec_bytes(shard_plan_codec(s, m, true), s->count);
 	return len == s->count * sizeof(float) || len == codec_bytes(shard_plan_answer(s, true), s->count) ||
 	    len == codec_bytes(shard_plan_answer(s, false), s->count);
 }

@@ -162,8 +162,8 @@ main(int argc, char *argv[])
 		const char *kind, *line;
 		int code;
 	} bad[] = {
-		{ "newer", "t: host far: has tally 2.0 (protocol 8), this host 1.0 (protocol 7)\n", 1 },
-		{ "other", "t: host far: has tally 1.1 (protocol 7), this host 1.0 (protocol 7)\n", 1 },
+		{ "newer", "t: host far: has tally 2.0 (protocol 9), this host 1.0 (protocol 8)\n", 1 },
+		{ "other", "t: host far: has tally 1.1 (protocol 8), this host 1.0 (protocol 8)\n", 1 },
 		{ "gone", "t: host far: no agent answers: exit status 0\n", 1 },
 		{ "mute", "t: host far: silent for # s\n", 75 },
 		{ "twice", "t: host far: an unexpected or malformed HELLO message\n", 1 },

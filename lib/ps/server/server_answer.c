@@ -10,6 +10,7 @@ send_weights(struct server_state *s, uint32_t i, uint32_t w, unsigned due)
 	bool sync = s->hello.slack == STALE_SYNC, before = due & SLICE_BEFORE;
 	bool whole = sl->worker_w[0] != NULL && (due != SLICE_W || !sl->began);
 	unsigned half = before ? !sl->half : sl->half;
+	const struct codec codec = slice_answer(sl, half);
 	struct msg m = { .type = MSG_WEIGHTS, .slice = i, .step = slice_step(sl, w) - before,
 	    .samples = sync ? 0 : (uint32_t)sl->updates };
 
@@ -22,8 +23,8 @@ send_weights(struct server_state *s, uint32_t i, uint32_t w, unsigned due)
 	}
 	if (!sync || sl->backup > 0)
 		m.rate = !sync || due & SLICE_W ? slice_read(sl, w) : MSG_UNKNOWN;
-	m.flags |= whole ? MSG_EXACT : 0;
-	m.len = (uint32_t)(whole ? sl->at->count * sizeof(float) : codec_bytes(sl->answer, sl->at->count));
+	m.flags |= whole ? MSG_EXACT : shard_plan_codec_flags(sl->answer, codec);
+	m.len = (uint32_t)(whole ? sl->at->count * sizeof(float) : codec_bytes(codec, sl->at->count));
 	m.payload = whole ? sl->worker_w[half] : slice_coded(sl, half);
 	/*
 	 * This half is written again two steps later, which needs a push of this worker after it has these weights.
@@ -107,7 +108,7 @@ server_answer(struct server_state *s, uint32_t i, uint64_t was, uint32_t worker)
 {
 	struct slice *sl = &s->shard.slice[i];
 	struct shard_head *head = s->shard.head;
-	uint64_t least = s->hello.slack != STALE_ASYNC ? stale_least(&sl->stale) : 0;
+	uint64_t least = sl->stale.slack != STALE_ASYNC ? stale_least(&sl->stale) : 0;
 
 	if (!sl->ready)
 		return;

@@ -148,6 +148,7 @@ handle_hello(struct server_state *s, const struct msg *m)
 	hi.step = shard_step(&s->shard, m->worker);
 	hi.flags = (shard_ready(&s->shard) ? 0 : MSG_EMPTY) | (s->o.memory != NULL ? MSG_KEPT : 0);
 	server_state_emit(s, m->worker, hi);
+	server_settings_tell(s, m->worker);
 	server_deal_tell(s, m->worker);
 	server_deal_count(s);
 	return 0;
@@ -276,6 +277,8 @@ handle_worker_msg(struct server_state *s, const struct msg *m)
 		return handle_sum(s, m);
 	case MSG_NORMS:
 		return server_norms_handle(s, m);
+	case MSG_SET:
+		return server_settings_handle(s, m);
 	case MSG_STOP:
 		memory_store_number(s->shard.memory, &s->shard.head->stop, 1);
 		return 0;

@@ -19,6 +19,8 @@
  *	NORMS	ps/norms.h
  *	STOP	(server 0) the step that slice `lead` (ps/shard_plan.h) closes next is the job's last; the WEIGHTS after
  *		it say so to every worker
+ *	SET	(server 0) a change of settings that worker 0 asks for (ps/settings.h); server 0 tells all workers, and
+ *		a worker that says hello.  What workers pass on of it is taken by all servers.
  *	EPOCH	no effect here: traffic is counted by epoch (ps/server/epoch_traffic.h)
  *	BYE	answered by BYE; nobody waits for the worker any more
  *

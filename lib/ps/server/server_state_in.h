@@ -41,6 +41,10 @@ void	 server_deal_tell(struct server_state *s, uint32_t w);
 /* Counts the workers, and tells all of them if there is another number. */
 void	 server_deal_count(struct server_state *s);
 
+/* server_settings.c: in server 0, tells a worker all changes of settings, if any. */
+void	 server_settings_tell(struct server_state *s, uint32_t w);
+int	 server_settings_handle(struct server_state *s, const struct msg *m);
+
 /*
  * server_norms.c: adds slice i to the norms if all its gradients are there; the last slice completes the server's
  * part.

@@ -22,6 +22,7 @@ place_parts(struct shard *s, void *base, uint32_t nworkers, bool once)
 	s->head = memory_place(base, &at, sizeof(*s->head) + nworkers);
 	s->total = memory_place(base, &at, sizeof(*s->total));
 	s->deal = memory_place(base, &at, sizeof(*s->deal));
+	s->settings = memory_place(base, &at, sizeof(*s->settings));
 	s->norms.kept = memory_place(base, &at, norms_kept_size(&s->norms));
 	for (uint32_t i = 0; i < s->plan->n; i++)
 		if (shard_mine(s, i))
@@ -54,13 +55,14 @@ attach_memory(struct shard *s, uint32_t nworkers, uint64_t hash, bool once)
 
 		if (!shard_mine(s, i))
 			continue;
+		sl->settings = s->settings;
 		slice_attach(sl, s->memory);
 		for (uint32_t w = 0; w < nworkers; w++)
 			if (s->head->worker[w] >= SHARD_LEFT)
 				slice_leave(sl, w);
 	}
 	attach_norms(s);
-	return 0;
+	return shard_follow_settings(s);
 }
 
 static int
@@ -106,13 +108,28 @@ shard_init(struct shard *s, const struct hello *job, const struct graph *g, uint
 {
 	int e;
 
-	*s = (struct shard){ .index = job->server, .memory = m };
+	*s = (struct shard){ .index = job->server, .slack = job->slack, .memory = m };
 	if ((e = hello_check(&job->hyper, job->slack)) < 0 || (e = hello_check_workers(job)) < 0 ||
 	    (e = shard_plan_new(g, job->nservers, job->slice, job->mults, &job->hyper, &s->plan)) < 0 ||
 	    (e = norms_init(&s->norms, s->plan, &job->hyper, job->nworkers)) < 0 || (e = init_slices(s, job)) < 0 ||
 	    (e = attach_memory(s, job->nworkers, hash, once)) < 0)
 		shard_free(s);
 	return e;
+}
+
+int
+shard_follow_settings(struct shard *s)
+{
+	uint32_t slack = s->slack, most;
+
+	settings_slack(settings_kept(s->settings), &slack, &most);
+	for (uint32_t i = 0; i < s->plan->n; i++) {
+		if (!shard_mine(s, i))
+			continue;
+		ERR_TRY(slice_realloc_coded(&s->slice[i]));
+		stale_set(&s->slice[i].stale, slack, most);
+	}
+	return 0;
 }
 
 void

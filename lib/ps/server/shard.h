@@ -1,8 +1,8 @@
 /*
  * shard - the slices of one server, in one memory (ps/memory.h).
  *
- * The memory holds, one after the other: struct shard_head, the last sum over workers, struct shard_deal, the last
- * norms, and each slice.
+ * The memory holds, one after the other: struct shard_head, the last sum over workers, struct shard_deal,
+ * struct settings_kept, the last norms, and each slice.
  *
  * Threads: one thread at a time.
  */
@@ -12,6 +12,7 @@
 #include "ps/deal.h"
 #include "ps/hello.h"
 #include "ps/memory.h"
+#include "ps/settings.h"
 #include "ps/server/slice.h"
 #include "ps/total.h"
 
@@ -37,10 +38,12 @@ struct shard {
 	struct slice	 *slice;	/* [plan->n]; zeros for those of other servers */
 	uint32_t	  nlearned;	/* number of slices for which shard_learns() */
 	uint32_t	  index;	/* index of the server */
+	uint32_t	  slack;	/* the slack of the job's description */
 	struct memory	 *memory;
 	struct shard_head *head;
 	struct total_kept *total;
 	struct shard_deal *deal;
+	struct settings_kept *settings;
 	struct slice_pool pool;
 	struct norms	  norms;
 	/* slices whose norms are known, and that the server before this one had not closed */
@@ -65,6 +68,8 @@ bool	 shard_learns(const struct shard *s, uint32_t slice);
 /* Worker w joins all slices. */
 void	 shard_join(struct shard *s, uint32_t w);
 int	 shard_keep(struct shard *s, uint32_t w);	/* slice_keep() of all */
+/* Gives all slices the slack of the last change of settings, and room for its codec.  Returns 0 or ERR_NOMEM. */
+int	 shard_follow_settings(struct shard *s);
 /* Adds an own slice to the norms, once, if it is full; or closes its step, if it is one of `closing`. */
 void	 shard_slice_filled(struct shard *s, uint32_t slice);
 /* Whether slices wait for norms and all of them are full. */

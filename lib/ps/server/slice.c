@@ -184,17 +184,31 @@ slice_first(struct slice *s, const struct msg *m)
 	return 0;
 }
 
+/* The optimizer of step `step`. */
+static struct opt_hyper
+get_hyper(const struct slice *s, uint64_t step)
+{
+	struct opt_hyper h = s->hyper;
+	struct setting c;
+
+	settings_at(settings_kept(s->settings), step, &c);
+	h.momentum = c.has & SETTING_MOMENTUM ? (float)c.momentum : h.momentum;
+	h.wd = c.has & SETTING_WD ? (float)c.wd : h.wd;
+	return h;
+}
+
 /*
- * Takes one step of the optimizer into half `to`, each parameter group with its own rate.  k is NULL if no norms are
- * needed.
+ * Takes one step of the optimizer into half `to`, each parameter group with its own rate.  h is without rate and
+ * number; k is NULL if no norms are needed.
  */
 static void
-apply_optimizer(struct slice *s, unsigned to, const float *g, double n, const struct norms_scale *k)
+apply_optimizer(struct slice *s, unsigned to, const float *g, double n, struct opt_hyper h,
+    const struct norms_scale *k)
 {
 	size_t first = s->at->first, end = first + s->at->count;
 	uint32_t states = opt_states(s->hyper.rule);
 	float *w = s->w[to], *m = s->m[to];
-	struct opt_hyper h = s->hyper;
+	const float wd = h.wd;
 
 	h.t = s->stale.slack == STALE_SYNC ? s->step + 1 : ++s->updates;
 	if (s->at->rows > 0) {
@@ -209,7 +223,7 @@ apply_optimizer(struct slice *s, unsigned to, const float *g, double n, const st
 		if (from >= until)
 			continue;
 		h.lr = s->rate * p->lr * (k != NULL ? k->rate[i] : 1);
-		h.wd = s->hyper.wd * p->wd;
+		h.wd = wd * p->wd;
 		if (s->at->rows == 0)
 			opt_step_to(s->w[s->half] + at, s->m[s->half] + at * states, g + at, until - from, n, &h,
 			    w + at, m + at * states);
@@ -236,15 +250,15 @@ fold_statistics(struct slice *s, unsigned to, const float *g, double n)
 	note_stored(s, s->w[to], s->at->count);
 }
 
-/* Updates the slice into half `to` with g, the sum over n samples. */
+/* Updates the slice into half `to` with g, the sum over n samples, which belong to step `step`. */
 static void
-apply_rule(struct slice *s, unsigned to, const float *g, uint64_t n, const struct norms_scale *k)
+apply_rule(struct slice *s, unsigned to, const float *g, uint64_t n, uint64_t step, const struct norms_scale *k)
 {
 	if (n == 0) {
 		copy_floats(s->w[to], s->w[s->half], s->at->count);
 		copy_floats(s->m[to], s->m[s->half], s->at->count * count_states(s));
 	} else if (s->at->kind == SHARD_PLAN_WEIGHTS) {
-		apply_optimizer(s, to, g, k != NULL ? (double)n / k->shrink : (double)n, k);
+		apply_optimizer(s, to, g, k != NULL ? (double)n / k->shrink : (double)n, get_hyper(s, step), k);
 	} else {
 		fold_statistics(s, to, g, (double)n);
 	}
@@ -274,7 +288,7 @@ slice_update(struct slice *s, const struct norms_scale *k)
 {
 	unsigned to = begin_half(s);
 
-	apply_rule(s, to, slice_sum(s), s->samples, k);
+	apply_rule(s, to, slice_sum(s), s->samples, s->step, k);
 	update_average(s, to, s->samples > 0);
 	slice_update_worker_w(s, to);
 	s->step++;
@@ -340,8 +354,8 @@ slice_reserve(struct slice *s, const struct msg *m)
 {
 	struct slice_part *p = &s->part[m->worker];
 
-	if (s->at->frozen || !s->ready || p->here || !is_next_push(s, m) ||
-	    s->at->codec.kind != CODEC_F32 || m->len != shard_plan_bytes(s->at))
+	if (s->at->frozen || !s->ready || p->here || !is_next_push(s, m) || slice_codec(s, m).kind != CODEC_F32 ||
+	    m->len != s->at->count * sizeof(float))
 		return NULL;
 	if (p->g == NULL)
 		p->g = slice_pool_get(s->pool, s->at->count);
@@ -400,7 +414,8 @@ push_async(struct slice *s, const struct msg *m)
 		s->part[m->worker].behind = (float)(s->updates - s->part[m->worker].read);
 	to = begin_half(s);
 	s->rate = m->rate;
-	apply_rule(s, to, slice_lent(s, m) ? m->payload : s->part[m->worker].g, m->samples, NULL);
+	apply_rule(s, to, slice_lent(s, m) ? m->payload : s->part[m->worker].g, m->samples, m->step,
+	    NULL);
 	update_average(s, to, m->samples > 0);
 	publish_half(s, to, m->worker, m->step + 1);
 	advance_clock(s, m->worker, m->step + 1);
@@ -414,20 +429,22 @@ slice_push(struct slice *s, const struct msg *m)
 {
 	bool empty = m->flags & MSG_EMPTY;
 	bool next = is_next_push(s, m);
+	const struct codec codec = slice_codec(s, m);
 
 	if (s->at->frozen)
 		return err_fail(ERR_FORMAT, "slice %" PRIu32 " is frozen", m->slice);
 	if (!s->ready || (!next && m->step > s->stale.clock[m->worker]) ||
-	    (next && (s->full || !stale_may_step(&s->stale, m->worker))))
+	    (next && (s->full || !stale_may_have_begun(&s->stale, m->worker))))
 		return err_fail(ERR_FORMAT, "step %" PRIu64 " of slice %" PRIu32 " is out of turn", m->step, m->slice);
-	if (m->len != (empty ? 0 : shard_plan_bytes(s->at)) || empty != (m->samples == 0) || !isfinite(m->rate))
+	if (m->len != (empty ? 0 : codec_bytes(codec, s->at->count)) || empty != (m->samples == 0) ||
+	    !isfinite(m->rate))
 		return err_fail(ERR_FORMAT, "push of slice %" PRIu32 " has %" PRIu32 " bytes, %" PRIu32
 		    " samples, rate %g", m->slice, m->len, m->samples, (double)m->rate);
 	/* Its indices could change after the look at them. */
-	if (m->flags & MSG_LENT && s->at->codec.kind != CODEC_F32)
+	if (m->flags & MSG_LENT && codec.kind != CODEC_F32)
 		return err_fail(ERR_FORMAT, "push of slice %" PRIu32 " is lent", m->slice);
 	/* A repeated gradient may have other bytes by now, as its worker goes on when it is answered. */
-	if (next && !empty && !codec_valid(s->at->codec, m->payload, s->at->count))
+	if (next && !empty && !codec_valid(codec, m->payload, s->at->count))
 		return err_fail(ERR_FORMAT, "push of slice %" PRIu32 " has invalid indices", m->slice);
 	if (s->backup > 0)
 		count_late(s, m);

@@ -33,6 +33,7 @@
 
 #include "net/optim/opt.h"
 #include "ps/memory.h"
+#include "ps/settings.h"
 #include "ps/stale.h"
 #include "ps/norms.h"
 #include "ps/server/slice_pool.h"
@@ -68,7 +69,8 @@ struct slice {
 	const struct shard_plan	*plan;
 	const struct shard_plan_slice	*at;
 	struct slice_pool	*pool;
-	struct opt_hyper	 hyper;
+	struct opt_hyper	 hyper;		/* the optimizer of the job's description */
+	const struct settings_kept *settings;	/* its changes, in the server's memory */
 	/* In the server's memory; a frozen slice has only w[0], and NULL for the others. */
 	const struct memory	*memory;
 	struct slice_kept	*kept;
@@ -80,7 +82,8 @@ struct slice {
 	struct codec		 answer;	/* shard_plan_answer() */
 	/* [codec_bytes()] each half as it is sent, or how it updates the other one; NULL: f32 */
 	uint8_t			*coded[2];
-	bool			 encoded[2];	/* coded[] has the weights of its half */
+	bool			 encoded[2];	/* coded[] has the weights of its half, in this codec: */
+	enum codec_kind		 coded_as[2];
 	unsigned		 half;		/* index of the valid half */
 	unsigned		 average_half;	/* index of the valid half of the average, which changes less often */
 	/* [count] sum of the open step, a buffer of pool; NULL: no samples yet, or one gradient that is lent */
@@ -141,6 +144,10 @@ void	*slice_reserve(struct slice *s, const struct msg *m);
 void	 slice_update(struct slice *s, const struct norms_scale *k);
 /* slice_code.c: room for encoded weights.  Returns 0 or ERR_NOMEM. */
 int	 slice_alloc_coded(struct slice *s, bool sync);
+/* Room for them after a change of the codec. */
+int	 slice_realloc_coded(struct slice *s);
+/* The codec of the weights of a half. */
+struct codec slice_answer(const struct slice *s, unsigned half);
 /* The weights of a half as they are sent, which all workers get; they are encoded once. */
 const void *slice_coded(struct slice *s, unsigned half);
 /* Computes what workers hold after the update into half `to`.  What its codec loses is part of the next update. */

@@ -18,6 +18,13 @@ struct slice_part {
 	float	 behind;	/* updates that its last gradient was behind; MSG_UNKNOWN: not known, or sent already */
 };
 
+/* The codec of the gradient that m carries. */
+static inline struct codec
+slice_codec(const struct slice *s, const struct msg *m)
+{
+	return shard_plan_codec(s->at, m, s->stale.slack == STALE_SYNC);
+}
+
 /* slice_part.c: whether the gradient of m may be read where it is. */
 bool	 slice_lent(const struct slice *s, const struct msg *m);
 /*

@@ -47,7 +47,7 @@ slice_sum(const struct slice *s)
 bool
 slice_lent(const struct slice *s, const struct msg *m)
 {
-	return m->lasting && s->at->codec.kind == CODEC_F32;
+	return m->lasting && slice_codec(s, m).kind == CODEC_F32;
 }
 
 void
@@ -80,7 +80,7 @@ slice_hold(struct slice *s, const struct msg *m)
 	if (p->g == NULL && (p->g = slice_pool_get(s->pool, s->at->count)) == NULL)
 		return false;
 	if (m->payload != p->g)
-		codec_decode(s->at->codec, m->payload, s->at->count, p->g);
+		codec_decode(slice_codec(s, m), m->payload, s->at->count, p->g);
 	return true;
 }
 

@@ -421,6 +421,33 @@ worker_stop(struct worker *wk)
 }
 
 int
+worker_set(struct worker *wk, const struct setting *s)
+{
+	int e = lock_state(wk);
+
+	if (e < 0)
+		return e;
+	if (wk->device != NULL)
+		worker_state_decide(wk->state, s, device_opt_steps(wk->device));
+	else
+		worker_state_set(wk->state, s);
+	return unlock_state(wk, 0);
+}
+
+int
+worker_settings(struct worker *wk, struct settings *all)
+{
+	const struct settings *known = worker_state_settings(wk->state);
+	int e = lock_state(wk);
+
+	if (e < 0)
+		return e;
+	if (known->n > all->n)
+		*all = *known;
+	return unlock_state(wk, 0);
+}
+
+int
 worker_epoch(struct worker *wk, uint64_t n)
 {
 	int e = lock_state(wk);

@@ -35,6 +35,7 @@
 #include "net/graph/graph.h"
 #include "net/optim/opt.h"
 #include "ps/memory.h"
+#include "ps/settings.h"
 #include "ps/stale.h"
 #include "ps/staleness.h"
 #include "ps/worker/trace.h"
@@ -82,6 +83,7 @@ struct worker_opt {
 	double		 silence_s;		/* silence of wire/conn.h with each server; 0: CONN_SILENCE_S */
 	uint32_t	 slice;			/* bytes of a slice, ps/shard_plan.h; 0: shard_plan_usual_slice() */
 	float		*w, *aux;
+	const struct settings *settings;	/* changes that all workers know from the start, lent; NULL: none */
 	/* Memory that servers on this host may read: gradients in it are not copied; NULL: none.  Lent. */
 	const struct loan *lends;
 	const struct engine *engine;		/* engine of plan */
@@ -178,6 +180,16 @@ bool	 worker_device_opt(const struct worker *wk);	/* the device optimizer runs *
 int	 worker_show(struct worker *wk, bool average);
 /* Requests that all workers end soon, after the same step. */
 int	 worker_stop(struct worker *wk);
+/*
+ * Between steps: asks for a change of settings (ps/settings.h); only worker 0 may, and again only after it is decided.
+ * slack must not be set in a synchronous job, and momentum and wd not with the device optimizer.
+ */
+int	 worker_set(struct worker *wk, const struct setting *s);
+/*
+ * Copies all changes that are known if there are more than *all has.  Those for a step are known before worker_step()
+ * begins it, once its weights have arrived.
+ */
+int	 worker_settings(struct worker *wk, struct settings *all);
 /* Announces epoch n, from 0, to the servers, for their logs. */
 int	 worker_epoch(struct worker *wk, uint64_t n);
 /*

@@ -29,7 +29,8 @@ alloc_send_queues(struct worker_net *n)
 	for (uint32_t s = 0; s < n->o->nservers; s++) {
 		n->link[s].net = n;
 		n->link[s].late = MSG_NOBODY;
-		cap = 16;	/* norms of two steps, again, a sum, an epoch, stop, bye, a question */
+		/* norms of two steps, again, a sum, an epoch, stop, bye, a question; settings, again, and a request */
+		cap = 24;
 		for (uint32_t i = 0; i < p->n; i++)
 			cap += p->slice[i].owner == s ? PER_SLICE : 0;
 		ERR_TRY(send_queue_init(&n->link[s].queue, cap));

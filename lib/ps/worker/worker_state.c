@@ -56,10 +56,12 @@ alloc_worker_state(struct worker_state *ws)
 	ws->next = calloc(g->nw + 1, sizeof(*ws->next));
 	ws->staged = calloc(g->P + g->A + 1, sizeof(*ws->staged));
 	ws->stats = calloc(g->A + 1, sizeof(*ws->stats));
+	ws->passed_bytes = calloc(SETTINGS_MOST, SETTING_BYTES);
 	if (alloc_norms(ws) < 0)
 		return ERR_NOMEM;
 	return ws->part != NULL && ws->link != NULL && ws->pushed != NULL && ws->stale != NULL && ws->next != NULL &&
-	    ws->staged != NULL && ws->stats != NULL ? worker_state_alloc_coded(ws) : err_nomem();
+	    ws->staged != NULL && ws->stats != NULL && ws->passed_bytes != NULL ?
+	    worker_state_alloc_coded(ws) : err_nomem();
 }
 
 int
@@ -74,6 +76,8 @@ worker_state_new(const struct worker_state_opt *opt, struct worker_state **state
 	ws->o = *opt;
 	ws->w = opt->worker;
 	ws->parting = ws->w->parting;
+	if (ws->w->settings != NULL)
+		ws->settings = *ws->w->settings;
 	ws->graph = ws->w->graph;
 	if ((e = hello_check(&ws->w->hyper, ws->w->slack)) < 0 ||
 	    (e = shard_plan_new(ws->graph, opt->nservers, count_slice_bytes(ws->w), ws->w->mults, &ws->w->hyper,
@@ -100,6 +104,7 @@ worker_state_free(struct worker_state *ws)
 	free(ws->next);
 	free(ws->staged);
 	free(ws->stats);
+	free(ws->passed_bytes);
 	free(ws->own_residuals);
 	free(ws->coded);
 	free(ws->norms.has);
@@ -202,6 +207,7 @@ worker_state_begin(struct worker_state *ws, const struct worker_first *f, uint64
 	uint64_t from = WORKER_ANY;
 
 	ws->begin_called = true;
+	worker_state_pass_settings(ws);
 	ws->first = f != NULL ? *f : (struct worker_first){ 0 };
 	ws->first_step = step;
 	for (uint32_t s = 0; s < ws->o.nservers; s++)
@@ -257,10 +263,11 @@ worker_state_deal(struct worker_state *ws, uint64_t at, uint32_t *workers)
 void
 worker_state_step(struct worker_state *ws, uint32_t n, float rate)
 {
+	worker_state_pass_settings(ws);
+	worker_state_choose_codec(ws);
 	ws->n = n;
 	ws->rate = rate;
 	ws->marked = false;
-	ws->uncoded = ws->ncoded;
 	for (uint32_t i = 0; i < ws->plan->n; i++)
 		ws->part[i].left = ws->part[i].arrays;
 }
@@ -279,8 +286,9 @@ push_slice(struct worker_state *ws, uint32_t i, const float *base)
 	struct msg m = { .type = MSG_PUSH, .step = ws->step, .samples = ws->n, .rate = ws->rate, .lasting = true };
 
 	if (ws->n > 0) {
-		m.len = (uint32_t)shard_plan_bytes(s);
-		m.payload = ws->part[i].coded != NULL ? (const void *)ws->part[i].coded : base + s->first;
+		m.flags = shard_plan_codec_flags(s->codec, worker_state_codec(ws, i));
+		m.len = (uint32_t)codec_bytes(worker_state_codec(ws, i), s->count);
+		m.payload = worker_state_encodes(ws, i) ? (const void *)ws->part[i].coded : base + s->first;
 	} else {
 		m.flags = MSG_EMPTY;
 		worker_state_keep_residual(ws, i);

@@ -75,6 +75,11 @@ void	 worker_state_average(struct worker_state *ws, float *average);
 void	 worker_state_exact(struct worker_state *ws, float *weights);
 uint32_t worker_state_averaged(const struct worker_state *ws);
 void	 worker_state_stop(struct worker_state *ws);
+/* Asks server 0 for a change; an earlier one is decided. */
+void	 worker_state_set(struct worker_state *ws, const struct setting *s);
+/* Without a server: decides a change. */
+void	 worker_state_decide(struct worker_state *ws, const struct setting *s, uint64_t from);
+const struct settings *worker_state_settings(const struct worker_state *ws);
 void	 worker_state_epoch(struct worker_state *ws, uint64_t n);
 void	 worker_state_bye(struct worker_state *ws);
 uint64_t worker_state_steps(const struct worker_state *ws);

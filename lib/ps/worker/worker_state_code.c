@@ -8,14 +8,21 @@
 size_t
 worker_residuals_size(const char *mults, size_t P)
 {
-	return shard_plan_coded(mults) ? sizeof(struct worker_residuals) + 2 * P * sizeof(float) : 0;
+	if (!shard_plan_coded(mults) && !shard_plan_recodes(mults))
+		return 0;
+	return sizeof(struct worker_residuals) + 2 * P * sizeof(float);
 }
 
-/* The room of a slice that is sent, so that the next one is aligned. */
+/* The room of a slice that is sent, so that the next one is aligned; 0: it is never encoded. */
 static size_t
-align_bytes(const struct shard_plan_slice *s)
+count_room(const struct worker_state *ws, uint32_t i)
 {
-	return (shard_plan_bytes(s) + sizeof(float) - 1) / sizeof(float) * sizeof(float);
+	const struct shard_plan_slice *s = &ws->plan->slice[i];
+
+	if (shard_plan_recodes(ws->w->mults) && s->kind == SHARD_PLAN_WEIGHTS && !s->frozen)
+		return s->count * sizeof(float);
+	return s->codec.kind == CODEC_F32 ? 0 :
+	    (shard_plan_bytes(s) + sizeof(float) - 1) / sizeof(float) * sizeof(float);
 }
 
 int
@@ -29,18 +36,42 @@ worker_state_alloc_coded(struct worker_state *ws)
 	if ((ws->residuals = ws->w->residuals) == NULL)
 		ws->residuals = ws->own_residuals = calloc(1, size);
 	for (uint32_t i = 0; i < p->n; i++)
-		bytes += p->slice[i].codec.kind != CODEC_F32 ? align_bytes(&p->slice[i]) : 0;
+		bytes += count_room(ws, i);
 	ws->coded = malloc(bytes + 1);
 	if (ws->residuals == NULL || ws->coded == NULL)
 		return err_nomem();
 	bytes = 0;
 	for (uint32_t i = 0; i < p->n; i++)
-		if (p->slice[i].codec.kind != CODEC_F32) {
+		if (count_room(ws, i) > 0) {
 			ws->part[i].coded = ws->coded + bytes;
-			bytes += align_bytes(&p->slice[i]);
-			ws->ncoded++;
+			bytes += count_room(ws, i);
 		}
 	return 0;
+}
+
+struct codec
+worker_state_codec(const struct worker_state *ws, uint32_t i)
+{
+	const struct shard_plan_slice *s = &ws->plan->slice[i];
+
+	return ws->recodes && s->kind == SHARD_PLAN_WEIGHTS && !s->frozen ? ws->recoded : s->codec;
+}
+
+/* After a change to f32 the residual becomes part of the next gradient. */
+bool
+worker_state_encodes(const struct worker_state *ws, uint32_t i)
+{
+	return ws->part[i].coded != NULL && (ws->recodes || ws->plan->slice[i].codec.kind != CODEC_F32);
+}
+
+void
+worker_state_choose_codec(struct worker_state *ws)
+{
+	ws->recodes = settings_codec(&ws->settings, ws->step, &ws->recoded);
+	ws->ncoded = 0;
+	for (uint32_t i = 0; i < ws->plan->n && ws->coded != NULL; i++)
+		ws->ncoded += worker_state_encodes(ws, i);
+	ws->uncoded = ws->ncoded;
 }
 
 /* Whether the residual of slice i that is in memory may be that of a gradient which the server has. */
@@ -61,7 +92,7 @@ encode_gradient(struct worker_state *ws, uint32_t i, const float *v)
 	    ws->residuals->residual + (ws->turn + 1) % 2 * ws->graph->P + s->first;
 
 	if (v != NULL)
-		codec_encode(s->codec, v, before, s->count, after, ws->part[i].coded);
+		codec_encode(worker_state_codec(ws, i), v, before, s->count, after, ws->part[i].coded);
 	else if (after != NULL && s->count > 0)
 		memcpy(after, before, s->count * sizeof(*after));
 	if (after != NULL)
@@ -90,13 +121,13 @@ worker_state_encode(struct worker_state *ws, uint32_t a, const float *g)
 		return;
 	shard_plan_over(ws->plan, ws->graph->w[a].first, ws->graph->w[a].count, &from, &to);
 	for (uint32_t i = from; i < to; i++)
-		if (ws->part[i].left == 1 && ws->part[i].coded != NULL)
+		if (ws->part[i].left == 1 && worker_state_encodes(ws, i))
 			encode_gradient(ws, i, g + ws->plan->slice[i].first);
 }
 
 void
 worker_state_keep_residual(struct worker_state *ws, uint32_t i)
 {
-	if (ws->part[i].coded != NULL)
+	if (worker_state_encodes(ws, i))
 		encode_gradient(ws, i, NULL);
 }

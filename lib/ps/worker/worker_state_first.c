@@ -50,6 +50,19 @@ worker_state_starts(const struct worker_state *ws, uint32_t i)
 	return ws->w->rank == ws->first.starter && ws->link[ws->plan->slice[i].owner].empty;
 }
 
+/* Whether the server sends the first weights of slice i as they are. */
+static bool
+begins_exact(const struct worker_state *ws, uint32_t i)
+{
+	const struct shard_plan_slice *s = &ws->plan->slice[i];
+	struct codec c = s->codec, now;
+
+	if (ws->first_step > 0 && s->kind == SHARD_PLAN_WEIGHTS && !s->frozen &&
+	    settings_codec(&ws->settings, ws->first_step - 1, &now))
+		c = now;
+	return c.kind == CODEC_F32;
+}
+
 void
 worker_state_start_slice(struct worker_state *ws, uint32_t i)
 {
@@ -58,7 +71,7 @@ worker_state_start_slice(struct worker_state *ws, uint32_t i)
 	if (worker_state_starts(ws, i)) {
 		send_first(ws, i);
 		/* With a codec all workers begin with rounded weights.  Backup workers may have gone on. */
-		pull.flags = ws->plan->slice[i].codec.kind == CODEC_F32 && ws->w->backup == 0 ? MSG_EMPTY : 0;
+		pull.flags = begins_exact(ws, i) && ws->w->backup == 0 ? MSG_EMPTY : 0;
 	}
 	worker_state_emit_slice(ws, i, pull);
 }

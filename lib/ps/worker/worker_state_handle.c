@@ -32,8 +32,9 @@ worker_state_place(const struct worker_state *ws, uint32_t server, const struct 
 {
 	const struct shard_plan_slice *s = m->slice < ws->plan->n ? &ws->plan->slice[m->slice] : NULL;
 
-	if (m->type != MSG_WEIGHTS || s == NULL || s->owner != server || s->codec.kind != CODEC_F32 ||
-	    m->len != shard_plan_bytes(s) || !is_answer_wanted(ws, &ws->part[m->slice], m->step))
+	if (m->type != MSG_WEIGHTS || s == NULL || s->owner != server || codec_updates(s->codec) ||
+	    shard_plan_codec(s, m, ws->w->slack == STALE_SYNC).kind != CODEC_F32 ||
+	    m->len != s->count * sizeof(float) || !is_answer_wanted(ws, &ws->part[m->slice], m->step))
 		return NULL;
 	return ws->staged + find_staged_offset(ws, m->slice);
 }
@@ -124,8 +125,7 @@ handle_slice_answer(struct worker_state *ws, uint32_t server, const struct msg *
 		return keep_first(ws, m);
 	s = &ws->plan->slice[m->slice];
 	p = &ws->part[m->slice];
-	codec = m->flags & MSG_EXACT ? (struct codec){ .kind = CODEC_F32 } :
-	    shard_plan_answer(s, ws->w->slack == STALE_SYNC);
+	codec = shard_plan_codec(s, m, ws->w->slack == STALE_SYNC);
 	if (m->len != codec_bytes(codec, s->count))
 		return err_fail(ERR_FORMAT, "slice %" PRIu32 " has %" PRIu32 " bytes", m->slice, m->len);
 	if (m->flags & MSG_LENT && codec.kind != CODEC_F32)
@@ -137,7 +137,8 @@ handle_slice_answer(struct worker_state *ws, uint32_t server, const struct msg *
 		return err_fail(ERR_FORMAT, "slice %" PRIu32 " has invalid indices", m->slice);
 	to = ws->staged + find_staged_offset(ws, m->slice);
 	/* Later updates are added to what is staged. */
-	p->lent = m->lasting && s->kind == SHARD_PLAN_WEIGHTS && s->codec.kind == CODEC_F32 ? m->payload : NULL;
+	p->lent = m->lasting && s->kind == SHARD_PLAN_WEIGHTS && codec.kind == CODEC_F32 && !codec_updates(s->codec) ?
+	    m->payload : NULL;
 	if (p->lent == NULL && codec_updates(codec))
 		codec_add(codec, m->payload, s->count, to);
 	else if (p->lent == NULL && m->payload != to)
@@ -252,6 +253,8 @@ worker_state_take(struct worker_state *ws, uint32_t server, const struct msg *m)
 		return handle_norms_part(ws, server, m);
 	case MSG_DEAL:
 		return handle_deal(ws, server, m);
+	case MSG_SET:
+		return worker_state_handle_set(ws, server, m);
 	case MSG_BYE:
 		l->bye = true;
 		return 0;

@@ -4,6 +4,7 @@
 
 #include "ps/deal.h"
 #include "ps/norms.h"
+#include "ps/settings.h"
 #include "ps/staleness.h"
 #include "ps/total.h"
 #include "ps/worker/worker_state.h"
@@ -18,7 +19,7 @@ struct worker_part {
 	uint64_t want, got;	/* step awaited, and step of the last answer */
 	const float *lent;	/* the weights where the server has them, until the next gradient; or NULL: staged */
 	struct msg push;	/* the last gradient, repeated if it is not answered */
-	uint8_t	*coded;		/* the payload of push if the slice has a codec, else NULL */
+	uint8_t	*coded;		/* the payload of push if it is encoded; NULL: it never is */
 };
 
 struct worker_server {
@@ -52,7 +53,7 @@ struct worker_state {
 	struct worker_residuals *residuals;	/* NULL: no codecs */
 	struct worker_residuals *own_residuals;	/* the same if nothing outlives the worker, else NULL */
 	struct memory	 own_memory;	/* the memory of own_residuals */
-	uint32_t	 ncoded;	/* slices with a codec */
+	uint32_t	 ncoded;	/* slices that are encoded in the open step */
 	uint32_t	 uncoded;	/* slices whose residuals are not stored yet in this step */
 	uint8_t		*coded;		/* the memory of part.coded */
 	/* what was requested last, MSG_STATE_OF, MSG_AVERAGE_OF or MSG_EXACT, and where the answers go */
@@ -63,6 +64,13 @@ struct worker_state {
 	uint64_t	 step;		/* steps finished; in an elastic job the number of the next batch */
 	uint64_t	 turn;		/* the same, but in an elastic job counted here: residuals alternate */
 	struct deal	 deal;		/* in an elastic job: who computes which batch */
+	struct settings	 settings;	/* changes of settings that are known */
+	uint64_t	 passed;	/* how many of them the servers were told */
+	uint8_t		*passed_bytes;	/* [SETTINGS_MOST * SETTING_BYTES] the same as bytes */
+	uint8_t		 asked[SETTING_BYTES];	/* the change that this worker asks for */
+	bool		 recodes;	/* the codec of the open step is `recoded`, not the plan's */
+	struct codec	 recoded;
+	uint64_t	 asks;		/* id of its request; 0: none, or decided */
 	struct staleness staleness;	/* not synchronous: of the gradients that were answered */
 	uint64_t	 updates;	/* not synchronous: updates of all workers, from the last answer */
 	uint32_t	 n;		/* samples of the open step */
@@ -101,7 +109,18 @@ bool	 worker_state_starts(const struct worker_state *ws, uint32_t i);
 /* Requests the first weights of slice i.  The starter sends them before, and has them. */
 void	 worker_state_start_slice(struct worker_state *ws, uint32_t i);
 
-/* worker_state_code.c: room for gradients and residuals of slices with a codec.  Returns 0 or ERR_NOMEM. */
+/* worker_state_set.c: tells a server all changes of settings that are known, and repeats a request. */
+void	 worker_state_repeat_settings(struct worker_state *ws, uint32_t server);
+/* Before the gradients of a step: tells all servers the changes that they may not know yet. */
+void	 worker_state_pass_settings(struct worker_state *ws);
+int	 worker_state_handle_set(struct worker_state *ws, uint32_t server, const struct msg *m);
+
+/* worker_state_code.c: the codec of the gradient of slice i in the open step, and whether it is encoded then. */
+struct codec worker_state_codec(const struct worker_state *ws, uint32_t i);
+bool	 worker_state_encodes(const struct worker_state *ws, uint32_t i);
+/* At the start of a step: sets its codec. */
+void	 worker_state_choose_codec(struct worker_state *ws);
+/* Room for gradients and residuals of slices with a codec.  Returns 0 or ERR_NOMEM. */
 int	 worker_state_alloc_coded(struct worker_state *ws);
 /* Carries the residual of slice i over a step without samples. */
 void	 worker_state_keep_residual(struct worker_state *ws, uint32_t i);

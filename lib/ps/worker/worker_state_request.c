@@ -86,11 +86,13 @@ worker_state_average(struct worker_state *ws, float *average)
 void
 worker_state_exact(struct worker_state *ws, float *weights)
 {
+	const bool recoded = settings_codec(&ws->settings, UINT64_MAX, &(struct codec){ 0 });
+
 	ws->wants = MSG_EXACT;
 	ws->to = weights;
 	memcpy(weights, ws->w->w, ws->graph->P * sizeof(*weights));
 	for (uint32_t i = 0; i < ws->plan->nweights; i++)
-		if (ws->plan->slice[i].codec.kind != CODEC_F32) {
+		if (!ws->plan->slice[i].frozen && (recoded || ws->plan->slice[i].codec.kind != CODEC_F32)) {
 			ws->part[i].asked = true;
 			pull_asked(ws, i);
 		}
@@ -165,6 +167,7 @@ worker_state_repeat(struct worker_state *ws, uint32_t server)
 {
 	if (ws->announced)
 		send_epoch(ws, server);
+	worker_state_repeat_settings(ws, server);
 	if (ws->stopping && server == 0)
 		send_stop(ws);
 	for (uint32_t i = 0; i < ws->plan->n; i++)

@@ -314,6 +314,7 @@ run_agent_round(struct agent *a)
 	if (a->chan != NULL)
 		service_chan(a);
 	service_procs(a);
+	agent_check_set(a);
 	if (e == 0 && a->chan != NULL && a->fd[3].revents != 0)
 		agent_accept(a);
 	if (a->incoming != NULL)
@@ -353,6 +354,7 @@ agent_run(const struct agent_opt *opt)
 		proc_free(&a.proc[i]);
 	chan_close(a.chan);
 	chan_close(a.incoming);
+	mailbox_close(&a.box);
 	job_free(&a.job);
 	free(a.proc);
 	free(a.fd);

@@ -238,6 +238,8 @@ agent_handle(struct agent *a, const struct frame *f)
 		return handle_signal(a, f);
 	case CTL_SCALE:
 		return handle_scale(a, f);
+	case CTL_SET:
+		return agent_handle_set(a, f);
 	case CTL_INPUT:
 		return handle_input(a, f);
 	case CTL_CREDIT:

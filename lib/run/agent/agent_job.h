@@ -7,6 +7,7 @@
 #define RUN_AGENT_AGENT_JOB_H
 
 #include "run/agent/agent.h"
+#include "ps/mailbox.h"
 #include "run/agent/proc.h"
 #include "run/chan.h"
 #include "run/ctl.h"
@@ -25,6 +26,8 @@ struct agent {
 	char		*go;		/* the text of CTL_GO; NULL until then */
 	uint32_t	 workers;	/* elastic job: workers of this rank or above are not in it (CTL_SCALE) */
 	bool		 closed;	/* elastic job: no worker is started any more */
+	struct mailbox	 box;		/* mailbox of worker 0, once it was used */
+	uint64_t	 set_id;	/* its request that was not answered; 0: none */
 	uint32_t	 signals;	/* number of CTL_SIGNAL messages received */
 	bool		 done;		/* CTL_DONE is queued */
 	double		 accept_at;	/* no connection is accepted before, as descriptors or memory ran out */
@@ -54,6 +57,11 @@ void	 agent_end_process(struct agent *a, uint32_t i);
 bool	 agent_reserve(const struct agent *a, uint32_t i);
 /* A worker has left: starts it again if it is to join meanwhile. */
 void	 agent_rejoin(struct agent *a, uint32_t i);
+
+/* agent_set.c: handles CTL_SET.  Returns 0, ERR_FORMAT or ERR_SYS. */
+int	 agent_handle_set(struct agent *a, const struct frame *f);
+/* Reports an answer of worker 0. */
+void	 agent_check_set(struct agent *a);
 
 /* Handles a message.  Returns 0, ERR_FORMAT (no launcher sends this), ERR_SYS, ERR_ARG, ERR_LIMIT or ERR_NOMEM. */
 int	 agent_handle(struct agent *a, const struct frame *f);

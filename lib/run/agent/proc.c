@@ -4,6 +4,7 @@
 #include "base/clk.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "ps/mailbox.h"
 #include "ps/memory.h"
 #include "run/child.h"
 #include "run/ctl.h"
@@ -34,7 +35,7 @@ void
 proc_init(struct proc *p, const struct job *j, uint32_t i, const char *agent, double hold_s)
 {
 	*p = (struct proc){ .child = j->child[i], .ready = -1, .in = { .fd = -1 }, .shim = -1, .listen_fd = -1,
-	    .memory_fd = -1, .shard_fd = -1, .hold_s = hold_s };
+	    .memory_fd = -1, .shard_fd = -1, .mailbox_fd = -1, .hold_s = hold_s };
 	/* Input that an agent has read is lost with it. */
 	if (*agent != 0 && !has_input(j, &p->child))
 		snprintf(p->name, sizeof(p->name), "%s/%u", agent, i);
@@ -74,7 +75,9 @@ proc_free(struct proc *p)
 		close(p->memory_fd);
 	if (p->shard_fd >= 0)
 		close(p->shard_fd);
-	p->shim = p->listen_fd = p->memory_fd = p->shard_fd = -1;
+	if (p->mailbox_fd >= 0)
+		close(p->mailbox_fd);
+	p->shim = p->listen_fd = p->memory_fd = p->shard_fd = p->mailbox_fd = -1;
 }
 
 int
@@ -101,7 +104,8 @@ make_key_pipe(const struct job *j, int *fd)
 static int
 spawn_process(struct proc *p, const struct job *j, const struct role_place *at)
 {
-	const int all[] = { at->key_fd, at->ready_fd, at->listen_fd, at->memory_fd, at->shard_fd };
+	const int all[] = { at->key_fd, at->ready_fd, at->listen_fd, at->memory_fd, at->shard_fd,
+		p->mailbox_fd };
 	/*
 	 * The servers wait for the successor of a worker, which must not end before it has said goodbye.  A server that
 	 * starts must not miss that a worker joins.
@@ -109,15 +113,15 @@ spawn_process(struct proc *p, const struct job *j, const struct role_place *at)
 	const bool server = p->child.role == JOB_SERVER, returns = p->child.role == JOB_WORKER && p->again > 0;
 	struct shim_opt shim = { .name = p->name, .key = j->key, .hold_s = p->hold_s, .before = p->shim,
 		.fd = { [SHIM_READY] = p->ready, [SHIM_LISTEN] = p->listen_fd, [SHIM_MEMORY] = p->memory_fd,
-		    [SHIM_SHARD] = p->shard_fd },
+		    [SHIM_SHARD] = p->shard_fd, [SHIM_MAILBOX] = p->mailbox_fd },
 		.page = { .started_at = p->started_at, .hour_at = p->hour_at, .again = p->again } };
-	int keep[6], n = 0;
+	int keep[7], n = 0;
 	struct words argv = { 0 }, env = { 0 };
 	struct child c;
 	int e;
 
 	snprintf(shim.page.listen, sizeof(shim.page.listen), "%s", p->listen);
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 6; i++)
 		if (all[i] >= 0)
 			keep[n++] = all[i];
 	keep[n] = -1;
@@ -204,9 +208,12 @@ spawn_worker(struct proc *p, const struct job *j, struct role_place *at)
 
 	if (e == 0 && keeps && shards)
 		e = keep_memory(&p->shard_fd, "tally-server");
+	if (e == 0 && p->child.rank == 0 && !j->dmlc && p->mailbox_fd < 0)
+		e = mailbox_make(&p->mailbox_fd);
 	at->memory_fd = p->memory_fd;
 	at->listen_fd = p->listen_fd;
 	at->shard_fd = p->shard_fd;
+	at->mailbox_fd = p->mailbox_fd;
 	return e == 0 ? spawn_process(p, j, at) : e;
 }
 
@@ -263,7 +270,7 @@ void
 proc_renew(struct proc *p)
 {
 	struct proc new = { .child = p->child, .ready = -1, .in = { .fd = -1 }, .shim = -1, .listen_fd = -1,
-	    .memory_fd = -1, .shard_fd = -1, .hold_s = p->hold_s };
+	    .memory_fd = -1, .shard_fd = -1, .mailbox_fd = -1, .hold_s = p->hold_s };
 
 	memcpy(new.name, p->name, sizeof(new.name));
 	proc_free(p);
@@ -290,6 +297,7 @@ proc_adopt(struct proc *p, char key[JOB_KEY + 1])
 	p->listen_fd = o.fd[SHIM_LISTEN];
 	p->memory_fd = o.fd[SHIM_MEMORY];
 	p->shard_fd = o.fd[SHIM_SHARD];
+	p->mailbox_fd = o.fd[SHIM_MAILBOX];
 	snprintf(p->listen, sizeof(p->listen), "%s", o.page.listen);
 	memcpy(key, o.key, sizeof(o.key));
 	explicit_bzero(o.key, sizeof(o.key));

@@ -24,8 +24,8 @@
 
 #include <sys/types.h>
 
-/* Descriptors that the shim holds: output and errors of the command; a server's address, socket; memories. */
-enum shim_fd { SHIM_OUT, SHIM_ERR, SHIM_READY, SHIM_LISTEN, SHIM_MEMORY, SHIM_SHARD, SHIM_FDS };
+/* Descriptors that the shim holds: output and errors of the command; a server's address, socket; memories; mailbox. */
+enum shim_fd { SHIM_OUT, SHIM_ERR, SHIM_READY, SHIM_LISTEN, SHIM_MEMORY, SHIM_SHARD, SHIM_MAILBOX, SHIM_FDS };
 
 #define SHIM_ADDR 300	/* bytes of "host:port" and a zero */
 

@@ -221,6 +221,7 @@ handle_signals(struct launch *l)
 		if (si.ssi_signo == SIGCHLD || si.ssi_signo == SIGUSR1) {
 			died |= si.ssi_signo == SIGCHLD;
 			l->scales |= si.ssi_signo == SIGUSR1;
+			l->sets |= si.ssi_signo == SIGUSR1;
 			continue;
 		}
 		l->roster->stopped = l->changed = true;
@@ -299,6 +300,7 @@ run_launch_round(struct launch *l)
 		l->opt->detached.started(l->opt->detached.arg);
 	check_start(l);
 	launch_check_scale(l);
+	launch_check_set(l);
 	check_end(l);
 	for (uint32_t h = 0; h < l->roster->hosts; h++)
 		remote_push(&l->remote[h]);
@@ -398,7 +400,8 @@ int
 launch_run(const struct launch_opt *opt, struct roster *roster)
 {
 	struct launch l = { .opt = opt, .roster = roster, .out = { .fd = opt->out }, .err = { .fd = opt->err },
-	    .started_at = clk_s(), .report_at = clk_s() + LAUNCH_REPORT_S, .scales = opt->scale.wanted != NULL };
+	    .started_at = clk_s(), .report_at = clk_s() + LAUNCH_REPORT_S, .scales = opt->scale.wanted != NULL,
+	    .sets = true };
 	int e = 0;
 
 	l.remote = calloc(roster->hosts, sizeof(*l.remote));

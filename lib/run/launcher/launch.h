@@ -24,6 +24,7 @@
 #ifndef RUN_LAUNCHER_LAUNCH_H
 #define RUN_LAUNCHER_LAUNCH_H
 
+#include "ps/settings.h"
 #include "run/launcher/job_record.h"
 #include "run/launcher/roster.h"
 #include "run/words.h"
@@ -62,6 +63,15 @@ struct launch_scale {
 	void		*arg;
 };
 
+/* Changes of settings (ps/settings.h).  SIGUSR1 says that one is wanted. */
+struct launch_set {
+	/* Whether a change is wanted; its id, not 0, and text.  It answers at once what the job cannot have. */
+	bool		(*wanted)(void *arg, uint64_t *id, char text[SETTINGS_TEXT]);
+	/* Called when it is decided that it holds after step `from`, or that it is refused: `why`, else NULL. */
+	void		(*answer)(void *arg, uint64_t id, const char *text, uint64_t from, const char *why);
+	void		*arg;
+};
+
 struct launch_opt {
 	const struct hosts *hosts;
 	const struct words *rsh;	/* template of the remote shell (words_fill); NULL: the agent is a child */
@@ -82,6 +92,7 @@ struct launch_opt {
 	struct launch_watch watch;
 	struct launch_detached detached;
 	struct launch_scale scale;
+	struct launch_set set;
 	const char	*dir;		/* replaces out and err by files a process (run/outfile.h); or NULL */
 };
 

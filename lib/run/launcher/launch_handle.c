@@ -246,6 +246,7 @@ handle_member_message(struct launch *l, struct remote *r, const struct frame *f)
 	struct member *m = find_member(l, r, ctl_get_u32(&in));
 	const char *where;
 	uint32_t status, ms, peak, n;
+	uint64_t id, from;
 
 	if (m == NULL || r->state != REMOTE_UP)
 		return err_fail(ERR_FORMAT, "message %u for an unknown process", f->type);
@@ -283,6 +284,13 @@ handle_member_message(struct launch *l, struct remote *r, const struct frame *f)
 		if (n > l->in_flight)
 			return err_fail(ERR_FORMAT, "a TAKEN message for more input than was sent");
 		l->in_flight -= n;
+		break;
+	case CTL_SETTLED:
+		id = ctl_get_u64(&in);
+		from = ctl_get_u64(&in);
+		where = ctl_get_text(&in);
+		if (!in.bad)
+			launch_note_settled(l, id, from, where);
 		break;
 	case CTL_LINES:
 		ctl_get_u32(&in);

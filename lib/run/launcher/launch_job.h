@@ -20,6 +20,10 @@ struct launch {
 	struct pollfd	*fd;		/* signals, out, err, in, then REMOTE_FDS a host */
 	struct outq	 out, err;
 	bool		 scales;	/* another number of workers is wanted */
+	bool		 sets;		/* a change of settings is wanted */
+	uint64_t	 set_id;	/* the one that worker 0 was asked for; 0: none */
+	char		 set_text[SETTINGS_TEXT];
+	double		 set_again_at;	/* when it is asked for again */
 	bool		 closed;	/* agents know that no worker is started any more */
 	uint32_t	 in_flight;	/* bytes of INPUT that were sent and not TAKEN */
 	bool		 in_end;	/* all input was sent */
@@ -118,6 +122,11 @@ void	 launch_send_scale(struct launch *l, struct remote *r);
 void	 launch_scale_all(struct launch *l);
 /* A worker has ended.  Returns true if the job goes on without it: it left, as it was asked to, or could not join. */
 bool	 launch_note_leave(struct launch *l, const struct remote *r, struct member *m, int status);
+
+/* launch_set.c: once all processes run, asks worker 0 for changes of settings that are wanted. */
+void	 launch_check_set(struct launch *l);
+/* Worker 0 has answered; why "": it is not refused. */
+void	 launch_note_settled(struct launch *l, uint64_t id, uint64_t from, const char *why);
 
 /* launch_input.c: true if the input may be read, as worker 0 can take more. */
 bool	 launch_wants_input(const struct launch *l);

@@ -1,0 +1,140 @@
+/* set - changes settings of a job while it runs: the verb, and its launcher's side. */
+#include "dlaunch/dlaunch.h"
+#include "front.h"
+
+#include "base/err.h"
+#include "base/io.h"
+#include "ps/settings.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Changes of settings that are known take effect again in each attempt, after those that the user gave. */
+void
+dlaunch_add_settings(const struct dlaunch *c, const struct jobdir *d, struct words *env)
+{
+	const char *first = getenv("TALLY_SET");
+	struct buf text = { 0 };
+	int e = 0;
+
+	if (c->dmlc || d->dir < 0 || jobdir_get(d, "settings", JOBDIR_MOST, &text) < 0)
+		return;
+	for (char **word = c->env.v; word != NULL && *word != NULL; word++)
+		if (strncmp(*word, "TALLY_SET=", strlen("TALLY_SET=")) == 0)
+			first = *word + strlen("TALLY_SET=");
+	if (text.n > 0 && (e = words_add(env, "TALLY_SET=%s %s", first != NULL ? first : "", (char *)text.p)) < 0)
+		front_die(NULL, e);
+	buf_free(&text);
+}
+
+/* Appends a change to those of the job, unless a launcher that was killed has done so. */
+static void
+store_setting(const struct jobdir *d, const char *text, uint64_t from)
+{
+	struct setting s;
+	struct buf all = { 0 };
+	char words[SETTINGS_TEXT], line[SETTINGS_TEXT + 32];
+	size_t n;
+
+	(void)jobdir_get(d, "settings", JOBDIR_MOST, &all);
+	if (settings_parse_change(text, &s) < 0)
+		return;
+	settings_change_text(&s, ',', words);
+	n = (size_t)snprintf(line, sizeof(line), "%" PRIu64 ":%s\n", from, words);
+	if (all.n >= n && memcmp(all.p + all.n - n, line, n) == 0)
+		n = 0;
+	if (buf_put(&all, line, n) < 0 || jobdir_put(d, "settings", all.p, all.n) < 0)
+		front_warn("--job", ERR_SYS);
+	buf_free(&all);
+}
+
+static void
+put_answer(const struct jobdir *d, uint64_t id, uint64_t from, const char *why)
+{
+	char text[ERR_LINE + 64];
+	int n = snprintf(text, sizeof(text), "%016" PRIx64 " %" PRIu64 " %s", id, from, why != NULL ? why : "");
+
+	if (jobdir_put(d, "settled", text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1) < 0)
+		front_warn("--job", ERR_SYS);
+	unlinkat(d->dir, "set", 0);
+}
+
+static void
+answer_set(void *arg, uint64_t id, const char *text, uint64_t from, const char *why)
+{
+	const struct dlaunch_scale *s = arg;
+
+	if (why == NULL)
+		store_setting(s->job, text, from);
+	put_answer(s->job, id, from, why);
+}
+
+static bool
+read_wanted_settings(void *arg, uint64_t *id, char text[SETTINGS_TEXT])
+{
+	const struct dlaunch_scale *s = arg;
+	const char *command = io_base_name(s->c->argv[0]);
+	struct buf b = { 0 };
+	char *rest, why[256];
+	bool is = s->job->dir >= 0 && jobdir_get(s->job, "set", JOBDIR_MOST, &b) == 0;
+
+	if (is) {
+		*id = strtoull((char *)b.p, &rest, 16);
+		is = *rest == ' ' && *id != 0 && snprintf(text, SETTINGS_TEXT, "%s", rest + 1) < (int)SETTINGS_TEXT;
+	}
+	buf_free(&b);
+	if (!is || (!s->c->dmlc && strcmp(command, "pworker") == 0))
+		return is;
+	snprintf(why, sizeof(why), "it runs %.128s; only the settings of pworker change", command);
+	put_answer(s->job, *id, 0, why);
+	return false;
+}
+
+struct launch_set
+dlaunch_set_calls(struct dlaunch_scale *s)
+{
+	return (struct launch_set){ .wanted = read_wanted_settings, .answer = answer_set, .arg = s };
+}
+
+int
+dlaunch_set_job(char *const *words)
+{
+	const struct dlaunch_question q = { .file = "set", .answer_file = "settled", .elsewhere = "set it there" };
+	const char *name = words[0];
+	char text[SETTINGS_TEXT + 32], canonical[SETTINGS_TEXT];
+	struct buf answer = { 0 }, given = { 0 };
+	struct setting s;
+	struct jobdir d;
+	uint64_t id;
+	char *rest;
+	int e = 0;
+
+	if (name == NULL || words[1] == NULL)
+		front_wrong("set: needs the name of one job and settings, as in lr=0.01");
+	for (words++; *words != NULL && e == 0; words++)
+		e = buf_put_fmt(&given, "%s ", *words);
+	if (e < 0 || (e = buf_terminate(&given)) < 0)
+		front_die(NULL, e);
+	if (settings_parse_change((char *)given.p, &s) < 0)
+		front_wrong("set: %s", err_line());
+	settings_change_text(&s, ' ', canonical);
+	if ((e = jobdir_open(name, &d)) < 0)
+		front_die(NULL, e);
+	front_must(NULL, io_random(&id, sizeof(id)));
+	id |= 1;	/* not 0 */
+	snprintf(text, sizeof(text), "%016" PRIx64 " %s", id, canonical);
+	dlaunch_ask(&d, &q, text, &answer);
+	id = strtoull((char *)answer.p, &rest, 16);
+	id = strtoull(rest, &rest, 10);
+	if (*rest != 0 && rest[1] != 0)
+		front_wrong("job %s: %s", name, rest + 1);
+	printf("after step %" PRIu64 ": %s\n", id, canonical);
+	buf_free(&given);
+	buf_free(&answer);
+	jobdir_close(&d);
+	front_flush();
+	return 0;
+}

@@ -12,6 +12,9 @@
 
 #define BETWEEN " ,"
 
+/* Not codec_name(), so that dlaunch needs no mathematical library. */
+static const char *const codecs[] = { [CODEC_F32] = "f32", [CODEC_BF16] = "bf16", [CODEC_FP16] = "fp16" };
+
 static double
 get_f64(const uint8_t *p)
 {
@@ -49,8 +52,6 @@ parse_slack(const char *value, uint32_t *slack)
 static int
 parse_setting(const char *name, const char *value, struct setting *s)
 {
-	struct codec codec;
-
 	if (strcmp(name, "lr") == 0) {
 		s->has |= SETTING_LR;
 		return num_f64(value, 0, 1e6, &s->lr);
@@ -69,10 +70,9 @@ parse_setting(const char *name, const char *value, struct setting *s)
 	}
 	if (strcmp(name, "codec") == 0) {
 		s->has |= SETTING_CODEC;
-		if (codec_find(value, &codec) && codec.kind <= CODEC_FP16) {
-			s->codec = codec.kind;
-			return 0;
-		}
+		for (s->codec = CODEC_F32; s->codec <= CODEC_FP16; s->codec++)
+			if (strcmp(value, codecs[s->codec]) == 0)
+				return 0;
 		return err_fail(ERR_ARG, "'%.64s' is none of f32, bf16 and fp16", value);
 	}
 	return err_fail(ERR_ARG, "no such setting; there are " SETTINGS_NAMES);
@@ -135,8 +135,7 @@ settings_change_text(const struct setting *s, char between, char text[SETTINGS_T
 		add_number(text, "wd", between, s->wd);
 	n = strlen(text);
 	if (s->has & SETTING_CODEC)
-		snprintf(text + n, SETTINGS_TEXT - n, "%scodec=%s", n > 0 ? gap : "",
-		    codec_name((enum codec_kind)s->codec));
+		snprintf(text + n, SETTINGS_TEXT - n, "%scodec=%s", n > 0 ? gap : "", codecs[s->codec]);
 	n = strlen(text);
 	if (s->has & SETTING_SLACK && s->slack == STALE_ASYNC)
 		snprintf(text + n, SETTINGS_TEXT - n, "%sslack=async", n > 0 ? gap : "");

@@ -51,7 +51,7 @@ PKGS    := libarchive libturbojpeg libjpeg spng libdeflate libwebp libwebpdemux 
 # A caller's CFLAGS= takes the place of OPT alone: no result depends on it.
 CFLAGS  ?= $(OPT)
 # Without contraction every compiler rounds alike on every processor; without traps a choice of two numbers needs no branch.
-DIALECT := -std=c11 -ffp-contract=off -fno-trapping-math $(WARN) $(if $(WERROR),-Werror)
+DIALECT := -std=c11 -ffp-contract=off -fno-trapping-math -fno-math-errno $(WARN) $(if $(WERROR),-Werror)
 # So do CPPFLAGS, LDFLAGS and LDLIBS only add to what is here.
 DEFINES := -D_GNU_SOURCE -DTALLY_VERSION='"$(VERSION)"' -Ilib -Icmd $(CPPFLAGS) $(shell $(PKGCONF) --cflags $(PKGS) 2>/dev/null)
 LIBS    := $(LDLIBS) $(shell $(PKGCONF) --libs $(PKGS) 2>/dev/null) -lgif $(if $(filter cpu,$(engines)),-ldnnl) -fopenmp -lpthread -lm

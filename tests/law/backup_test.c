@@ -9,7 +9,7 @@
 #define STEPS 9
 
 static struct seeds asked;
-static uint64_t deaths, kills, late;
+static uint64_t schedules, deaths, kills, late;
 
 /* With gradients of 1 + their step, a rate of 1 and nothing else, a weight is the sum of 1 to STEPS. */
 static struct world
@@ -68,6 +68,7 @@ many(uint32_t repeats, uint32_t crashes, uint32_t dying, const char *name)
 		if (!well)
 			printf("# seed %llu: %s\n", (unsigned long long)seed, x.why);
 		good += well;
+		schedules++;
 		deaths += x.died;
 		kills += x.killed;
 		late += x.late;
@@ -88,7 +89,7 @@ main(int argc, char **argv)
 	many(20, 2, 4, "backup workers, with deaths of workers and servers");
 	if (asked.to == 0)
 		ok(late > 0, "gradients come too late: %" PRIu64, late);
-	printf("# %" PRIu64 " late gradients\n# %" PRIu64 " deaths of workers\n# %" PRIu64 " deaths of servers\n", late, deaths,
-	    kills);
+	printf("# %" PRIu64 " schedules\n# %" PRIu64 " late gradients\n# %" PRIu64 " deaths of workers\n# %" PRIu64
+	    " deaths of servers\n", schedules, late, deaths, kills);
 	return done();
 }

@@ -279,12 +279,13 @@ settings_get_change(const uint8_t from[SETTING_BYTES], struct setting *s)
 int
 settings_take(struct settings *all, const void *p, size_t n)
 {
-	const uint8_t *at = p, *end = at + n;
+	const uint8_t *at = p, *end;
 	struct setting s;
 	int added = 0;
 
 	if (n == 0 || n % SETTING_BYTES != 0 || n > SETTINGS_MOST * SETTING_BYTES)
 		return err_fail(ERR_FORMAT, "settings of %zu bytes", n);
+	end = at + n;
 	for (const uint8_t *q = at; q < end; q += SETTING_BYTES) {
 		ERR_TRY(settings_get_change(q, &s));
 		if (s.number == 0)

@@ -66,7 +66,7 @@ tried pworker --cache --net mlp --print
 tried pworker --codec --net mlp --print
 tried pworker --lr-scale --net mlp --print
 is "$all" $(($(for t in dlaunch im2rec netstat-logging plog pmerge pserver pworker; do words --table "$t"; done | awk '
-	$1 == "--engine" || $1 == "--rsh" { next }
+	$1 == "--balance" || $1 == "--engine" || $1 == "--rsh" { next }
 	{ if ($4 != "-") n += split($4, w, "|"); else if ($3 ~ /^[a-z0-9].*[|]/) n += split($3, w, "|") } END { print n }'))) \
 	"all options with words were tried"
 pworker --net mlp --data empty.tsv --shape 1x28x28 --engine none-such >out 2>&1

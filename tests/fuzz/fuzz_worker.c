@@ -26,6 +26,7 @@ static const struct { uint32_t slack; float clip_norm; const char *rules; } kind
 	{ STALE_SYNC, 0, "" }, { 1, 0, "" }, { STALE_ASYNC, 0, "" }, { STALE_SYNC, 1, "" },
 	{ STALE_SYNC, 0, "codec:*=bf16;codec:bn_*=fp16" }, { STALE_ASYNC, 0, "codec:a_*=fp16" },
 	{ STALE_SYNC, 0, "codec:*=topk:0.5;codec:bn_*=2bit" }, { STALE_ASYNC, 0, "codec:*=topk:0.5;codec:bn_*=2bit" },
+	{ STALE_SYNC, 0, "codec:*=f32" }, { 2, 0, "codec:*=bf16" },
 };
 
 struct letter {
@@ -45,6 +46,7 @@ struct job {
 	unsigned nkept;
 	bool	 honest, dead;
 	uint32_t phase;			/* of the last sum; those of a step grow */
+	uint64_t asked;			/* requests for settings so far, and the id of the last one */
 	enum stage stage;
 	uint32_t left;			/* arrays to push */
 	float	 w[MOST], aux[MOST], g[MOST], to[4 * MOST];
@@ -220,6 +222,23 @@ is_ready(struct job *j)
 	return ready;
 }
 
+/* Asks for other settings, if the last request was decided. */
+static void
+ask_settings(struct job *j, uint8_t what)
+{
+	struct setting set = { .has = what & 16 ? SETTING_LR : SETTING_MOMENTUM, .lr = 0.5, .momentum = 0.25 };
+
+	if (j->asked > 0 && settings_find(worker_state_settings(j->worker), j->asked) == NULL)
+		return;
+	set.id = ++j->asked;
+	set.has |= what & 32 ? SETTING_WD : 0;
+	set.has |= what & 64 && j->o.slack != STALE_SYNC ? SETTING_SLACK : 0;
+	set.has |= what & 128 && shard_plan_recodes(j->o.mults) ? SETTING_CODEC : 0;
+	set.slack = set.has & SETTING_SLACK ? 1 + (uint32_t)j->asked % 3 : 0;
+	set.codec = set.has & SETTING_CODEC ? (uint32_t)j->asked % 3 : 0;
+	worker_state_set(j->worker, &set);
+}
+
 static enum stage
 choose(struct job *j, uint8_t what)
 {
@@ -244,6 +263,7 @@ choose(struct job *j, uint8_t what)
 	case 11: worker_state_exact(j->worker, j->to); return PULL;
 	case 12: worker_state_stop(j->worker); return READY;
 	case 13: worker_state_epoch(j->worker, what >> 4); return READY;
+	case 14: ask_settings(j, what); return READY;
 	case 15: worker_state_bye(j->worker); return BYE;
 	}
 }
@@ -352,8 +372,9 @@ find_turn(const uint8_t *p, size_t n)
 static size_t
 make_turn(struct rng *r, uint8_t *p, size_t room)
 {
-	static const uint8_t types[] = { MSG_WELCOME, MSG_WEIGHTS, MSG_TOTAL, MSG_STATE, MSG_BYE, MSG_NORMS, MSG_REFUSE },
-	    words[] = { 0, 2, 4, 6, MOST };
+	static const uint8_t types[] = { MSG_WELCOME, MSG_WEIGHTS, MSG_TOTAL, MSG_STATE, MSG_BYE, MSG_NORMS, MSG_REFUSE,
+	    MSG_SET },
+	    words[] = { 0, 2, 4, 6, SETTING_BYTES / 4, MOST };
 	const enum turn turn = rng_below(r, 4) ? DELIVER : (enum turn)rng_below(r, TURN_TYPES);
 	const size_t n = turn == FORGE ? 8 + 4u * MOST : 2;
 

@@ -36,6 +36,7 @@ static void
 test_refused(void)
 {
 	uint8_t head[MSG_HEAD];
+	char line[64];
 	struct msg m;
 
 	msg_head(&(struct msg){ .type = MSG_PUSH, .len = MSG_MOST }, head);
@@ -47,7 +48,8 @@ test_refused(void)
 	is(msg_parse(&m, head), ERR_FORMAT, "type 0 is refused");
 	msg_head(&(struct msg){ .type = MSG_TYPES }, head);
 	is(msg_parse(&m, head), ERR_FORMAT, "the type after the last is refused");
-	is_str(err_line(), "a message of unknown type 24", "the line has the unknown type");
+	snprintf(line, sizeof(line), "a message of unknown type %d", MSG_TYPES);
+	is_str(err_line(), line, "the line has the unknown type");
 }
 
 int

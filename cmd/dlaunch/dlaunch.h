@@ -109,19 +109,19 @@ void	 dlaunch_check_start(struct dlaunch_start *s);
 /* Says that the job has started, once. */
 void	 dlaunch_started(struct dlaunch_start *s);
 
-/* scale.c: the number of workers of a job that changes while it runs. */
-struct dlaunch_scale {
+/* scale.c: the job whose launcher is asked for other workers or settings while it runs. */
+struct dlaunch_asked {
 	const struct dlaunch *c;
 	const struct jobdir *job;
 	uint32_t	 workers;	/* the number now; 0: it is fixed */
 };
 
 /* Sets *s before a job's first attempt, and blocks the signal by which the verb tells the launcher. */
-void	 dlaunch_open_scale(const struct dlaunch *c, const struct jobdir *d, struct dlaunch_scale *s);
+void	 dlaunch_open_scale(const struct dlaunch *c, const struct jobdir *d, struct dlaunch_asked *s);
 /* Writes the number where `dlaunch status` and a resumed job read it. */
-void	 dlaunch_put_workers(const struct dlaunch_scale *s);
+void	 dlaunch_put_workers(const struct dlaunch_asked *s);
 /* What the launcher calls when another number is wanted; places as most_places of struct launch_scale. */
-struct launch_scale dlaunch_scale_calls(struct dlaunch_scale *s, uint32_t places);
+struct launch_scale dlaunch_scale_calls(struct dlaunch_asked *s, uint32_t places);
 /* The verb: requests another number of workers, and waits for the answer.  Returns the exit status. */
 int	 dlaunch_scale_job(const char *job, const char *workers);
 
@@ -135,7 +135,7 @@ struct dlaunch_question {
 void	 dlaunch_ask(const struct jobdir *d, const struct dlaunch_question *q, const char *text, struct buf *answer);
 
 /* set.c: what the launcher calls when other settings are wanted. */
-struct launch_set dlaunch_set_calls(struct dlaunch_scale *s);
+struct launch_set dlaunch_set_calls(struct dlaunch_asked *s);
 /* Adds the changes of settings so far to the environment of an attempt. */
 void	 dlaunch_add_settings(const struct dlaunch *c, const struct jobdir *d, struct words *env);
 /* The verb with its operands, a job and NAME=VALUE ...: waits for the answer.  Returns the exit status. */

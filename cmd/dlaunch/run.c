@@ -70,7 +70,7 @@ struct start {
 	struct jobdir	*job;
 	int		 signals;
 	struct dlaunch_start at_work;
-	struct dlaunch_scale scale;
+	struct dlaunch_asked asked;
 };
 
 /* The name of the hosts' text in messages. */
@@ -277,7 +277,7 @@ run_attempt(const struct dlaunch *c, struct start *s, struct roster *roster, uin
     const struct job_record *from)
 {
 	char *none[] = { NULL }, id[JOB_RECORD_ID + 1];
-	uint32_t elastic = from != NULL ? from->elastic : s->scale.workers;
+	uint32_t elastic = from != NULL ? from->elastic : s->asked.workers;
 	struct words argv = { 0 }, env = { 0 };
 	struct launch_watch watch, quiet = { .arg = &s->at_work, .lines = dlaunch_note_output };
 	void *key;
@@ -307,8 +307,8 @@ run_attempt(const struct dlaunch *c, struct start *s, struct roster *roster, uin
 	    .in = STDIN_FILENO, .out = STDOUT_FILENO, .err = STDERR_FILENO,
 	    .detached = { .on = s->id[0] != 0, .attempt = attempts, .save = save_record,
 		.started = report_started, .arg = s, .from = from },
-	    .scale = dlaunch_scale_calls(&s->scale, s->remote ? s->hosts.places : 0),
-	    .set = dlaunch_set_calls(&s->scale),
+	    .scale = dlaunch_scale_calls(&s->asked, s->remote ? s->hosts.places : 0),
+	    .set = dlaunch_set_calls(&s->asked),
 	    .verbose = c->verbose, .wait = c->wait, .watch = c->detach ? quiet : watch, .dir = c->output }, roster);
 	dlaunch_watch_end(&watch);
 	secret_free(key, JOB_KEY + 1);
@@ -326,7 +326,7 @@ make_roster(const struct dlaunch *c, const struct start *s, struct roster *roste
 
 	if (e < 0)
 		front_die(NULL, e);
-	roster->workers = s->scale.workers;
+	roster->workers = s->asked.workers;
 	roster->least = c->elastic;
 }
 
@@ -461,7 +461,7 @@ dlaunch_run(const struct dlaunch *c, struct jobdir *d)
 
 	dlaunch_open_start(c, &s.at_work);
 	read_start(c, &s);
-	dlaunch_open_scale(c, d, &s.scale);
+	dlaunch_open_scale(c, d, &s.asked);
 	make_roster(c, &s, &roster);
 	if (c->dry) {
 		dlaunch_show_plan(c, &roster, &s.hosts, s.remote ? &s.rsh : NULL, s.agent);
@@ -470,7 +470,7 @@ dlaunch_run(const struct dlaunch *c, struct jobdir *d)
 
 		front_must(NULL, io_allow_files(files, files, "hosts", roster.hosts));
 		claim_job_dir(c, &s, &roster);
-		dlaunch_put_workers(&s.scale);
+		dlaunch_put_workers(&s.asked);
 		if (c->sync != NULL && c->record == NULL)
 			status = sync_hosts(c, &s, &roster);
 		if (status == 0)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 void
-dlaunch_open_scale(const struct dlaunch *c, const struct jobdir *d, struct dlaunch_scale *s)
+dlaunch_open_scale(const struct dlaunch *c, const struct jobdir *d, struct dlaunch_asked *s)
 {
 	sigset_t set;
 	uint32_t before = c->resume != NULL && c->elastic > 0 ? jobdir_number(d, "workers") : 0;
@@ -18,7 +18,7 @@ dlaunch_open_scale(const struct dlaunch *c, const struct jobdir *d, struct dlaun
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	*s = (struct dlaunch_scale){ .c = c, .job = d, .workers = c->elastic };
+	*s = (struct dlaunch_asked){ .c = c, .job = d, .workers = c->elastic };
 	if (c->record != NULL)
 		s->workers = c->record->workers;
 	else if (before >= c->elastic && before <= c->workers)
@@ -26,7 +26,7 @@ dlaunch_open_scale(const struct dlaunch *c, const struct jobdir *d, struct dlaun
 }
 
 void
-dlaunch_put_workers(const struct dlaunch_scale *s)
+dlaunch_put_workers(const struct dlaunch_asked *s)
 {
 	char text[16];
 	int n = snprintf(text, sizeof(text), "%u", s->workers > 0 ? s->workers : s->c->workers);
@@ -38,7 +38,7 @@ dlaunch_put_workers(const struct dlaunch_scale *s)
 static uint32_t
 read_wanted_workers(void *arg)
 {
-	const struct dlaunch_scale *s = arg;
+	const struct dlaunch_asked *s = arg;
 
 	return s->job->dir >= 0 ? jobdir_number(s->job, "scale") : 0;
 }
@@ -53,7 +53,7 @@ say_why_fixed(const struct dlaunch *c)
 static void
 note_workers(void *arg, uint32_t workers)
 {
-	struct dlaunch_scale *s = arg;
+	struct dlaunch_asked *s = arg;
 
 	s->workers = workers;
 	dlaunch_put_workers(s);
@@ -62,7 +62,7 @@ note_workers(void *arg, uint32_t workers)
 static void
 answer_scale(void *arg, const char *why)
 {
-	const struct dlaunch_scale *s = arg;
+	const struct dlaunch_asked *s = arg;
 	char text[512];
 	int n;
 
@@ -75,7 +75,7 @@ answer_scale(void *arg, const char *why)
 }
 
 struct launch_scale
-dlaunch_scale_calls(struct dlaunch_scale *s, uint32_t places)
+dlaunch_scale_calls(struct dlaunch_asked *s, uint32_t places)
 {
 	return (struct launch_scale){ .most_places = places, .wanted = read_wanted_workers,
 	    .changed = note_workers, .answer = answer_scale, .arg = s };

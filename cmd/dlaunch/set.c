@@ -65,7 +65,7 @@ put_answer(const struct jobdir *d, uint64_t id, uint64_t from, const char *why)
 static void
 answer_set(void *arg, uint64_t id, const char *text, uint64_t from, const char *why)
 {
-	const struct dlaunch_scale *s = arg;
+	const struct dlaunch_asked *s = arg;
 
 	if (why == NULL)
 		store_setting(s->job, text, from);
@@ -75,7 +75,7 @@ answer_set(void *arg, uint64_t id, const char *text, uint64_t from, const char *
 static bool
 read_wanted_settings(void *arg, uint64_t *id, char text[SETTINGS_TEXT])
 {
-	const struct dlaunch_scale *s = arg;
+	const struct dlaunch_asked *s = arg;
 	const char *command = io_base_name(s->c->argv[0]);
 	struct buf b = { 0 };
 	char *rest, why[256];
@@ -94,7 +94,7 @@ read_wanted_settings(void *arg, uint64_t *id, char text[SETTINGS_TEXT])
 }
 
 struct launch_set
-dlaunch_set_calls(struct dlaunch_scale *s)
+dlaunch_set_calls(struct dlaunch_asked *s)
 {
 	return (struct launch_set){ .wanted = read_wanted_settings, .answer = answer_set, .arg = s };
 }
@@ -108,7 +108,7 @@ dlaunch_set_job(char *const *words)
 	struct buf answer = { 0 }, given = { 0 };
 	struct setting s;
 	struct jobdir d;
-	uint64_t id;
+	uint64_t id, from;
 	char *rest;
 	int e = 0;
 
@@ -127,11 +127,11 @@ dlaunch_set_job(char *const *words)
 	id |= 1;	/* not 0 */
 	snprintf(text, sizeof(text), "%016" PRIx64 " %s", id, canonical);
 	dlaunch_ask(&d, &q, text, &answer);
-	id = strtoull((char *)answer.p, &rest, 16);
-	id = strtoull(rest, &rest, 10);
+	strtoull((char *)answer.p, &rest, 16);	/* its id */
+	from = strtoull(rest, &rest, 10);
 	if (*rest != 0 && rest[1] != 0)
 		front_wrong("job %s: %s", name, rest + 1);
-	printf("after step %" PRIu64 ": %s\n", id, canonical);
+	printf("after step %" PRIu64 ": %s\n", from, canonical);
 	buf_free(&given);
 	buf_free(&answer);
 	jobdir_close(&d);

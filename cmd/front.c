@@ -214,6 +214,18 @@ front_say(const char *fmt, ...)
 }
 
 void
+front_say_consequence(const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	write_line(consequence_is_read(), NULL, text);
+}
+
+void
 front_die(const char *thing, int e)
 {
 	fflush(stdout);

@@ -47,6 +47,8 @@ void	 front_output(const char *option, const char *out, const char *const *input
 /* Prints `tool: thing: the last noted line`; thing may be NULL.  After front_warn, front_status returns 1. */
 void	 front_warn(const char *thing, int e);
 void	 front_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* As front_say(), of what follows from the end of another process: dlaunch reports that first (run/consequence.h). */
+void	 front_say_consequence(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* From now on the functions that print an error and exit do so with this status; 0: with the statuses above. */
 void	 front_set_failure(int status);
 /* Prints the same and exits: with 75 for ERR_PEER, 2 for ERR_ARG, else 1. */

@@ -35,6 +35,14 @@ print_server_line(void *arg, const char *line)
 }
 
 static void
+print_lost_worker(void *arg, const char *line)
+{
+	const struct pserver_run *r = arg;
+
+	front_say_consequence("%s%s", r->name, line);
+}
+
+static void
 report_traffic(void *arg, const struct serve_traffic_report *m)
 {
 	struct pserver_run *r = arg;
@@ -54,6 +62,7 @@ pserver_run(struct pserver_run *r)
 	ERR_TRY(io_allow_files(files + SERVE_STRANGERS + o->nworkers, files, "workers", o->nworkers));
 	o->listening = report_listening;
 	o->say = print_server_line;
+	o->say_lost = print_lost_worker;
 	o->report_traffic = report_traffic;
 	o->arg = r;
 	ERR_TRY(io_random(&o->incarnation, sizeof(o->incarnation)));

@@ -1,4 +1,4 @@
-/* consequence - marks the line by which a process reports that it ends as it has lost its peer. */
+/* consequence - marks the line by which a process reports that it lost its peer. */
 #include "run/consequence.h"
 
 #include "base/err.h"

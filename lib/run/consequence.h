@@ -1,5 +1,5 @@
 /*
- * consequence - marks the line by which a process reports that it ends because it lost its peer.
+ * consequence - marks the line by which a process reports that it lost its peer.
  *
  * Such a line may reach the launcher before the peer's own end, which another agent reports.  The launcher holds marked
  * lines until it has reported the cause (run/launcher/launch_cause.c), and removes the mark.

@@ -34,7 +34,7 @@ run_server(void *arg)
 	const struct world *x = &p->job->x;
 	const struct serve_opt o = { .listen = p->job->server[p->index], .listen_fd = net_listener(), .nworkers = x->W,
 	    .index = p->index, .nservers = x->S, .transport = p->job->shm ? CONN_AUTO : CONN_TCP, .silence_s = JOB_SILENCE_S(p->job),
-	    .incarnation = rng_u64(sim_chance()), .memory = &p->memory, .stop_fd = -1, .say = log_line };
+	    .incarnation = rng_u64(sim_chance()), .memory = &p->memory, .stop_fd = -1, .say = log_line, .say_lost = log_line };
 	struct serve_sums sums;
 	char why[ERR_LINE];
 	int e = serve_run(&o, &sums);

@@ -85,6 +85,7 @@ test_loss(void)
 	ok(j.workers[0].err == 0 && j.workers[1].err == 0, "the other workers of an asynchronous job go on");
 	is(j.servers[0].err, ERR_PEER, "the servers end with status 75");
 	ok(strstr(j.servers[0].said, "worker 2 is lost") != NULL, "the servers reported the lost worker at once");
+	is_str(j.servers[0].line, "worker 2 was lost", "the line at their end does not repeat the reason");
 }
 
 static void

@@ -161,8 +161,8 @@ prepare_kept(struct job *j, uint32_t slack, struct memory *memory, double return
 
 		(void)!pipe(p->told);
 		p->serve = (struct serve_opt){ .listen = "127.0.0.1:0", .nworkers = W, .index = i, .nservers = S,
-		    .key = j->key, .stop_fd = eventfd(0, EFD_CLOEXEC), .listening = listening, .say = said, .arg = p,
-		    .memory = i == 0 ? memory : NULL, .return_s = return_s };
+		    .key = j->key, .stop_fd = eventfd(0, EFD_CLOEXEC), .listening = listening, .say = said,
+		    .say_lost = said, .arg = p, .memory = i == 0 ? memory : NULL, .return_s = return_s };
 		pthread_create(&p->thread, NULL, serve, p);
 		(void)!read(p->told[0], &c, 1);
 		j->server[i] = p->where;

@@ -62,9 +62,9 @@ serve_lose_worker(struct serve *s, uint32_t rank, const char *reason)
 		end_service(s, ERR_PEER, why);
 		return;
 	}
-	log_callback_line(s->o->say, s->o->arg, "%s", why);
+	log_callback_line(s->o->say_lost, s->o->arg, "%s", why);
 	serve_begin_epoch(s, rank, EPOCH_TRAFFIC_NONE);
-	snprintf(s->lost[rank], ERR_LINE, "%s", why);
+	s->lost[rank] = true;
 	server_state_lost(s->state, rank);
 }
 
@@ -132,7 +132,7 @@ bind_client(struct serve *s, uint32_t rank)
 		old->rank = old->page = -1;
 		old->over = true;
 	}
-	s->lost[rank][0] = 0;
+	s->lost[rank] = false;
 	s->waits[rank] = MSG_NOBODY;
 	serve_greet_worker(s, rank);
 	s->latest[rank] = s->now->nth;
@@ -413,11 +413,15 @@ finish_clients(struct serve *s)
 static int
 run_service(struct serve *s)
 {
+	char why[32];
+
 	while (s->err == 0 && !server_state_over(s->state))
 		poll_clients(s, get_poll_timeout(s), true);
-	for (uint32_t w = 0; s->err == 0 && w < s->o->nworkers; w++)
-		if (s->lost[w][0] != 0)
-			end_service(s, ERR_PEER, s->lost[w]);
+	for (uint32_t w = 0; s->err == 0 && w < s->o->nworkers; w++) {
+		snprintf(why, sizeof(why), "worker %" PRIu32 " was lost", w);
+		if (s->lost[w])
+			end_service(s, ERR_PEER, why);
+	}
 	finish_clients(s);
 	for (uint32_t w = 0; server_state_plan(s->state) != NULL && w < s->o->nworkers; w++)
 		serve_begin_epoch(s, w, EPOCH_TRAFFIC_NONE);

@@ -61,7 +61,8 @@ struct serve_opt {
 	int		 stop_fd;		/* the server stops once this is readable; -1: none */
 	int		 joins_fd;		/* signalfd(2): a worker is about to join an elastic job; 0: none */
 	void		(*listening)(void *arg, const char *where);	/* called with the actual port */
-	log_callback_fn	*say;			/* logs the shard, and who is refused, lost or replaced; or NULL */
+	log_callback_fn	*say;			/* logs the shard, and who is refused or replaced; or NULL */
+	log_callback_fn	*say_lost;		/* logs whom an asynchronous job loses, a consequence; or NULL */
 	/* called after the start, each epoch and the end; or NULL */
 	void		(*report_traffic)(void *arg, const struct serve_traffic_report *m);
 	void		*arg;

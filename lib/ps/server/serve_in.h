@@ -46,7 +46,7 @@ struct serve {
 	struct pollfd	*poll;		/* stop_fd, fd, joins_fd and the clients */
 	struct client	*now;		/* the client whose message is handled */
 	struct epoch_traffic traffic;
-	char		(*lost)[ERR_LINE];	/* [nworkers] why the worker is lost; "" if it is not */
+	bool		*lost;		/* [nworkers] the worker is lost */
 	double		*return_by;	/* [nworkers] when a worker that is away is lost; INFINITY: it is not away */
 	double		 joins_until;	/* a worker may join an elastic job: strangers are not limited before */
 	uint64_t	 conns;		/* accepted so far */

@@ -52,7 +52,7 @@ serve_expect_workers(struct serve *s)
 		if (server_state_here(s->state, w))
 			s->return_by[w] = clk_s() + get_return_s(s);
 		if (server_state_missed(s->state, w))
-			snprintf(s->lost[w], ERR_LINE, "worker %" PRIu32 " is lost", w);
+			s->lost[w] = true;
 	}
 }
 

@@ -197,7 +197,7 @@ check_peer(struct conn *c)
 	if (got > 0)
 		return err_fail(ERR_FORMAT, "sent bytes on the socket beside the other path");
 	return c->shm != NULL && shm_closed(c->shm) ?
-	    err_fail(ERR_PEER, "the connection broke: it left the shared memory") : 0;
+	    err_fail(ERR_PEER, "the connection broke: it has closed the shared memory") : 0;
 }
 
 void

@@ -57,7 +57,7 @@ if have mnist; then
 	# shellcheck disable=SC2046
 	kill -9 $(servers)
 	ok "--respawn 1: a server that is killed twice ends the job" ends 137
-	like "$T/err" 'signal 9 ended this server; it was not started again: that has happened 1 times in an hour already' \
+	like "$T/err" 'signal 9 ended this server; it was not started again: --respawn allows 1 in an hour' \
 		"--respawn 1: dlaunch says why it is not started again"
 	ok "--respawn 1: nothing is left" really_none_left
 else

@@ -7,6 +7,9 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,7 +36,7 @@ test_start_again(void)
 	ok(p.hour_at >= now && p.again == 1, "the hour begins with the first further start");
 	is(proc_start_again(&p, &j, &at), ERR_SYS, "a second further start is allowed");
 	is(proc_start_again(&p, &j, &at), ERR_LIMIT, "a third one within the hour is refused");
-	is_str(err_line(), "that has happened 2 times in an hour already (see --respawn)", "the line says why");
+	is_str(err_line(), "--respawn allows 2 in an hour", "the line says why");
 	p.hour_at = now - 3700;
 	is(proc_start_again(&p, &j, &at), ERR_SYS, "a process can be started again after an hour");
 	is((int)p.again, 1, "the count of restarts begins again after an hour");
@@ -145,6 +148,90 @@ test_adopt(void)
 	is_str(q.name, "", "a process with input cannot be adopted");
 }
 
+/* Returns whether a process has n children, once it has. */
+static bool
+wait_for_children(pid_t pid, int n)
+{
+	const double until = clk_s() + 30;
+	char path[64], text[256];
+	int found = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	while (found < n && clk_s() < until) {
+		FILE *f = fopen(path, "r");
+		const char *t = f != NULL && fgets(text, sizeof(text), f) != NULL ? text : "";
+
+		found = 0;
+		for (; *t != 0; t++)
+			found += *t == ' ';
+		if (f != NULL)
+			fclose(f);
+		poll(NULL, 0, 1);
+	}
+	return found == n;
+}
+
+/*
+ * An agent, in a process of its own: starts a server, kills it and stops its shim, so that it waits in the start of
+ * another one.  Writes the first server and shim.
+ */
+static _Noreturn void
+be_agent(const struct job *j, const char *name, int out)
+{
+	struct proc p;
+	int status;
+
+	proc_init(&p, j, 0, name, 60);
+	if (proc_start(&p, j, &at) < 0 || write(p.memory_fd, "kept", 4) != 4)
+		_exit(1);
+	kill(p.command, SIGKILL);
+	if (!wait_for_end(&p, &status))
+		_exit(1);
+	kill(p.pid, SIGSTOP);
+	if (write(out, &(pid_t[]){ p.command, p.pid }, 2 * sizeof(pid_t)) < 0)
+		_exit(1);
+	proc_start_again(&p, j, &at);
+	_exit(0);
+}
+
+/* An agent is killed while it starts a server again, whose shim waits for the end of the shim before. */
+static void
+test_handover(void)
+{
+	char *sleeps[] = { (char[]){ "sh" }, (char[]){ "-c" }, (char[]){ "exec sleep 1000" }, NULL };
+	char name[64], key[JOB_KEY + 1] = "", text[8];
+	struct job_child server = { JOB_SERVER, 0, JOB_STARTED };
+	const struct job j = { .workers = 1, .servers = 1, .key = "", .respawn = 2, .env = none, .argv = argv,
+	    .server_argv = sleeps, .each = none, .child = &server, .nchildren = 1 };
+	pid_t agent, first[2] = { 0 }, peer;
+	int told[2], fd = -1;
+	struct proc p;
+
+	snprintf(name, sizeof(name), "proc-test-%d", (int)getpid());
+	if (pipe(told) < 0 || (agent = fork()) < 0)
+		return;
+	if (agent == 0)
+		be_agent(&j, name, told[1]);
+	is((int)read(told[0], first, sizeof(first)), (int)sizeof(first), "the server has died");
+	ok(wait_for_children(agent, 2), "the agent starts another shim beside the first one");
+	kill(agent, SIGKILL);
+	waitpid(agent, NULL, 0);
+	proc_init(&p, &j, 0, name, 60);
+	is(attach_connect(p.name, &fd, &peer), 0, "the process has a name before the first shim ends");
+	kill(first[1], SIGCONT);
+	ok(recv(fd, text, 4, 0) == 4, "a connection made then reaches the shim that follows");
+	close(fd);
+	is(proc_adopt(&p, key), 0, "another agent adopts the second server");
+	ok(p.pid != first[1] && p.command != first[0] && kill(p.command, 0) == 0, "the adopted server is another process");
+	ok(pread(p.memory_fd, text, 4, 0) == 4 && memcmp(text, "kept", 4) == 0, "the second server has the memory of the first one");
+	ok(p.listen_fd >= 0, "the second server has a socket");
+	proc_signal(&p, SIGKILL);
+	ok(wait_for_end(&p, &fd) && WTERMSIG(fd) == SIGKILL, "a signal reaches it through its own shim");
+	proc_free(&p);
+	close(told[0]);
+	close(told[1]);
+}
+
 static void
 test_peak(void)
 {
@@ -172,5 +259,6 @@ main(void)
 	test_start_again();
 	test_peak();
 	test_adopt();
+	test_handover();
 	return done();
 }

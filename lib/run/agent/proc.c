@@ -35,7 +35,7 @@ void
 proc_init(struct proc *p, const struct job *j, uint32_t i, const char *agent, double hold_s)
 {
 	*p = (struct proc){ .child = j->child[i], .ready = -1, .in = { .fd = -1 }, .shim = -1, .listen_fd = -1,
-	    .memory_fd = -1, .shard_fd = -1, .mailbox_fd = -1, .hold_s = hold_s };
+	    .memory_fd = -1, .shard_fd = -1, .mailbox_fd = -1, .attach_fd = -1, .hold_s = hold_s };
 	/* Input that an agent has read is lost with it. */
 	if (*agent != 0 && !has_input(j, &p->child))
 		snprintf(p->name, sizeof(p->name), "%s/%u", agent, i);
@@ -77,7 +77,9 @@ proc_free(struct proc *p)
 		close(p->shard_fd);
 	if (p->mailbox_fd >= 0)
 		close(p->mailbox_fd);
-	p->shim = p->listen_fd = p->memory_fd = p->shard_fd = p->mailbox_fd = -1;
+	if (p->attach_fd >= 0)
+		close(p->attach_fd);
+	p->shim = p->listen_fd = p->memory_fd = p->shard_fd = p->mailbox_fd = p->attach_fd = -1;
 }
 
 int
@@ -111,9 +113,9 @@ spawn_process(struct proc *p, const struct job *j, const struct role_place *at)
 	 * starts must not miss that a worker joins.
 	 */
 	const bool server = p->child.role == JOB_SERVER, returns = p->child.role == JOB_WORKER && p->again > 0;
-	struct shim_opt shim = { .name = p->name, .key = j->key, .hold_s = p->hold_s, .before = p->shim,
+	struct shim_opt shim = { .key = j->key, .hold_s = p->hold_s, .before = p->shim,
 		.fd = { [SHIM_READY] = p->ready, [SHIM_LISTEN] = p->listen_fd, [SHIM_MEMORY] = p->memory_fd,
-		    [SHIM_SHARD] = p->shard_fd, [SHIM_MAILBOX] = p->mailbox_fd },
+		    [SHIM_SHARD] = p->shard_fd, [SHIM_MAILBOX] = p->mailbox_fd, [SHIM_ATTACH] = p->attach_fd },
 		.page = { .started_at = p->started_at, .hour_at = p->hour_at, .again = p->again } };
 	int keep[7], n = 0;
 	struct words argv = { 0 }, env = { 0 };
@@ -246,6 +248,8 @@ proc_start(struct proc *p, const struct job *j, const struct role_place *place)
 	at.key_fd = at.ready_fd = at.listen_fd = at.memory_fd = at.shard_fd = -1;
 	if (p->started_at == 0)
 		p->started_at = clk_s();
+	if (*p->name != 0 && p->attach_fd < 0)
+		ERR_TRY(attach_hold(p->name, &p->attach_fd));
 	if (j->key[0] != 0)
 		e = make_key_pipe(j, &at.key_fd);
 	if (e == 0 && p->child.role == JOB_SCHEDULER)
@@ -269,10 +273,12 @@ proc_stop_listening(const struct proc *p)
 void
 proc_renew(struct proc *p)
 {
-	struct proc new = { .child = p->child, .ready = -1, .in = { .fd = -1 }, .shim = -1, .listen_fd = -1,
-	    .memory_fd = -1, .shard_fd = -1, .mailbox_fd = -1, .hold_s = p->hold_s };
+	struct proc new = { .child = p->child, .ready = -1, .in = { .fd = -1 }, .pid = p->pid, .shim = p->shim,
+	    .listen_fd = -1, .memory_fd = -1, .shard_fd = -1, .mailbox_fd = -1, .attach_fd = p->attach_fd,
+	    .hold_s = p->hold_s };
 
 	memcpy(new.name, p->name, sizeof(new.name));
+	p->shim = p->attach_fd = -1;	/* its next shim releases this one */
 	proc_free(p);
 	*p = new;
 }
@@ -298,6 +304,7 @@ proc_adopt(struct proc *p, char key[JOB_KEY + 1])
 	p->memory_fd = o.fd[SHIM_MEMORY];
 	p->shard_fd = o.fd[SHIM_SHARD];
 	p->mailbox_fd = o.fd[SHIM_MAILBOX];
+	p->attach_fd = o.fd[SHIM_ATTACH];
 	snprintf(p->listen, sizeof(p->listen), "%s", o.page.listen);
 	memcpy(key, o.key, sizeof(o.key));
 	explicit_bzero(o.key, sizeof(o.key));
@@ -350,7 +357,7 @@ proc_start_again(struct proc *p, const struct job *j, const struct role_place *a
 		p->again = 0;
 	}
 	if (p->again >= j->respawn)
-		return err_fail(ERR_LIMIT, "that has happened %u times in an hour already (see --respawn)", p->again);
+		return err_fail(ERR_LIMIT, "--respawn allows %u in an hour", j->respawn);
 	p->again++;
 	proc_close_pipes(p);
 	p->addr_len = 0;

@@ -44,6 +44,7 @@ struct proc {
 	/* Socket and address of a server or shard; memories of a process that is started again, and of its shard. */
 	int		 listen_fd, memory_fd, shard_fd;	/* -1: none */
 	int		 mailbox_fd;	/* worker 0's mailbox (ps/mailbox.h); -1: none */
+	int		 attach_fd;	/* the socket of its name; -1: none */
 	char		 listen[PROC_ADDR];
 	double		 hour_at;	/* the beginning of the hour in which it was started again `again` times */
 	uint32_t	 again;

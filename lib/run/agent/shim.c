@@ -25,14 +25,14 @@
 #include <unistd.h>
 
 #define KILL_ALL SIGUSR2	/* stands for SIGKILL, which the shim could not catch */
-#define HELLO	 0x53484d32u	/* the first number of struct hello; another layout has another */
+#define HELLO	 0x53484d33u	/* the first number of struct hello; another layout has another */
 #define RELEASE	 'r'
 #define PAUSE_MS 500		/* time between attempts to accept while descriptors or memory are exhausted */
 
 struct shim {
 	struct shim_opt	 opt;
 	int		 agent;		/* the connection; -1: the agent has ended */
-	int		 listener, signals;
+	int		 signals;
 	double		 orphan_at;	/* when the agent ended */
 	pid_t		 command;
 	struct shim_end	 end;
@@ -46,7 +46,7 @@ struct shim {
 /* The first message to an adopting agent.  Both run on one host. */
 struct hello {
 	uint32_t	 mark, has;	/* has: bit i says that descriptor i is passed with it */
-	pid_t		 command;
+	pid_t		 shim, command;
 	uint64_t	 passed;
 	struct shim_page page;
 	char		 key[JOB_KEY + 1];
@@ -62,11 +62,11 @@ compare_fds(const void *a, const void *b)
 static void
 close_others(const struct shim *s)
 {
-	int keep[SHIM_FDS + 3] = { s->agent, s->listener, s->signals }, next = STDERR_FILENO + 1;
+	int keep[SHIM_FDS + 2] = { s->agent, s->signals }, next = STDERR_FILENO + 1;
 
-	memcpy(keep + 3, s->opt.fd, sizeof(s->opt.fd));
-	qsort(keep, SHIM_FDS + 3, sizeof(keep[0]), compare_fds);
-	for (int i = 0; i < SHIM_FDS + 3; i++) {
+	memcpy(keep + 2, s->opt.fd, sizeof(s->opt.fd));
+	qsort(keep, SHIM_FDS + 2, sizeof(keep[0]), compare_fds);
+	for (int i = 0; i < SHIM_FDS + 2; i++) {
 		if (keep[i] < next)
 			continue;
 		if (keep[i] > next)
@@ -74,6 +74,25 @@ close_others(const struct shim *s)
 		next = keep[i] + 1;
 	}
 	io_close_range((unsigned)next, UINT_MAX);
+}
+
+/* Releases the shim before this one, and waits until it has ended, and all below it. */
+static int
+replace_shim(int before)
+{
+	const struct timeval most = { .tv_sec = ATTACH_STOP_S };
+	const char what = RELEASE;
+	char rest[sizeof(struct shim_end)];
+	ssize_t r;
+
+	setsockopt(before, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most));
+	send(before, &what, 1, MSG_NOSIGNAL);
+	while ((r = recv(before, rest, sizeof(rest), 0)) > 0)
+		continue;
+	if (r < 0 && errno == EAGAIN)
+		return err_fail(ERR_AGAIN, "the shim before does not end");
+	close(before);
+	return 0;
 }
 
 struct shim *
@@ -86,17 +105,15 @@ shim_begin(const struct shim_opt *opt, int agent)
 		(void)err_sys("shim");
 		return NULL;
 	}
-	*s = (struct shim){ .opt = *opt, .agent = agent, .listener = -1 };
+	*s = (struct shim){ .opt = *opt, .agent = agent };
 	secret_keep((void *)(uintptr_t)opt->key, strlen(opt->key) + 1);
 	setsid();
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	prctl(PR_SET_NAME, "tally-shim");
 	family_adopt();
-	if (opt->before >= 0)
-		shim_release(opt->before);
 	if (((s->signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK)) < 0 && err_sys("signalfd") < 0) ||
-	    (*opt->name != 0 && attach_hold(opt->name, &s->listener) < 0)) {
+	    (opt->before >= 0 && replace_shim(opt->before) < 0)) {
 		free(s);
 		return NULL;
 	}
@@ -154,7 +171,7 @@ lose_agent(struct shim *s)
 	close(s->agent);
 	s->agent = -1;
 	s->orphan_at = clk_s();
-	if (s->listener < 0)
+	if (s->opt.fd[SHIM_ATTACH] < 0)
 		s->killing = s->released = true;
 }
 
@@ -176,7 +193,8 @@ read_agent(struct shim *s)
 static int
 send_hello(const struct shim *s)
 {
-	struct hello h = { .mark = HELLO, .command = s->command, .passed = s->passed, .page = s->opt.page };
+	struct hello h = { .mark = HELLO, .shim = getpid(), .command = s->command,
+	    .passed = s->passed, .page = s->opt.page };
 	union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(s->opt.fd))]; } control = { 0 };
 	struct iovec text = { &h, sizeof(h) };
 	struct msghdr m = { .msg_iov = &text, .msg_iovlen = 1, .msg_control = &control };
@@ -200,7 +218,7 @@ send_hello(const struct shim *s)
 static void
 accept_agent(struct shim *s)
 {
-	int e = attach_accept(s->listener, &s->agent);
+	int e = attach_accept(s->opt.fd[SHIM_ATTACH], &s->agent);
 
 	/* The waiting connection makes poll return at once, again and again.  Signals end the pause. */
 	if (e == ERR_SYS)
@@ -236,7 +254,7 @@ wait_for_event(struct shim *s)
 {
 	double left = s->agent < 0 ? s->orphan_at + s->opt.hold_s - clk_s() : 0;
 	struct pollfd fd[2] = { { .fd = s->signals, .events = POLLIN },
-		{ .fd = s->agent >= 0 ? s->agent : s->listener, .events = POLLIN } };
+		{ .fd = s->agent >= 0 ? s->agent : s->opt.fd[SHIM_ATTACH], .events = POLLIN } };
 
 	poll(fd, 2, s->agent >= 0 ? -1 : left <= 0 ? 0 : left < 1e6 ? (int)(left * 1e3) + 1 : (int)1e9);
 	read_signals(s);
@@ -317,6 +335,7 @@ read_hello(int fd, struct shim_orphan *o)
 	for (int i = 0; i < SHIM_FDS; i++)
 		o->fd[i] = (h.has & 1u << i) != 0 && used < n ? got[used++] : -1;
 	if (r == (ssize_t)sizeof(h) && h.mark == HELLO && used == n && o->fd[SHIM_OUT] >= 0 && o->fd[SHIM_ERR] >= 0) {
+		o->shim = h.shim;
 		o->command = h.command;
 		o->passed = h.passed;
 		o->page = h.page;
@@ -335,7 +354,8 @@ read_hello(int fd, struct shim_orphan *o)
 int
 shim_adopt(const char *name, int *fd, struct shim_orphan *o)
 {
-	int e = attach_connect(name, fd, &o->shim);
+	pid_t listener;	/* who made the socket: an agent that has ended */
+	int e = attach_connect(name, fd, &listener);
 
 	if (e < 0)
 		return e;

@@ -9,7 +9,9 @@
  * The shim holds the agent's ends of the command's pipes, and what outlives the command.  If the
  * agent ends without releasing it, the command goes on, and the shim waits for another agent at an
  * attach socket (run/attach/attach.h), to which it passes all that.  If none comes in time, it kills
- * all.  The socket's name is also a lock: a command starts only when no other shim has the name.
+ * all.  Agent and shim both hold this socket, and a shim that replaces another one gets the same: there
+ * is no instant at which the process has no name, whoever is killed.  The name is also a lock between
+ * attempts: the first shim starts only when nobody has it.
  *
  * If the shim is killed, prctl(2) kills the command and the agent kills the rest, for which it must
  * have called family_adopt.  If both are killed at once, the command ends but what it started is left.
@@ -24,8 +26,13 @@
 
 #include <sys/types.h>
 
-/* Descriptors that the shim holds: output and errors of the command; a server's address, socket; memories; mailbox. */
-enum shim_fd { SHIM_OUT, SHIM_ERR, SHIM_READY, SHIM_LISTEN, SHIM_MEMORY, SHIM_SHARD, SHIM_MAILBOX, SHIM_FDS };
+/*
+ * Descriptors that the shim holds: output and errors of the command; a server's address, socket; memories; mailbox; its
+ * attach socket.
+ */
+enum shim_fd {
+	SHIM_OUT, SHIM_ERR, SHIM_READY, SHIM_LISTEN, SHIM_MEMORY, SHIM_SHARD, SHIM_MAILBOX, SHIM_ATTACH, SHIM_FDS
+};
 
 #define SHIM_ADDR 300	/* bytes of "host:port" and a zero */
 
@@ -37,7 +44,6 @@ struct shim_page {
 };
 
 struct shim_opt {
-	const char	*name;		/* name of its attach socket; "": it kills all as soon as its agent ends */
 	double		 hold_s;	/* how long the command goes on without an agent */
 	/*
 	 * The digits of the job's key, which a later launcher does not know; lent, in the agent and then in the shim,
@@ -45,7 +51,7 @@ struct shim_opt {
 	 */
 	const char	*key;
 	int		 before;	/* the agent's connection to the shim that this one replaces; -1: none */
-	int		 fd[SHIM_FDS];	/* -1: none */
+	int		 fd[SHIM_FDS];	/* -1: none; without SHIM_ATTACH it kills all as soon as its agent ends */
 	struct shim_page page;
 };
 

@@ -43,6 +43,8 @@ export CAUGHT=$T/caught
 args="--net mlp --shape 3x28x28 --data train.rec --lr 0.05 --scale 0.00390625 --batch 8 --seed 7 --frequent 1 --epochs 5"
 
 status 0 "the job ends with status 0 without strangers" dlaunch -n 2 -s 2 pworker $args --save alone
+# The file has the lines of the job before until the new one opens it.
+rm -f err
 dlaunch -n 2 -s 2 --env STAND --env CAUGHT --env TOP through/pworker $args --save beside >log 2>err & job=$!
 ok "the job trains, and one connection is captured" line_of err 'Speed' 1 $job
 # While worker 1 is stopped, the job cannot end before the strangers do.

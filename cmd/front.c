@@ -201,28 +201,33 @@ front_warn(const char *thing, int e)
 	warnings++;
 }
 
+static void
+write_formatted(bool consequence, const char *fmt, va_list ap)
+{
+	char text[1024];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	write_line(consequence, NULL, text);
+}
+
 void
 front_say(const char *fmt, ...)
 {
-	char text[1024];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	write_formatted(false, fmt, ap);
 	va_end(ap);
-	write_message(NULL, text);
 }
 
 void
 front_say_consequence(const char *fmt, ...)
 {
-	char text[1024];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	write_formatted(consequence_is_read(), fmt, ap);
 	va_end(ap);
-	write_line(consequence_is_read(), NULL, text);
 }
 
 void

@@ -94,4 +94,23 @@ le_getf32(const void *p)
 	return v;
 }
 
+static inline void
+le_putf64(void *p, double v)
+{
+	uint64_t u;
+
+	memcpy(&u, &v, sizeof(u));
+	le_put64(p, u);
+}
+
+static inline double
+le_getf64(const void *p)
+{
+	uint64_t u = le_get64(p);
+	double v;
+
+	memcpy(&v, &u, sizeof(v));
+	return v;
+}
+
 #endif

@@ -15,25 +15,6 @@
 /* Not codec_name(), so that dlaunch needs no mathematical library. */
 static const char *const codecs[] = { [CODEC_F32] = "f32", [CODEC_BF16] = "bf16", [CODEC_FP16] = "fp16" };
 
-static double
-get_f64(const uint8_t *p)
-{
-	const uint64_t u = le_get64(p);
-	double v;
-
-	memcpy(&v, &u, sizeof(v));
-	return v;
-}
-
-static void
-put_f64(uint8_t *p, double v)
-{
-	uint64_t u;
-
-	memcpy(&u, &v, sizeof(u));
-	le_put64(p, u);
-}
-
 static int
 parse_slack(const char *value, uint32_t *slack)
 {
@@ -250,9 +231,9 @@ settings_put_change(const struct setting *s, uint8_t to[SETTING_BYTES])
 	le_put32(to + AT_HAS, s->has);
 	le_put32(to + AT_SLACK, s->slack);
 	le_put32(to + AT_CODEC, s->codec);
-	put_f64(to + AT_LR, s->lr);
-	put_f64(to + AT_MOMENTUM, s->momentum);
-	put_f64(to + AT_WD, s->wd);
+	le_putf64(to + AT_LR, s->lr);
+	le_putf64(to + AT_MOMENTUM, s->momentum);
+	le_putf64(to + AT_WD, s->wd);
 }
 
 /* NaN is outside, too. */
@@ -268,7 +249,7 @@ settings_get_change(const uint8_t from[SETTING_BYTES], struct setting *s)
 	*s = (struct setting){ .id = le_get64(from + AT_ID), .from = le_get64(from + AT_FROM),
 	    .number = le_get32(from + AT_NUMBER), .has = le_get32(from + AT_HAS), .slack = le_get32(from + AT_SLACK),
 	    .codec = le_get32(from + AT_CODEC),
-	    .lr = get_f64(from + AT_LR), .momentum = get_f64(from + AT_MOMENTUM), .wd = get_f64(from + AT_WD) };
+	    .lr = le_getf64(from + AT_LR), .momentum = le_getf64(from + AT_MOMENTUM), .wd = le_getf64(from + AT_WD) };
 	if (s->has == 0 || s->has & ~SETTING_ALL || s->from == UINT64_MAX ||
 	    (s->has & SETTING_SLACK && s->slack == STALE_SYNC) || s->codec > CODEC_FP16 ||
 	    !is_within(s->lr, 1e6) || !is_within(s->momentum, 1) || !is_within(s->wd, 1e30))

@@ -11,19 +11,9 @@
 
 #include <stdlib.h>
 
-#define MOST	64
+#include "lib/emitted.h"	/* its n would be hidden by parameters of the others */
+
 #define W	4	/* most workers */
-
-static struct msg out[MOST];	/* emitted by the last take */
-static uint32_t to[MOST], n;
-
-static void
-emit(void *arg, uint32_t worker, const struct msg *m)
-{
-	(void)arg;
-	to[n] = worker;
-	out[n++] = *m;
-}
 
 static struct server_state *
 server(struct memory *m, uint32_t index)

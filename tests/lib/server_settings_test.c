@@ -12,26 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST	64
+#include "lib/emitted.h"	/* its n would be hidden by parameters of the others */
+
 #define W	2	/* workers */
 
-static struct msg out[MOST];	/* emitted by the last take */
-static float	  first[MOST];	/* the first weight of each */
-static struct setting set[MOST];	/* the last change of each */
-static uint32_t	  to[MOST], n;
-
-static void
-emit(void *arg, uint32_t worker, const struct msg *m)
+/* The last change that message i has. */
+static struct setting
+find_change(uint32_t i)
 {
-	(void)arg;
-	to[n] = worker;
-	out[n] = *m;
-	set[n] = (struct setting){ .has = 0 };
-	if (m->type == MSG_SET)
-		settings_get_change((const uint8_t *)m->payload + m->len - SETTING_BYTES, &set[n]);
-	else if (m->len > 0)
-		memcpy(&first[n], m->payload, sizeof(*first));
-	n++;
+	struct setting c = { .has = 0 };
+
+	if (out[i].type == MSG_SET)
+		settings_get_change((const uint8_t *)payload[i] + out[i].len - SETTING_BYTES, &c);
+	return c;
 }
 
 static int
@@ -104,30 +97,30 @@ test_sync(void)
 	is(ask(s, 1, "wd=0.5", 7), ERR_FORMAT, "a worker other than 0 cannot ask");
 	is(ask(s, 0, "slack=3", 7), ERR_FORMAT, "a synchronous job has no slack");
 	is(ask(s, 0, "wd=0.5", 7), 0, "worker 0 asks for another decay");
-	ok(n == 2 && to[0] == 0 && to[1] == 1 && set[0].from == 1 && set[1].from == 1 && set[1].number == 1 &&
-	    set[1].wd == 0.5, "all workers hear that it holds from step 1 on, which none has begun");
+	ok(n == 2 && to[0] == 0 && to[1] == 1 && find_change(0).from == 1 && find_change(1).from == 1 && find_change(1).number == 1 &&
+	    find_change(1).wd == 0.5, "all workers hear that it holds from step 1 on, which none has begun");
 	is(ask(s, 0, "wd=0.5", 7), 0, "worker 0 asks again");
-	ok(n == 1 && to[0] == 0 && set[0].number == 1, "a repeated request is answered and changes nothing");
+	ok(n == 1 && to[0] == 0 && find_change(0).number == 1, "a repeated request is answered and changes nothing");
 	push(s, 0, 0);
 	push(s, 1, 0);
-	ok(n == 2 && out[0].type == MSG_WEIGHTS && first[0] == -1, "step 0 has the decay before");
+	ok(n == 2 && out[0].type == MSG_WEIGHTS && payload[0][0] == -1, "step 0 has the decay before");
 	server_state_free(s);
 	s = server(STALE_SYNC, &memory);
 	hello(s, 1, 0, STALE_SYNC);
-	ok(n == 2 && out[0].type == MSG_WELCOME && set[1].from == 1 && set[1].id == 7,
+	ok(n == 2 && out[0].type == MSG_WELCOME && find_change(1).from == 1 && find_change(1).id == 7,
 	    "a server that is started again tells what its predecessor decided");
 	push(s, 0, 1);
 	push(s, 1, 1);
-	ok(n == 2 && first[0] == -1.5, "step 1 has the new decay, also in a server that was started again");
+	ok(n == 2 && payload[0][0] == -1.5, "step 1 has the new decay, also in a server that was started again");
 	settings_put_change(&(struct setting){ .from = 3, .number = 2, .has = SETTING_WD, .wd = 1 }, b);
 	is(tell(s, (struct msg){ .type = MSG_SET, .worker = 1, .len = sizeof(b), .payload = b }), 0,
 	    "a worker passes a change on");
 	push(s, 0, 2);
 	push(s, 1, 2);
-	ok(first[0] == -1.75, "a change does not hold before its step");
+	ok(payload[0][0] == -1.75, "a change does not hold before its step");
 	push(s, 0, 3);
 	push(s, 1, 3);
-	ok(first[0] == -1, "a change holds from its step on");
+	ok(payload[0][0] == -1, "a change holds from its step on");
 	server_state_free(s);
 	memory_close(&memory);
 }
@@ -141,7 +134,7 @@ test_slack(void)
 	push(s, 0, 1);
 	is(n, 0, "a worker that is two steps ahead waits with slack 1");
 	is(ask(s, 0, "slack=3", 7), 0, "worker 0 asks for slack 3");
-	ok(n == 3 && to[0] == 0 && out[0].type == MSG_WEIGHTS && set[1].from == 0,
+	ok(n == 3 && to[0] == 0 && out[0].type == MSG_WEIGHTS && find_change(1).from == 0,
 	    "the worker goes on, and both hear of the change from the slowest's step on");
 	push(s, 0, 2);
 	is(n, 1, "a worker that is three steps ahead goes on");

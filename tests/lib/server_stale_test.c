@@ -10,23 +10,9 @@
 
 #include <stdlib.h>
 
-#define MOST	64
+#include "lib/emitted.h"	/* its n would be hidden by parameters of the others */
+
 #define W	3	/* workers */
-
-static struct msg out[MOST];	/* emitted by the last take */
-static float	  first[MOST];	/* the first weight of each */
-static uint32_t	  to[MOST], n;
-
-static void
-emit(void *arg, uint32_t worker, const struct msg *m)
-{
-	(void)arg;
-	to[n] = worker;
-	out[n] = *m;
-	if (m->len > 0)
-		memcpy(&first[n], m->payload, sizeof(*first));
-	n++;
-}
 
 static int
 tell(struct server_state *s, struct msg m)
@@ -128,29 +114,30 @@ test_backup(void)
 	push_of(s, 2, 0, 6);
 	is(n, 0, "a repeated gradient does not close it");
 	push_of(s, 0, 0, 2);
-	ok(n == 2 && to[0] == 0 && to[1] == 2 && out[0].step == 1 && out[0].rate == 0 && first[0] == -4,
+	ok(n == 2 && to[0] == 0 && to[1] == 2 && out[0].step == 1 && out[0].rate == 0 && payload[0][0] == -4,
 	    "a step closes with two of three gradients");
-	ok(push_of(s, 1, 0, 99) == 0 && n == 1 && to[0] == 1 && out[0].step == 1 && out[0].rate == 1 && first[0] == -4,
+	ok(push_of(s, 1, 0, 99) == 0 && n == 1 && to[0] == 1 && out[0].step == 1 && out[0].rate == 1 && payload[0][0] == -4,
 	    "a late gradient is dropped, and answered with the newest weights and how late it was");
 	push_of(s, 1, 0, 99);
 	ok(n == 1 && out[0].step == 1 && out[0].rate == MSG_UNKNOWN, "a late gradient that is repeated is not counted again");
 	push_of(s, 1, 1, 1);
 	push_of(s, 0, 1, 1);
-	ok(n == 2 && out[0].step == 2 && first[0] == -5, "a worker that was late takes part in the next step");
+	ok(n == 2 && out[0].step == 2 && payload[0][0] == -5, "a worker that was late takes part in the next step");
 	is(push_of(s, 2, 3, 1), ERR_FORMAT, "a gradient of a step that is not open is refused");
 	tell(s, (struct msg){ .type = MSG_PULL, .worker = 2, .step = 1 });
-	ok(n == 1 && out[0].step == 2 && first[0] == -5, "a pull gets the newest weights, not those of the step before");
+	ok(n == 1 && out[0].step == 2 && payload[0][0] == -5, "a pull gets the newest weights, not those of the step before");
 	tell(s, empty);
 	push_of(s, 1, 2, 3);
 	is(n, 0, "a worker without samples is no gradient: the step waits for the third");
 	push_of(s, 2, 2, 5);
-	ok(n == 3 && out[0].step == 3 && first[0] == -9, "a step closes when all have pushed, however few gradients these are");
+	ok(n == 3 && out[0].step == 3 && payload[0][0] == -9, "a step closes when all have pushed, however few gradients these are");
 	push_of(s, 0, 3, 1);
 	is(n, 0, "the first gradient of the next step waits");
 	tell(s, (struct msg){ .type = MSG_BYE, .worker = 2 });
 	is(n, 1, "a goodbye closes no step while another worker is missing");
 	tell(s, (struct msg){ .type = MSG_BYE, .worker = 1 });
-	ok(n == 2 && out[0].type == MSG_WEIGHTS && out[0].step == 4 && first[0] == -10, "a step closes when nobody is left to wait for");
+	ok(n == 2 && out[0].type == MSG_WEIGHTS && out[0].step == 4 && payload[0][0] == -10,
+	    "a step closes when nobody is left to wait for");
 	server_state_free(s);
 }
 

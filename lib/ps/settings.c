@@ -282,5 +282,8 @@ settings_take(struct settings *all, const void *p, size_t n)
 const struct settings *
 settings_kept(const struct settings_kept *k)
 {
-	return &k->record[memory_half(&k->word) > 0];
+	static const struct settings none;
+	const int half = memory_half(&k->word);
+
+	return half < 0 ? &none : &k->record[half];
 }

@@ -93,11 +93,29 @@ test_bytes(void)
 	is(all.n, 2, "nothing of it was added");
 }
 
+/* A server that dies while it stores its first change has none. */
+static void
+test_halves(void)
+{
+	static struct settings_kept k;
+	const struct setting s = { .id = 1, .number = 1, .has = SETTING_LR, .lr = 0.5 };
+	struct memory m = { .fd = -1 };
+
+	is(settings_kept(&k)->n, 0, "a new memory has no changes");
+	settings_add(&k.record[memory_other(&k.word)], &s);
+	is(settings_kept(&k)->n, 0, "a change that is being stored is not there, if it is the first");
+	memory_publish(&m, &k.word, memory_other(&k.word));
+	is(settings_kept(&k)->n, 1, "a change that is published is there");
+	k.record[memory_other(&k.word)].n = 200;
+	is(settings_kept(&k)->n, 1, "the next change that is being stored is not there");
+}
+
 int
 main(void)
 {
 	test_text();
 	test_steps();
 	test_bytes();
+	test_halves();
 	return done();
 }

@@ -57,6 +57,7 @@ actor_start(struct actor *a)
 	for (uint32_t s = 0; s < a->world->S; s++)
 		worker_state_hello(a->worker, s);
 	a->phase = HELLO;
+	a->asked = 0;
 	a->running = 0;
 	a->sum = ACTOR_EPOCH;
 }
@@ -110,6 +111,35 @@ actor_given(const struct world *x, uint32_t r, uint64_t step, enum actor_sum wha
 	return running;
 }
 
+/* Worker 0 asks for other settings. */
+static void
+ask_for_change(struct actor *a)
+{
+	const struct setting *s;
+
+	if (a->o.rank > 0 || (s = changes_wanted(&a->world->changes, worker_state_settings(a->worker))) == NULL ||
+	    s->id == a->asked)
+		return;
+	a->asked = s->id;
+	worker_state_set(a->worker, s);
+}
+
+/* The rate of its step. */
+static float
+find_rate(struct actor *a)
+{
+	const struct settings *all = worker_state_settings(a->worker);
+	const float rate = changes_rate(all, a->step, world_rate(a->world, a->step));
+	const char *wrong = changes_begin(&a->world->changes, all, a->step);
+	float *of = a->rates[a->step];
+
+	if (wrong != NULL)
+		world_fault(a->world, wrong);
+	of[0] = of[0] > 0 && of[0] < rate ? of[0] : rate;
+	of[1] = of[1] > rate ? of[1] : rate;
+	return rate;
+}
+
 /* Begins a step: chooses its gradients and their order. */
 static void
 step(struct actor *a)
@@ -146,7 +176,7 @@ step(struct actor *a)
 			a->order[a->arrays++] = i;
 	rng_shuffle_u32(&x->chance, a->order, a->arrays);
 	a->pushed = n == 0 ? a->arrays : 0;
-	worker_state_step(a->worker, n, world_rate(x, a->step));
+	worker_state_step(a->worker, n, find_rate(a));
 	if (world_marked(a->step))
 		worker_state_mark(a->worker);
 	a->phase = PUSH;
@@ -345,6 +375,7 @@ actor_turn(struct actor *a)
 			a->phase = BYE;
 		} else if (!is_missing(a, WORKER_WAIT_STATS, 0)) {
 			/* As worker_step() does: the arrays are there, the statistics of the step before may be late. */
+			ask_for_change(a);
 			step(a);
 		}
 		return;

@@ -10,6 +10,7 @@
 #define ACTOR_SERVERS	4	/* most servers */
 #define ACTOR_SLICES	256	/* more than a job of these nets has */
 #define ACTOR_EVERY	3	/* steps of an epoch */
+#define ACTOR_STEPS	9	/* most steps of a job */
 
 struct world;
 
@@ -34,6 +35,8 @@ struct actor {
 	struct kept	 kept;
 	uint64_t	 stores, dies_at;	/* to the memory, in all lives; the one after which it dies, 0: none */
 	void		*left;		/* the memory at its death, until it starts again; else NULL */
+	uint64_t	 asked;		/* id of the change of settings that it has asked for in this life; 0: none */
+	float		 rates[ACTOR_STEPS][2];	/* the least and largest rate of the pushes of a step, in any life */
 	bool		 blind;		/* it returned only to say goodbye, without weights */
 	uint64_t	 last;		/* the step at which it was told to end; 0 */
 	bool		 broken[ACTOR_SERVERS];	/* the connection to a server has ended, which it has not noticed */

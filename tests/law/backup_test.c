@@ -9,9 +9,9 @@
 #define STEPS 9
 
 static struct seeds asked;
-static uint64_t schedules, deaths, kills, late;
+static uint64_t schedules, deaths, kills, late, changes;
 
-/* With gradients of 1 + their step, a rate of 1 and nothing else, a weight is the sum of 1 to STEPS. */
+/* With gradients of 1 + their step and nothing else, a weight is the sum of them times their rates. */
 static struct world
 draw(uint64_t seed)
 {
@@ -28,7 +28,8 @@ draw(uint64_t seed)
 static bool
 counts(struct world *x)
 {
-	bool good = world_counts(x, STEPS * (STEPS + 1) / 2);
+	const double all = world_steps(x, STEPS);
+	bool good = world_counts(x, all, all);
 
 	if (!good)
 		world_fault(x, "a step has another gradient than its own");
@@ -62,6 +63,7 @@ many(uint32_t repeats, uint32_t crashes, uint32_t dying, const char *name)
 		x.repeats = repeats;
 		x.crashes = crashes;
 		x.kills = dying;
+		x.sets = seed % 2 ? 5 : 0;
 		x.trace = s.trace;
 		world_open(&x, STEPS);
 		well = world_run(&x) && counts(&x) && (repeats > 0 || takes(&x));
@@ -72,6 +74,7 @@ many(uint32_t repeats, uint32_t crashes, uint32_t dying, const char *name)
 		deaths += x.died;
 		kills += x.killed;
 		late += x.late;
+		changes += x.changes.heard.n;
 		world_close(&x);
 	}
 	is(good, seeds_count(&s), "%s: each step has gradients of its own weights, and all end it with the same", name);
@@ -88,8 +91,8 @@ main(int argc, char **argv)
 	many(20, 0, 4, "backup workers, with deaths of servers");
 	many(20, 2, 4, "backup workers, with deaths of workers and servers");
 	if (asked.to == 0)
-		ok(late > 0, "gradients come too late: %" PRIu64, late);
-	printf("# %" PRIu64 " schedules\n# %" PRIu64 " late gradients\n# %" PRIu64 " deaths of workers\n# %" PRIu64
-	    " deaths of servers\n", schedules, late, deaths, kills);
+		ok(late > 0 && changes > 0, "gradients come too late, and settings change: %" PRIu64 ", %" PRIu64, late, changes);
+	printf("# %" PRIu64 " schedules\n# %" PRIu64 " late gradients\n# %" PRIu64 " changes of settings\n# %" PRIu64
+	    " deaths of workers\n# %" PRIu64 " deaths of servers\n", schedules, late, changes, deaths, kills);
 	return done();
 }

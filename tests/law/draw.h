@@ -33,13 +33,13 @@ world_freeze(struct rng *c, bool bn)
 __attribute__((unused)) static const char *
 world_codec(struct rng *c, bool ones)
 {
-	static const char *const rules[] = { "codec:*=bf16", "codec:*=fp16", "codec:*_weight=bf16",
+	static const char *const rules[] = { "codec:*=f32", "codec:*=bf16", "codec:*=fp16", "codec:*_weight=bf16",
 	    "codec:*=fp16;codec:a_*=bf16;codec:b_bias=f32",
 	    "codec:*=2bit", "codec:*=topk:0.25", "codec:*=2bit:0.5;codec:a_*=topk:0.3;codec:b_*=bf16",
 	    "codec:*=powersgd:1", "codec:*=bf16;codec:*_weight=powersgd:2" };
-	uint64_t i = rng_below(c, 13);
+	uint64_t i = rng_below(c, 14);
 
-	return i < (ones ? 5 : 9) ? rules[i] : NULL;
+	return i < (ones ? 6 : 10) ? rules[i] : NULL;
 }
 
 /* Do the weights after this step go into a mean? */

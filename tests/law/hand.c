@@ -52,25 +52,34 @@ update(const struct world *x, const struct opt_hyper *of, float *w, float *state
 	free(room);
 }
 
+/* The codec of a slice in a step, which may be another one than at the start of the job. */
+static struct codec
+find_codec(const struct world *x, const struct shard_plan_slice *s, uint64_t step)
+{
+	return s->frozen ? s->codec : changes_codec(&x->changes.heard, step, s->codec);
+}
+
 /*
- * What workers see of the weights w, after seeing `seen` before; first: before nothing.  Of a codec that sends updates
- * they see the sum.
+ * What workers see of the weights w before a step, after seeing `seen` before.  Of a codec that sends updates they see
+ * the sum.  The weights are an answer to the gradients of the step before, and have their codec.
  */
 static void
-show_weights(const struct shard_plan *p, const float *w, float *seen, bool first)
+show_weights(const struct world *x, const struct shard_plan *p, const float *w, float *seen, uint64_t step)
 {
 	float *d = world_floats(p->P), *q = world_floats(p->P);
+	const bool first = step == 0;
 
 	for (uint32_t i = 0; i < p->nweights; i++) {
 		const struct shard_plan_slice *s = &p->slice[i];
-		bool adds = codec_updates(s->codec) && !first;
+		const struct codec c = first ? s->codec : find_codec(x, s, step - 1);
+		const bool adds = codec_updates(c) && !first;
 
 		for (size_t k = 0; k < s->count; k++)
 			d[k] = adds ? w[s->first + k] - seen[s->first + k] : w[s->first + k];
-		if (codec_updates(s->codec) && first)
+		if (codec_updates(c) && first)
 			memcpy(q, d, s->count * sizeof(*q));
 		else
-			rounded_all(s->codec, d, s->count, q);
+			rounded_all(c, d, s->count, q);
 		for (size_t k = 0; k < s->count; k++)
 			seen[s->first + k] = adds ? seen[s->first + k] + q[k] : q[k];
 	}
@@ -78,19 +87,20 @@ show_weights(const struct shard_plan *p, const float *w, float *seen, bool first
 	free(q);
 }
 
-/* What arrives of a gradient, whose residual is left for the next one. */
+/* What arrives of a gradient, whose residual is left for the next one, also if that has another codec. */
 static void
-send_rounded(const struct shard_plan *p, float *g, float *left)
+send_rounded(const struct world *x, const struct shard_plan *p, float *g, float *left, uint64_t step)
 {
 	float *q = world_floats(p->P);
 
 	for (uint32_t i = 0; i < p->nweights; i++) {
 		const struct shard_plan_slice *s = &p->slice[i];
+		const struct codec c = find_codec(x, s, step);
 		float *v = g + s->first, *l = left + s->first;
 
-		for (size_t k = 0; s->codec.kind != CODEC_F32 && k < s->count; k++)
+		for (size_t k = 0; k < s->count; k++)
 			v[k] += l[k];
-		rounded_all(s->codec, v, s->count, q);
+		rounded_all(c, v, s->count, q);
 		for (size_t k = 0; k < s->count; k++) {
 			l[k] = v[k] - q[k];
 			v[k] = q[k];
@@ -138,10 +148,10 @@ hand_run(const struct world *x, const struct shard_plan *p, uint64_t steps, stru
 	memcpy(average, w, g->P * sizeof(float));
 	memcpy(average + g->P, aux, g->A * sizeof(float));
 	for (uint64_t t = 0; t < steps; t++) {
-		struct opt_hyper hyper = x->hyper;
+		struct opt_hyper hyper = changes_hyper(&x->changes.heard, t, &x->hyper);
 		uint32_t n = 0;
 
-		show_weights(p, w, seen, t == 0);
+		show_weights(x, p, w, seen, t);
 		for (uint32_t r = 0; r < x->W; r++) {
 			uint32_t k = x->actor[r].steps > t ? world_samples(x, r, t) : 0;
 
@@ -149,7 +159,7 @@ hand_run(const struct world *x, const struct shard_plan *p, uint64_t steps, stru
 				continue;
 			world_gradient(x, r, t, seen, one, g->P, 1);
 			world_gradient(x, r, t, seen, batch, g->A, 2);
-			send_rounded(p, one, left + r * g->P);
+			send_rounded(x, p, one, left + r * g->P, t);
 			for (size_t i = 0; i < g->P; i++)
 				sum[i] = n > 0 ? sum[i] + one[i] : one[i];
 			for (size_t i = 0; i < g->A; i++)
@@ -157,7 +167,7 @@ hand_run(const struct world *x, const struct shard_plan *p, uint64_t steps, stru
 			n += k;
 		}
 		if (n > 0) {
-			hyper.lr = world_rate(x, t);
+			hyper.lr = changes_rate(&x->changes.heard, t, world_rate(x, t));
 			hyper.t = t + 1;
 			update(x, &hyper, w, state, sum, n);
 			opt_fold_to(aux, stats, g->A, n, 0.8f, aux);
@@ -170,7 +180,7 @@ hand_run(const struct world *x, const struct shard_plan *p, uint64_t steps, stru
 			thaw(g->w, g->nw, w0, w);
 		}
 	}
-	show_weights(p, w, seen, steps == 0);
+	show_weights(x, p, w, seen, steps);
 	free(sum);
 	free(one);
 	free(stats);

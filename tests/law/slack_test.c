@@ -9,9 +9,9 @@
 #define STEPS 9
 
 static struct seeds asked;
-static uint64_t schedules, deaths, kills;	/* of workers, of servers */
+static uint64_t schedules, changes, deaths, kills;	/* of settings, of workers, of servers */
 
-/* With gradients of 1, a rate of 1 and nothing else, every weight counts the pushes (slack 0: the steps). */
+/* With gradients of 1 and nothing else, every weight counts the pushes (slack 0: the steps), times their rates. */
 static struct world
 draw(uint64_t seed, uint32_t slack)
 {
@@ -25,7 +25,16 @@ draw(uint64_t seed, uint32_t slack)
 static bool
 counts(const struct world *x)
 {
-	return world_counts(x, (x->slack == STALE_SYNC ? 1 : x->W) * STEPS);
+	double least = 0, most = 0;
+
+	for (uint32_t r = 0; r < x->W; r++)
+		for (unsigned t = 0; t < STEPS; t++) {
+			least += (double)x->actor[r].rates[t][0];
+			most += (double)x->actor[r].rates[t][1];
+		}
+	if (x->slack == STALE_SYNC)
+		least = most = world_steps(x, STEPS);
+	return world_counts(x, least, most);
 }
 
 static void
@@ -41,13 +50,16 @@ many(uint32_t slack, uint32_t repeats, uint32_t crashes, uint32_t dying, const c
 		x.repeats = repeats;
 		x.crashes = crashes;
 		x.kills = dying;
+		x.sets = seed % 2 ? 5 : 0;
 		x.trace = s.trace;
 		world_open(&x, STEPS);
-		well = world_run(&x) && counts(&x);
+		well = world_run(&x) && counts(&x) && x.furthest <= changes_slack(&x.changes.heard, slack);
 		if (!well)
 			printf("# seed %llu: %s\n", (unsigned long long)seed, x.why);
 		good += well;
-		furthest = x.furthest > furthest ? x.furthest : furthest;
+		if (x.changes.heard.n == 0)
+			furthest = x.furthest > furthest ? x.furthest : furthest;
+		changes += x.changes.heard.n;
 		deaths += x.died;
 		kills += x.killed;
 		world_close(&x);
@@ -104,10 +116,12 @@ main(int argc, char **argv)
 	many(STALE_ASYNC, 20, 0, 4, "asynchronous with deaths of servers");
 	many(STALE_ASYNC, 20, 2, 4, "asynchronous with deaths of servers and workers");
 	if (asked.to == 0) {
+		ok(changes > schedules / 2, "settings change: %" PRIu64 " in %" PRIu64 " jobs", changes, schedules);
 		is(with_one_slow(STALE_SYNC), 0, "slack 0: all wait for a slow worker");
 		is(with_one_slow(2), 2, "slack 2: the others wait when they are two steps ahead");
 		is(with_one_slow(STALE_ASYNC), STEPS, "asynchronous: the others finish");
 	}
-	printf("# %" PRIu64 " schedules\n# %" PRIu64 " deaths of workers\n# %" PRIu64 " deaths of servers\n", schedules, deaths, kills);
+	printf("# %" PRIu64 " schedules\n# %" PRIu64 " changes of settings\n# %" PRIu64 " deaths of workers\n# %" PRIu64
+	    " deaths of servers\n", schedules, changes, deaths, kills);
 	return done();
 }

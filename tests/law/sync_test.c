@@ -8,7 +8,7 @@
 #define STEPS 7
 
 static struct seeds asked;
-static uint64_t schedules, deaths, kills;	/* of workers, of servers */
+static uint64_t schedules, changes, deaths, kills;	/* of settings, of workers, of servers */
 
 static bool
 same(const float *a, const float *b, size_t n)
@@ -90,10 +90,12 @@ many(const char *name, unsigned n, bool uneven, struct world faults)
 		x.crashes = faults.crashes;
 		x.stops = faults.stops;
 		x.kills = faults.kills;
+		x.sets = seed % 2 ? 5 : 0;
 		x.trace = s.trace;
 		good += holds(&x, uneven);
 		died += x.died;
 		killed += x.killed;
+		changes += x.changes.heard.n;
 		early += x.actor[0].step < STEPS;
 	}
 	is(good, all, "%s", name);
@@ -122,6 +124,7 @@ each_store(uint64_t seed, bool server, uint32_t i)
 		bool good;
 
 		*(server ? &x.host[i].dies_at : &x.actor[i].dies_at) = at;
+		x.sets = 10;
 		good = holds(&x, false);
 		if (!good)
 			printf("# %s %u died after store %u\n", server ? "server" : "worker", i, at);
@@ -202,6 +205,7 @@ main(int argc, char **argv)
 	many("all workers end after the same step despite deaths of servers", 300, false,
 	    (struct world){ .repeats = 20, .crashes = 2, .stops = 1, .kills = 4 });
 	if (asked.to == 0) {
+		ok(changes > schedules / 2, "settings change: %" PRIu64 " in %" PRIu64 " jobs", changes, schedules);
 		many_stores(4, true);
 		many_stores(8, false);
 	}
@@ -209,7 +213,7 @@ main(int argc, char **argv)
 	for (uint64_t seed = s.from; seed <= s.to && good + WORLD_BAD > seed - s.from; seed++)
 		good += one_for_all(seed);
 	is(good, seeds_count(&s), "W workers compute what one worker with W micro-batches computes");
-	printf("# %" PRIu64 " schedules\n# %" PRIu64 " deaths of workers\n# %" PRIu64 " deaths of servers\n",
-	    schedules + 2 * seeds_count(&s), deaths, kills);
+	printf("# %" PRIu64 " schedules\n# %" PRIu64 " changes of settings\n# %" PRIu64 " deaths of workers\n# %" PRIu64
+	    " deaths of servers\n", schedules + 2 * seeds_count(&s), changes, deaths, kills);
 	return done();
 }

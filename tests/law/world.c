@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define WORLD_DEATHS	8	/* most in a job */
+#define WORLD_CHANGES	6	/* most changes of settings */
 #define WORLD_TURNS	1000000	/* after which a job hangs; with many deaths they take up to a fifth of that */
 
 struct graph *
@@ -84,13 +85,20 @@ world_rate(const struct world *x, uint64_t step)
 	return x->counting ? 1.0f : 0.05f / (float)(step + 1);
 }
 
+/* A gradient for counting: with backup workers only those of one step are the same. */
+static float
+count_step(const struct world *x, uint64_t step)
+{
+	return x->backup > 0 ? (float)(step + 1) : 1;
+}
+
 void
 world_gradient(const struct world *x, uint32_t r, uint64_t step, const float *w, float *g, size_t n, unsigned what)
 {
 	struct rng c = rng_start(x->seed, step, what * 100 + r);
 
 	for (size_t i = 0; i < n; i++)
-		g[i] = x->backup > 0 ? (float)(step + 1) : x->counting ? 1.0f : 0.25f * w[i] + rng_normal(&c);
+		g[i] = x->counting ? count_step(x, step) : 0.25f * w[i] + rng_normal(&c);
 }
 
 double
@@ -253,6 +261,17 @@ world_kill(struct world *x)
 		h->dies_at = h->stores + 1 + rng_below(&x->chance, 60);
 }
 
+/* Worker 0 is to ask for other settings, and servers may die while they hear of them. */
+static void
+world_set(struct world *x)
+{
+	if (!changes_want(&x->changes, &x->chance) || x->kills == 0)
+		return;
+	for (uint32_t s = 0; s < x->S; s++)
+		if (x->host[s].dies_at == 0 && x->killed < WORLD_DEATHS && rng_below(&x->chance, 3) == 0)
+			x->host[s].dies_at = x->host[s].stores + 1 + rng_below(&x->chance, 12);
+}
+
 static void
 world_deliver(struct world *x)
 {
@@ -319,6 +338,8 @@ world_turn(struct world *x)
 		world_crash(x);
 	if (x->kills > 0 && rng_below(&x->chance, 1000) < x->kills)
 		world_kill(x);
+	if (x->sets > 0 && rng_below(&x->chance, 1000) < x->sets)
+		world_set(x);
 	if (rng_below(&x->chance, 1000) < x->stops)
 		world_stop(x);
 	if (rng_below(&x->chance, 1000) < x->repeats)
@@ -373,6 +394,9 @@ world_open(struct world *x, uint64_t steps)
 	if (x->lends)
 		pair_lend(x->net);
 	x->accumulate = x->accumulate > 0 ? x->accumulate : 1;
+	x->changes.left = WORLD_CHANGES;
+	if (x->sets > 0)
+		changes_open(&x->changes, &x->hyper, x->rules, x->slack, x->counting);
 	for (uint32_t s = 0; s < x->S; s++) {
 		x->host[s] = (struct host){ .world = x, .index = s, .dies_at = x->host[s].dies_at, .memory = { .fd = -1,
 		    .stored = stored, .arg = &x->host[s] } };
@@ -433,8 +457,18 @@ world_join(const struct world *x, float *w, float *aux, float *state)
 	}
 }
 
+double
+world_steps(const struct world *x, uint64_t steps)
+{
+	double sum = 0;
+
+	for (uint64_t t = 0; t < steps; t++)
+		sum += (double)count_step(x, t) * (double)changes_rate(&x->changes.heard, t, world_rate(x, t));
+	return sum;
+}
+
 bool
-world_counts(const struct world *x, uint64_t n)
+world_counts(const struct world *x, double least, double most)
 {
 	float *w = world_floats(x->graph->P), *aux = world_floats(x->graph->A);
 	bool good = true;
@@ -442,7 +476,8 @@ world_counts(const struct world *x, uint64_t n)
 	world_join(x, w, aux, NULL);
 	for (uint32_t a = 0; a < x->graph->nw; a++)
 		for (size_t i = 0; i < x->graph->w[a].count; i++)
-			good &= w[x->graph->w[a].first + i] == (x->graph->w[a].frozen ? 0 : -(float)n);
+			good &= x->graph->w[a].frozen ? w[x->graph->w[a].first + i] == 0 :
+			    -(double)w[x->graph->w[a].first + i] >= least && -(double)w[x->graph->w[a].first + i] <= most;
 	free(w);
 	free(aux);
 	return good;

@@ -10,6 +10,7 @@
 #define TESTS_LAW_WORLD_H
 
 #include "law/actor.h"
+#include "law/changes.h"
 #include "law/draw.h"
 #include "law/pair.h"
 
@@ -54,6 +55,8 @@ struct world {
 	uint64_t	 furthest;	/* most steps anybody was ahead */
 	unsigned	 died, killed;	/* workers, servers */
 	uint32_t	 kills;		/* in a thousand turns: a server will die, most often within an update */
+	uint32_t	 sets;		/* in a thousand turns: worker 0 is to ask for other settings */
+	struct changes	 changes;
 	char		 why[256];	/* the first fault */
 };
 
@@ -91,8 +94,10 @@ void	 world_turn(struct world *x);
 bool	 world_run(struct world *x);
 /* The weights, and state [P, states] when not NULL, of all servers joined. */
 void	 world_join(const struct world *x, float *w, float *aux, float *state);
-/* With gradients that add up to n and a rate of 1: whether each weight has counted them, and each frozen one none. */
-bool	 world_counts(const struct world *x, uint64_t n);
+/* With gradients for counting: whether they, times their rates, took least to most from each weight that learns. */
+bool	 world_counts(const struct world *x, double least, double most);
+/* What they take in steps that all workers share. */
+double	 world_steps(const struct world *x, uint64_t steps);
 /* n zeros, to be freed. */
 float	*world_floats(size_t n);
 

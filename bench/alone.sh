@@ -9,24 +9,13 @@
 # both workers, by the median step of each; the first four steps are not counted.  Prints the median of all rounds, and
 # its ratio to that of the same program alone.
 set -eu
-cd "$(dirname "$0")/.."
-export BUILD=${BUILD:-$PWD/build} TALLY_SHARE=${TALLY_SHARE:-$PWD/share} LC_ALL=C OMP_NUM_THREADS=1
-PATH=$BUILD:$PATH
-usage() { sed -n '4s/^#	//p' "$0" >&2; exit 2; }
-[ $# -gt 0 ] && [ $(($# % 2)) = 1 ] || usage
+. "$(dirname "$0")/arguments.sh"
+[ $# -gt 0 ] || usage
 records=$1 rounds=5 steps=16 batch=64 nets="inception resnet vgg"
-shift
-while [ $# -gt 0 ]; do
-	case $1 in
-	--rounds | --steps | --batch | --nets) declare "${1#--}=$2" ;;
-	*) usage ;;
-	esac
-	shift 2
-done
+arguments "rounds steps batch nets" "${@:2}"
 T=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || :; rm -rf "$T"' EXIT
 
-median() { sort -n | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'; }
 # rate LOG...: images a second of all workers whose steps these logs have.
 rate() {
 	awk -F '\t' -v batch="$batch" '
@@ -50,7 +39,7 @@ job() { dlaunch "$@" "${worker[@]}" >"$T/0" 2>"$T/err" || { cat "$T/err" >&2; ex
 ddp() {
 	local port=$((20000 + RANDOM % 10000)) pids=()
 	for i in 0 1; do
-		"$PEER_TORCH" bench/peers/codec_ddp.py $i 2 127.0.0.1:$port "$1" "$net" "$batch" "$steps" $side \
+		"$PEER_TORCH" "$TOP/bench/peers/codec_ddp.py" $i 2 127.0.0.1:$port "$1" "$net" "$batch" "$steps" $side \
 			>"$T/$i" 2>"$T/$i.err" & pids+=($!)
 	done
 	wait "${pids[0]}" && wait "${pids[1]}" || { cat "$T"/?.err >&2; exit 1; }

@@ -1,4 +1,4 @@
-# arguments.sh - for scripts of bench: where the tools are, and variables from options `--NAME VALUE`.
+# arguments.sh - for scripts of bench: where the tools are, variables from options `--NAME VALUE`, and medians.
 TOP=$(cd "$(dirname "$0")/.." && pwd)
 export BUILD=${BUILD:-$TOP/build} TALLY_SHARE=${TALLY_SHARE:-$TOP/share} LC_ALL=C OMP_NUM_THREADS=1
 PATH=$BUILD:$PATH
@@ -13,3 +13,5 @@ arguments() {
 		shift 2
 	done
 }
+# median: of the numbers on standard input, one a line.
+median() { sort -n | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'; }

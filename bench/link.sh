@@ -10,23 +10,13 @@
 # RECORDS (inception-bn, images of 227x227, batches of 16 a worker), synchronous and asynchronous: images a second of all
 # workers, by the median step of each, with and without the limit.  Prints medians of N rounds (5).
 set -eu
-cd "$(dirname "$0")/.."
-export BUILD=${BUILD:-$PWD/build} TALLY_SHARE=${TALLY_SHARE:-$PWD/share} LC_ALL=C OMP_NUM_THREADS=1
-PATH=$BUILD:$BUILD/bench:$PATH
-usage() { sed -n '4s/^#	//p' "$0" >&2; exit 2; }
-[ $# -gt 0 ] && [ $(($# % 2)) = 1 ] || usage
+. "$(dirname "$0")/arguments.sh"
+[ $# -gt 0 ] || usage
 records=$1 rate=1gbit rounds=5 bytes=67108864 steps=5 batch=16 net=inception-bn shape=3x227x227
-shift
-while [ $# -gt 0 ]; do
-	case $1 in
-	--rate | --rounds | --bytes | --steps | --batch | --net | --shape) declare "${1#--}=$2" ;;
-	*) usage ;;
-	esac
-	shift 2
-done
-make -s "$BUILD/bench/ps"
+arguments "rate rounds bytes steps batch net shape" "${@:2}"
+make -s -C "$TOP" BUILD="$BUILD" "$BUILD/bench/ps"
 T=$(mktemp -d) pids=()
-. tests/netns.sh
+. "$TOP/tests/netns.sh"
 trap '[ -z "${pids[*]}" ] || kill "${pids[@]}" 2>/dev/null || :; netns_away; rm -rf "$T"' EXIT
 netns_make a b c || { cat "$T/netns" >&2; exit 1; }
 mkfifo "$T/at"
@@ -40,7 +30,6 @@ limit() {
 			netns_in $host tc qdisc add dev eth0 root tbf rate "$rate" burst 256kb latency 400ms
 	done
 }
-median() { sort -n | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'; }
 # exchange: Gbit/s in each direction, by the median of some steps.
 exchange() {
 	echo $((steps + 1)) | netns_in a "$BUILD/bench/ps" --bytes "$bytes" --netns "$(netns_of b)" --host 10.93.0.3 |

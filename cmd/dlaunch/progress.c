@@ -171,7 +171,6 @@ fill_worker_line(const struct dlaunch_watch *w, uint32_t i, struct progress_line
 		progress_add(l, ": not started");
 		break;
 	case ROSTER_RUNNING:
-	case ROSTER_LEAVING:
 		add_worker_state(l, &w->state[i]);
 		break;
 	case ROSTER_ENDED:

@@ -18,7 +18,7 @@
  *	launcher: RESUME                     how much of the log it has; the agent closes the old connection
  *	agent:    STATE                      which messages it has received so far
  *	launcher: JOB, GO, SIGNAL ...        those that it has not
- *	agent:    STARTED, READY, EXITED     of each process again; of a worker that has left EXITED alone
+ *	agent:    STARTED, READY, EXITED     of each process again; of a worker that has left LEFT alone
  *	agent:    LINES, DONE                the log, from where the launcher has it
  *	launcher: CREDIT                     for what it has saved, which no later launcher needs again
  *	agent:    closes the connection      when DONE is credited; it ends
@@ -37,7 +37,7 @@
 
 #include <stdbool.h>
 
-#define CTL_PROTOCOL	8u
+#define CTL_PROTOCOL	9u
 #define CTL_MARK	"\001tally agent\n"
 #define CTL_INPUT_MOST	(256u << 10)	/* most bytes of INPUT that were sent and not TAKEN */
 #define CTL_MOST	(1u << 20)	/* most bytes of a frame's payload */
@@ -76,7 +76,9 @@ enum ctl_type {
 	 */
 	CTL_SET,
 	/* agent to launcher: number child, u64 id, u64 step from which on it holds, text: why it is refused, or "" */
-	CTL_SETTLED
+	CTL_SETTLED,
+	/* agent to launcher: as EXITED, of a worker that has left its elastic job and may join it again */
+	CTL_LEFT
 };
 
 enum ctl_target { CTL_WORKERS, CTL_ALL };

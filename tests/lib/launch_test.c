@@ -116,6 +116,8 @@ speak(const char *kind, struct buf *b)
 			words(b, CTL_EXITED, (uint32_t[]){ 0, 0, 0, 0 }, 4);
 	if (strcmp(kind, "cut") == 0)
 		words(b, CTL_EXITED, (uint32_t[]){ 0, 1 << 8, 0 }, 3);
+	if (strcmp(kind, "leaver") == 0)
+		words(b, CTL_LEFT, (uint32_t[]){ 2, 0, 0, 0 }, 4);
 	if (strcmp(kind, "back") == 0)
 		words(b, CTL_STATE, (uint32_t[]){ 1, 1, 0, 0 }, 4);
 	if (strcmp(kind, "ragged") == 0)
@@ -162,8 +164,8 @@ main(int argc, char *argv[])
 		const char *kind, *line;
 		int code;
 	} bad[] = {
-		{ "newer", "t: host far: has tally 2.0 (protocol 9), this host 1.0 (protocol 8)\n", 1 },
-		{ "other", "t: host far: has tally 1.1 (protocol 8), this host 1.0 (protocol 8)\n", 1 },
+		{ "newer", "t: host far: has tally 2.0 (protocol 10), this host 1.0 (protocol 9)\n", 1 },
+		{ "other", "t: host far: has tally 1.1 (protocol 9), this host 1.0 (protocol 9)\n", 1 },
 		{ "gone", "t: host far: no agent answers: exit status 0\n", 1 },
 		{ "mute", "t: host far: silent for # s\n", 75 },
 		{ "twice", "t: host far: an unexpected or malformed HELLO message\n", 1 },
@@ -173,6 +175,7 @@ main(int argc, char *argv[])
 		{ "order", "t: host far: message 10 is not an agent's\n", 1 },
 		{ "cut", "t: host far: message 5 is cut short\n", 1 },
 		{ "undead", "t: scheduler on far: ended before it listened\nt: host far: a second end of a process\n", 1 },
+		{ "leaver", "t: host far: a process that cannot leave has left\n", 1 },
 		{ "back", "t: host far: an unexpected STATE message\n", 1 },
 		{ "ragged", "t: host far: a malformed LINES message, or more than its credit\n", 1 },
 	};

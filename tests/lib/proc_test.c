@@ -233,6 +233,33 @@ test_handover(void)
 }
 
 static void
+test_leaving(void)
+{
+	char *sleeps[] = { (char[]){ "sh" }, (char[]){ "-c" }, (char[]){ "exec sleep 1000" }, NULL };
+	char name[64], key[JOB_KEY + 1] = "";
+	struct job_child worker = { JOB_WORKER, 1, JOB_NEW };
+	const struct job j = { .workers = 2, .servers = 1, .elastic = 1, .key = "", .respawn = 1, .env = none, .argv = sleeps,
+	    .server_argv = none, .each = none, .child = &worker, .nchildren = 1 };
+	struct proc p;
+	int status = 0;
+
+	snprintf(name, sizeof(name), "proc-test-%d", (int)getpid());
+	proc_init(&p, &j, 0, name, 60);
+	is(proc_start(&p, &j, &at), 0, "a worker that is to leave starts");
+	p.leaving = true;
+	kill(p.command, SIGKILL);
+	ok(wait_for_end(&p, &status), "the worker is killed before it has left");
+	is(proc_start_again(&p, &j, &at), 0, "the worker is started again, to leave");
+	drop(&p);
+	proc_init(&p, &j, 0, name, 60);
+	is(proc_adopt(&p, key), 0, "another agent adopts the worker");
+	ok((p.passed & 1ull << SIGUSR1) != 0, "an adopting agent learns that the worker was asked to leave before it was killed");
+	proc_signal(&p, SIGKILL);
+	ok(wait_for_end(&p, &status), "the worker ends");
+	proc_free(&p);
+}
+
+static void
 test_peak(void)
 {
 	struct job_child worker = { JOB_WORKER, 0, JOB_NEW };
@@ -260,5 +287,6 @@ main(void)
 	test_peak();
 	test_adopt();
 	test_handover();
+	test_leaving();
 	return done();
 }

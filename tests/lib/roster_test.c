@@ -120,7 +120,7 @@ main(void)
 	ok(roster_started(&r), "workers in reserve need not be started");
 	r.m[0].state = r.m[1].state = ROSTER_ENDED;
 	ok(roster_unfinished(&r) == NULL, "workers in reserve need not end");
-	r.m[3].state = ROSTER_LEAVING;
+	r.m[3].state = ROSTER_RUNNING;
 	ok(roster_unfinished(&r) == &r.m[3], "one that leaves has to end");
 	roster_free(&r);
 	return done();

@@ -62,22 +62,31 @@ agent_send_lines(struct agent *a, uint32_t i, int which, const char *text, size_
 }
 
 void
-agent_send_exit(struct agent *a, uint32_t i)
+agent_send_start(struct agent *a, uint32_t i)
 {
 	const struct proc *p = &a->proc[i];
 
-	agent_send(a, CTL_EXITED, (uint32_t[]){ i, (uint32_t)p->status, p->ms, p->peak_kib }, 4, NULL);
+	if (!(p->adopted && p->leaving && p->child.stage == JOB_NEW))
+		agent_send(a, CTL_STARTED, (uint32_t[]){ i, (uint32_t)p->command }, 2, NULL);
 }
 
 void
-agent_end_process(struct agent *a, uint32_t i)
+agent_send_end(struct agent *a, uint32_t i)
+{
+	const struct proc *p = &a->proc[i];
+
+	agent_send(a, p->end_sent, (uint32_t[]){ i, (uint32_t)p->status, p->ms, p->peak_kib }, 4, NULL);
+}
+
+void
+agent_end_process(struct agent *a, uint32_t i, enum ctl_type how)
 {
 	int e = a->chan != NULL ? chan_push(a->chan) : 0;
 
 	if (e < 0)
 		agent_lose_launcher(a, e);
-	a->proc[i].exit_sent = true;
-	agent_send_exit(a, i);
+	a->proc[i].end_sent = how;
+	agent_send_end(a, i);
 }
 
 /* Sends lines of a process.  Returns false if there were none. */
@@ -200,7 +209,7 @@ restart_process(struct agent *a, uint32_t i, int status)
 	if (a->chan == NULL || a->signals > 0 || !(unjoined || (has_died(status) && proc_has_successor(p, &a->job))))
 		return false;
 	if ((e = proc_start_again(p, &a->job, &at)) == 0)
-		agent_send(a, CTL_STARTED, (uint32_t[]){ i, (uint32_t)p->command }, 2, NULL);
+		agent_send_start(a, i);
 	if (unjoined)
 		snprintf(how, sizeof(how), "this worker could not join the job");
 	else
@@ -211,7 +220,7 @@ restart_process(struct agent *a, uint32_t i, int status)
 	return e == 0;
 }
 
-/* Whether a worker has left an elastic job, as it was asked to, and may come back. */
+/* Whether a worker has left an elastic job, as it was asked to: the launcher believes it. */
 static bool
 has_left(const struct agent *a, uint32_t i, int status)
 {
@@ -225,7 +234,7 @@ service_procs(struct agent *a)
 {
 	uint32_t gone;
 	int status;
-	bool stray;
+	bool stray, left;
 
 	for (uint32_t i = 0; i < a->job.nchildren && a->proc != NULL; i++) {
 		struct proc *p = &a->proc[i];
@@ -256,8 +265,9 @@ service_procs(struct agent *a)
 		proc_stop_listening(p);
 		p->status = status;
 		p->ms = (uint32_t)((clk_s() - p->started_at) * 1e3);
-		agent_end_process(a, i);
-		if (has_left(a, i, status))
+		left = has_left(a, i, status);
+		agent_end_process(a, i, left ? CTL_LEFT : CTL_EXITED);
+		if (left)
 			agent_rejoin(a, i);
 		else if (a->chan != NULL && a->signals == 0 && is_unjoined(a, i, status))
 			p->state = PROC_LEFT;	/* until the launcher wants more workers again */

@@ -71,12 +71,12 @@ send_agent_state(struct agent *a)
 	for (uint32_t i = 0; i < a->job.nchildren && a->proc != NULL; i++) {
 		const struct proc *p = &a->proc[i];
 
-		if (p->command > 0 && p->state != PROC_LEFT)
-			agent_send(a, CTL_STARTED, (uint32_t[]){ i, (uint32_t)p->command }, 2, NULL);
+		if (p->command > 0 && p->state != PROC_LEFT && p->end_sent != CTL_LEFT)
+			agent_send_start(a, i);
 		if (p->addr[0] != 0 && p->ready < 0)
 			agent_send(a, CTL_READY, &i, 1, p->addr);
-		if (p->exit_sent)
-			agent_send_exit(a, i);
+		if (p->end_sent != 0)
+			agent_send_end(a, i);
 	}
 }
 

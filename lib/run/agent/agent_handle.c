@@ -24,7 +24,7 @@ start_child(struct agent *a, uint32_t i)
 	char text[1100];
 
 	if (proc_start(p, &a->job, &at) == 0) {
-		agent_send(a, CTL_STARTED, (uint32_t[]){ i, (uint32_t)p->command }, 2, NULL);
+		agent_send_start(a, i);
 		if (p->child.role == JOB_SCHEDULER)
 			agent_send(a, CTL_READY, &i, 1, p->addr);
 		return;
@@ -33,7 +33,7 @@ start_child(struct agent *a, uint32_t i)
 	p->status = errno == ENOENT ? 127 << 8 : 126 << 8;
 	p->state = job_unjoined(a->job.elastic, &p->child, p->status) ? PROC_LEFT : PROC_ENDED;
 	agent_send_lines(a, i, 1, text, (size_t)snprintf(text, sizeof(text), "%s\n", err_line()));
-	agent_end_process(a, i);
+	agent_end_process(a, i, CTL_EXITED);
 }
 
 /*
@@ -62,6 +62,7 @@ adopt_children(struct agent *a)
 			return e;
 		else if (p->child.stage == JOB_STARTED && gone++ == 0)
 			first = p;
+		p->leaving = a->job.elastic > 0 && (p->passed & 1ull << SIGUSR1) != 0;
 	}
 	if (gone > 0 && found == 0)
 		return err_fail(ERR_PEER, "its agent and processes have ended");
@@ -122,7 +123,7 @@ handle_job(struct agent *a, const struct frame *f)
 		e = listen_for_shards(a);
 	for (uint32_t i = 0; i < a->job.nchildren && e == 0; i++) {
 		if (a->proc[i].state == PROC_RUNNING)
-			agent_send(a, CTL_STARTED, (uint32_t[]){ i, (uint32_t)a->proc[i].command }, 2, NULL);
+			agent_send_start(a, i);
 		if (a->proc[i].state == PROC_WAITING && proc_starts_first(&a->job, &a->proc[i]))
 			start_child(a, i);
 	}

@@ -45,13 +45,18 @@ void	 agent_lose_launcher(struct agent *a, int why);
 void	 agent_send(struct agent *a, enum ctl_type type, const uint32_t *word, size_t n, const char *text);
 /* Sends lines of child i: output (which 0) or errors (1). */
 void	 agent_send_lines(struct agent *a, uint32_t i, int which, const char *text, size_t n);
-/* Sends CTL_EXITED for child i, from its struct proc. */
-void	 agent_send_exit(struct agent *a, uint32_t i);
 /*
- * Sends it at the end of the process, after its last lines, which may be the cause.  To a launcher that comes back
- * CTL_EXITED precedes the log, which may end with CTL_DONE.
+ * Sends CTL_STARTED for child i.  Not of a worker that this agent found leaving and that its launcher does not miss:
+ * the launcher may have reported already that it has left.
  */
-void	 agent_end_process(struct agent *a, uint32_t i);
+void	 agent_send_start(struct agent *a, uint32_t i);
+/* Sends the end of child i, as it was sent before, from its struct proc. */
+void	 agent_send_end(struct agent *a, uint32_t i);
+/*
+ * Sends CTL_EXITED or CTL_LEFT at the end of the process, after its last lines, which may be the cause.  To a launcher
+ * that comes back it precedes the log, which may end with CTL_DONE.
+ */
+void	 agent_end_process(struct agent *a, uint32_t i, enum ctl_type how);
 
 /* Whether process i is a worker that is not in the job now, and may join it. */
 bool	 agent_reserve(const struct agent *a, uint32_t i);

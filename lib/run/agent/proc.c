@@ -7,7 +7,6 @@
 #include "ps/mailbox.h"
 #include "ps/memory.h"
 #include "run/child.h"
-#include "run/ctl.h"
 #include "run/here.h"
 #include "run/agent/shim.h"
 #include "wire/addr.h"
@@ -113,7 +112,9 @@ spawn_process(struct proc *p, const struct job *j, const struct role_place *at)
 	 * starts must not miss that a worker joins.
 	 */
 	const bool server = p->child.role == JOB_SERVER, returns = p->child.role == JOB_WORKER && p->again > 0;
+	const bool signalled = returns && p->leaving;
 	struct shim_opt shim = { .key = j->key, .hold_s = p->hold_s, .before = p->shim,
+		.passed = signalled ? 1ull << SIGUSR1 : 0,
 		.fd = { [SHIM_READY] = p->ready, [SHIM_LISTEN] = p->listen_fd, [SHIM_MEMORY] = p->memory_fd,
 		    [SHIM_SHARD] = p->shard_fd, [SHIM_MAILBOX] = p->mailbox_fd, [SHIM_ATTACH] = p->attach_fd },
 		.page = { .started_at = p->started_at, .hour_at = p->hour_at, .again = p->again } };
@@ -130,7 +131,7 @@ spawn_process(struct proc *p, const struct job *j, const struct role_place *at)
 	if ((e = role_argv(j, &p->child, at, &argv)) == 0 && (e = role_env(j, &p->child, at, &env)) == 0)
 		e = child_start(&(struct child_opt){ .argv = argv.v, .env = env.v, .inherit = keep, .death = SIGKILL,
 		    .shim = &shim, .has_in = has_input(j, &p->child), .held = j->elastic == 0 ? 0 :
-		    server ? SIGURG : returns ? SIGUSR1 : 0, .signalled = returns && p->leaving }, &c);
+		    server ? SIGURG : returns ? SIGUSR1 : 0, .signalled = signalled }, &c);
 	words_free(&argv);
 	words_free(&env);
 	if (e < 0)

@@ -7,6 +7,7 @@
 #define RUN_AGENT_PROC_H
 
 #include "run/attach/attach.h"
+#include "run/ctl.h"
 #include "run/lines.h"
 #include "run/outq.h"
 #include "run/role.h"
@@ -25,7 +26,7 @@ enum proc_state { PROC_WAITING, PROC_RUNNING, PROC_LEFT, PROC_ENDED };
 struct proc {
 	struct job_child child;
 	enum proc_state	 state;
-	bool		 leaving;	/* it was asked to leave its elastic job */
+	bool		 leaving;	/* it was asked to leave its elastic job, by this agent or an earlier one */
 	pid_t		 pid;		/* process id of its shim, also after its end; 0: none */
 	int		 shim;		/* the connection to its shim, also after its end; -1: none */
 	uint64_t	 passed;	/* bit n: an earlier agent has passed it signal n */
@@ -51,7 +52,7 @@ struct proc {
 	int		 status;	/* status as of wait(2), once it has ended */
 	uint32_t	 ms;		/* its running time, once it has ended */
 	uint32_t	 peak_kib;	/* the highest peak memory of it and of those that it replaced */
-	bool		 exit_sent;	/* CTL_EXITED was sent */
+	enum ctl_type	 end_sent;	/* CTL_EXITED or CTL_LEFT; 0: its end was not sent */
 };
 
 /* agent: the name under which another agent finds its processes; "": none does.  i: its number in the job. */

@@ -105,7 +105,7 @@ shim_begin(const struct shim_opt *opt, int agent)
 		(void)err_sys("shim");
 		return NULL;
 	}
-	*s = (struct shim){ .opt = *opt, .agent = agent };
+	*s = (struct shim){ .opt = *opt, .agent = agent, .passed = opt->passed };
 	secret_keep((void *)(uintptr_t)opt->key, strlen(opt->key) + 1);
 	setsid();
 	sigfillset(&all);

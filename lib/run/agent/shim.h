@@ -51,6 +51,7 @@ struct shim_opt {
 	 */
 	const char	*key;
 	int		 before;	/* the agent's connection to the shim that this one replaces; -1: none */
+	uint64_t	 passed;	/* bit n: the command has got signal n already */
 	int		 fd[SHIM_FDS];	/* -1: none; without SHIM_ATTACH it kills all as soon as its agent ends */
 	struct shim_page page;
 };

@@ -22,7 +22,7 @@
 #include "run/ctl.h"
 #include "run/launcher/roster.h"
 
-#define JOB_RECORD_FORMAT	2u
+#define JOB_RECORD_FORMAT	3u
 #define JOB_RECORD_ID	32u		/* hexadecimal digits of an id */
 #define JOB_RECORD_SIGNALS	8u		/* most signals that a job is sent */
 #define JOB_RECORD_MOST	(64u << 20)	/* most bytes of a record that is read */

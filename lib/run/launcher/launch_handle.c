@@ -33,7 +33,9 @@ find_stage(const struct launch *l, uint32_t i)
 
 	if (l->roster->m[i].state >= ROSTER_ENDED)
 		return JOB_ENDED;
-	if (l->roster->m[i].state == ROSTER_WAITING && roster_reserve(l->roster, &l->roster->m[i]))
+	/* A worker that has left has to be started again, and one that joins may not have been. */
+	if (l->roster->m[i].state == ROSTER_WAITING && j->elastic > 0 && l->roster->m[i].child.role == JOB_WORKER &&
+	    l->roster->m[i].child.rank > 0)
 		return JOB_NEW;
 	return sent || l->roster->m[i].state != ROSTER_WAITING ? JOB_STARTED : JOB_NEW;
 }
@@ -117,15 +119,14 @@ ignores_failure(const struct launch *l)
 }
 
 static void
-handle_exit(struct launch *l, struct remote *r, struct member *m, int status, double seconds, uint32_t peak_kib)
+handle_exit(struct launch *l, struct remote *r, struct member *m, int status, double seconds)
 {
 	char name[32], how[64], line[2 * REMOTE_LAST];
 	bool was = l->roster->termed;
 
 	roster_name(m, name);
 	roster_end_text(status, how);
-	m->peak_kib = peak_kib;
-	if (launch_note_leave(l, r, m, status))
+	if (launch_note_unjoined(l, r, m, status))
 		return;
 	if (roster_end(l->roster, m, status, seconds)) {
 		/*
@@ -229,14 +230,12 @@ handle_lines(struct launch *l, struct remote *r, const struct member *m, const s
 	return e;
 }
 
-/* Whether an agent repeats an end on a new connection: of a process that has ended, or of a worker that has left. */
+/* Whether an agent repeats an end on a new connection, or tells of one that an earlier agent told of. */
 static bool
-is_known_end(const struct launch *l, const struct remote *r, const struct member *m, uint32_t status)
+is_known_end(const struct launch *l, const struct remote *r, const struct member *m, enum ctl_type how)
 {
-	const bool joins = l->opt->job.elastic > 0 && m->child.role == JOB_WORKER;
-
 	return (m->state == ROSTER_ENDED && r->detached) ||
-	    (m->state == ROSTER_WAITING && joins && (roster_reserve(l->roster, m) || status == 0));
+	    (m->state == ROSTER_WAITING && (how == CTL_LEFT || roster_reserve(l->roster, m)));
 }
 
 static int
@@ -264,20 +263,25 @@ handle_member_message(struct launch *l, struct remote *r, const struct frame *f)
 		if (l->opt->job.elastic > 0 && m->pid != 0 && m->pid != n && !in.bad)
 			launch_scale_all(l);
 		m->pid = n;
-		/* A launcher that was killed had not noted the start of a worker that is to leave now. */
 		if (m->state == ROSTER_WAITING)
-			m->state = roster_reserve(l->roster, m) ? ROSTER_LEAVING : ROSTER_RUNNING;
+			m->state = ROSTER_RUNNING;
 		break;
 	case CTL_EXITED:
+	case CTL_LEFT:
 		status = ctl_get_u32(&in);
 		ms = ctl_get_u32(&in);
 		peak = ctl_get_u32(&in);
-		if (is_known_end(l, r, m, status))
+		if (f->type == CTL_LEFT && (l->opt->job.elastic == 0 || m->child.role != JOB_WORKER))
+			return err_fail(ERR_FORMAT, "a process that cannot leave has left");
+		if (in.bad || is_known_end(l, r, m, f->type))
 			break;
 		if (m->state >= ROSTER_ENDED)
 			return err_fail(ERR_FORMAT, "a second end of a process");
-		if (!in.bad)
-			handle_exit(l, r, m, (int)status, ms * 1e-3, peak);
+		m->peak_kib = peak;
+		if (f->type == CTL_LEFT)
+			launch_note_leave(l, r, m);
+		else
+			handle_exit(l, r, m, (int)status, ms * 1e-3);
 		break;
 	case CTL_TAKEN:
 		n = ctl_get_u32(&in);

@@ -120,8 +120,10 @@ void	 launch_check_scale(struct launch *l);
 void	 launch_send_scale(struct launch *l, struct remote *r);
 /* Does so with all agents. */
 void	 launch_scale_all(struct launch *l);
-/* A worker has ended.  Returns true if the job goes on without it: it left, as it was asked to, or could not join. */
-bool	 launch_note_leave(struct launch *l, const struct remote *r, struct member *m, int status);
+/* A worker has left, as it was asked to. */
+void	 launch_note_leave(struct launch *l, const struct remote *r, struct member *m);
+/* A worker has ended.  Returns true if the job goes on without it, as it could not join. */
+bool	 launch_note_unjoined(struct launch *l, const struct remote *r, struct member *m, int status);
 
 /* launch_set.c: once all processes run, asks worker 0 for changes of settings that are wanted. */
 void	 launch_check_set(struct launch *l);

@@ -1,9 +1,7 @@
 /* launch_scale - changes the number of workers of a job that runs: serves launch. */
 #include "run/launcher/launch_job.h"
 
-#include <signal.h>
 #include <stdio.h>
-#include <sys/wait.h>
 
 static struct member *
 get_worker(const struct launch *l, uint32_t rank)
@@ -21,10 +19,10 @@ has_ended(const struct launch *l)
 void
 launch_send_scale(struct launch *l, struct remote *r)
 {
-	const uint32_t n = has_ended(l) ? 0 : l->roster->workers;
-
 	if (l->opt->job.elastic > 0)
-		launch_send_u32s(r, CTL_SCALE, &n, 1);
+		launch_send_u32s(r, CTL_SCALE, &l->roster->workers, 1);
+	if (l->opt->job.elastic > 0 && has_ended(l))
+		launch_send_u32s(r, CTL_SCALE, (uint32_t[]){ 0 }, 1);
 }
 
 void
@@ -64,9 +62,6 @@ static void
 change_workers(struct launch *l, uint32_t n)
 {
 	launch_report(l, "%u workers, %u before", n, l->roster->workers);
-	for (uint32_t i = n; i < l->roster->workers; i++)
-		if (get_worker(l, i)->state == ROSTER_RUNNING)
-			get_worker(l, i)->state = ROSTER_LEAVING;
 	l->roster->workers = n;
 	l->opt->scale.changed(l->opt->scale.arg, n);
 	/* Saved before it is sent, as signals are. */
@@ -109,14 +104,6 @@ is_unjoined(const struct launch *l, const struct member *m, int status)
 	return job_unjoined(l->opt->job.elastic, &m->child, status);
 }
 
-/* SIGUSR1 ends a worker that has not begun. */
-static bool
-has_left(const struct launch *l, const struct member *m, int status)
-{
-	return (m->state == ROSTER_LEAVING || roster_reserve(l->roster, m)) &&
-	    (status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1) || is_unjoined(l, m, status));
-}
-
 /* A worker that joins when the others end finds no servers. */
 static bool
 is_too_late(const struct launch *l, const struct member *m, int status)
@@ -126,20 +113,25 @@ is_too_late(const struct launch *l, const struct member *m, int status)
 	    get_worker(l, 0)->state == ROSTER_ENDED && get_worker(l, 0)->status == 0;
 }
 
+void
+launch_note_leave(struct launch *l, const struct remote *r, struct member *m)
+{
+	char name[32];
+
+	roster_name(m, name);
+	launch_report(l, "%s on %s has left", name, r->name);
+	m->state = ROSTER_WAITING;
+	m->pid = 0;
+}
+
 bool
-launch_note_leave(struct launch *l, const struct remote *r, struct member *m, int status)
+launch_note_unjoined(struct launch *l, const struct remote *r, struct member *m, int status)
 {
 	char name[32], how[64];
 
 	if (l->opt->job.elastic == 0)
 		return false;
 	roster_name(m, name);
-	if (has_left(l, m, status)) {
-		launch_report(l, "%s on %s has left", name, r->name);
-		m->state = ROSTER_WAITING;
-		m->pid = 0;
-		return true;
-	}
 	if (is_too_late(l, m, status)) {
 		launch_report(l, "%s on %s: the job ended before it joined", name, r->name);
 		roster_end(l->roster, m, 0, 0);
@@ -151,7 +143,8 @@ launch_note_leave(struct launch *l, const struct remote *r, struct member *m, in
 		launch_report(l, "%s on %s did not join (%s); the job goes on without it", name, r->name, how);
 		m->state = ROSTER_WAITING;
 		m->pid = 0;
-		change_workers(l, m->child.rank);
+		if (!roster_reserve(l->roster, m))
+			change_workers(l, m->child.rank);
 		return true;
 	}
 	return false;

@@ -14,9 +14,8 @@
 #define ROSTER_AGAIN	75	/* EX_TEMPFAIL of sysexits.h: a peer or host was lost */
 
 enum roster_state {
-	ROSTER_WAITING,	/* not started */
-	ROSTER_RUNNING,
-	ROSTER_LEAVING,	/* a worker of an elastic job that was asked to leave; ROSTER_WAITING again when it has */
+	ROSTER_WAITING,	/* not started, or a worker that has left its elastic job */
+	ROSTER_RUNNING,	/* in reserve: it was asked to leave */
 	ROSTER_ENDED,	/* its status is known */
 	ROSTER_LOST	/* its host was lost */
 };

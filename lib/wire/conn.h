@@ -78,9 +78,8 @@ double	 conn_age_s(const struct conn *c);	/* seconds since conn_dial() or conn_t
 int	 conn_run(struct conn *c);
 /*
  * If conn_run() is called every second, a peer whose host does not answer TCP for this time is lost (ERR_PEER).  This
- * takes at most a fifth longer on an idle connection, and before Linux 6.15 at most twice the time while messages are
- * under way.  After a shorter outage messages go on within about 2 seconds, before Linux 6.15 within the length of the
- * outage.  A process that is stopped, or does not read, is not lost.
+ * takes at most a fifth longer on an idle connection, and at most twice the time while messages are under way.  A
+ * process that is stopped, or does not read, is not lost.
  */
 #define CONN_SILENCE_S	30.0
 void	 conn_set_silence(struct conn *c, double s);

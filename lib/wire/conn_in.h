@@ -45,7 +45,6 @@ struct conn {
 	char		 peer[ADDR_TEXT];
 	double		 since;
 	double		 silence;	/* limit set by conn_set_silence() */
-	bool		 haste;		/* the system repeats often what was sent */
 	double		 look_at;	/* the next look at its silence */
 	unsigned	 attempts;	/* those of the system that the peer's host had not answered at the last look */
 	double		 silent_since, tried;	/* when the first and the last of them were seen */

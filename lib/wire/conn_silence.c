@@ -16,9 +16,7 @@
 #define UNANSWERED_MS	1000		/* a silence that is worth a word */
 #define ANSWER_S	2.0		/* time for the answer to a last attempt */
 #define RTO_MAX_MS	44		/* TCP_RTO_MAX_MS of Linux 6.15; earlier systems refuse it */
-#define SHORT_S		2.0		/* the longest time between attempts while the peer's host does not answer */
-#define FOREVER_MS	1000000000	/* 11 days */
-/* Parts of the silence: questions on an idle connection, and the longest time between attempts otherwise. */
+/* Parts of the silence: questions on an idle connection, and the longest time between attempts of the system. */
 #define ASKS		10
 #define REPEATS		4
 #define ASKS_MOST	20		/* unanswered questions that end a connection at which nobody looks */
@@ -37,40 +35,16 @@ conn_silence(double *s)
 	return e;
 }
 
-/* The longest time between two attempts of the system: it gives up after 15, which must not be before the silence. */
-static int
-get_repeat_ms(double s)
-{
-	return (int)(fmax(s / REPEATS, LEAST_S) * 1e3);
-}
-
-/*
- * While what was sent is repeated in vain, it is repeated often, so that the connection goes on soon after an outage.
- * The system must not count these attempts then.  It has no such limit in time for a peer that does not read: the
- * connection to a process that is stopped would end.
- */
-static void
-set_haste(struct conn *c, bool haste)
-{
-	const int longest = get_repeat_ms(c->silence), least = (int)fmin(longest, SHORT_S * 1e3);
-
-	if (haste == c->haste)
-		return;
-	c->haste = haste;
-	setsockopt(c->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &(int){ haste ? FOREVER_MS : 0 }, sizeof(int));
-	setsockopt(c->fd, IPPROTO_TCP, RTO_MAX_MS, &(int){ haste ? least : longest }, sizeof(int));
-}
-
 void
 conn_set_silence(struct conn *c, double s)
 {
-	const int asks = (int)ceil(s / ASKS);
+	const int asks = (int)ceil(s / ASKS), repeats = (int)(fmax(s / REPEATS, LEAST_S) * 1e3);
 	const struct { int level, name, value; } option[] = {
 		{ SOL_SOCKET, SO_KEEPALIVE, 1 },
 		{ IPPROTO_TCP, TCP_KEEPIDLE, asks },
 		{ IPPROTO_TCP, TCP_KEEPINTVL, asks },
 		{ IPPROTO_TCP, TCP_KEEPCNT, ASKS_MOST },
-		{ IPPROTO_TCP, RTO_MAX_MS, get_repeat_ms(s) },
+		{ IPPROTO_TCP, RTO_MAX_MS, repeats },
 	};
 
 	c->silence = s;
@@ -80,9 +54,9 @@ conn_set_silence(struct conn *c, double s)
 
 /*
  * The system repeats what is not acknowledged, and asks whether an idle peer, or one that does not read, is there.
- * The host of a process that is stopped answers; that is why TCP_USER_TIMEOUT cannot be the limit, which also ends
- * connections that only wait for a peer to read.  The time between two attempts grows.  So a silence counts only up to
- * the last attempt, or an outage that is just over would be taken for a longer one.
+ * The host of a process that is stopped answers; that is why TCP_USER_TIMEOUT is of no use, which also ends connections
+ * that only wait for a peer to read.  The time between two attempts grows.  So a silence counts only up to the last
+ * attempt, or an outage that is just over would be taken for a longer one.
  */
 int
 conn_silence_look(struct conn *c)
@@ -97,7 +71,6 @@ conn_silence_look(struct conn *c)
 	    t.tcpi_state == TCP_SYN_SENT)
 		return 0;
 	c->look_at = now + LOOK_S;
-	set_haste(c, t.tcpi_retransmits > 0);
 	attempts = t.tcpi_retransmits + t.tcpi_probes;	/* none of them answered */
 	c->carries = t.tcpi_unacked > 0 && t.tcpi_last_ack_recv <= UNANSWERED_MS;
 	c->unanswered = attempts > 0 && t.tcpi_last_ack_recv > UNANSWERED_MS;

@@ -1,8 +1,10 @@
 /*
- * worker_link_test - a worker connects again to a server that ends its connection, knows when a server has ended, and
- * sends first what is needed first.
+ * worker_link_test - a worker connects again to a server that ends its connection, or does not answer on it, knows when
+ * a server has ended, and sends first what is needed first.
  */
 #include "tap.h"
+
+#include "packets.h"
 
 #include "base/err.h"
 #include "ps/server/server_state.h"
@@ -12,6 +14,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -154,6 +157,76 @@ test_goodbye(struct worker_opt o)
 	is(worker_bye(wk), 0, "a server that ends after it has stored the goodbye need not answer");
 	worker_close(wk);
 	pthread_join(thread, NULL);
+}
+
+/* A server whose first connection receives nothing after the hello, as that of a host after an outage. */
+struct deaf {
+	struct conn	*conn;
+	int		 fd;	/* the listening socket */
+	bool		 greeted;
+};
+
+static void
+greet_and_drop(void *arg, const struct msg *m)
+{
+	struct deaf *h = arg;
+
+	if (m->type != MSG_HELLO)
+		return;
+	packets_drop(conn_fd(h->conn), false);
+	conn_send(h->conn, &(struct msg){ .type = MSG_WELCOME, .flags = MSG_EMPTY | MSG_KEPT });
+	conn_run(h->conn);
+	h->greeted = true;
+}
+
+static bool
+has_greeted(void *arg)
+{
+	return ((struct deaf *)arg)->greeted;
+}
+
+/* The first connection stays open beside the second, on which the server refuses the worker. */
+static void *
+serve_deaf(void *arg)
+{
+	struct deaf *h = arg;
+	struct conn *second;
+
+	if ((h->conn = accept_worker(h->fd)) == NULL)
+		return NULL;
+	pass_messages(h->conn, greet_and_drop, has_greeted, h);
+	if ((second = accept_worker(h->fd)) != NULL)
+		pass_messages(second, refuse_hello, NULL, second);
+	conn_close(second);
+	conn_close(h->conn);
+	return NULL;
+}
+
+static void
+test_unanswered(struct worker_opt o)
+{
+	char where[ADDR_TEXT], *servers[] = { where };
+	struct deaf h = { .fd = -1 };
+	struct worker *wk;
+	pthread_t thread;
+	uint64_t step = 0;
+	int e;
+
+	if (!packets_known()) {
+		skip("a connection that nobody answers", "the system has no filters of sockets or no TCP_INFO");
+		return;
+	}
+	is(addr_listen("127.0.0.1:0", &h.fd, where), 0, "a server listens");
+	pthread_create(&thread, NULL, serve_deaf, &h);
+	o.server = servers;
+	o.silence_s = 600;
+	if ((e = worker_open(&o, &wk)) == 0)
+		e = worker_begin(wk, NULL, &step);
+	is(e, ERR_PEER, "a worker that nobody answers tries another connection, long before its silence");
+	ok(strstr(err_line(), "the second connection") != NULL, "the worker says hello there: %s", err_line());
+	worker_close(wk);
+	pthread_join(thread, NULL);
+	close(h.fd);
 }
 
 enum { WIDE = 8192, LAST = 768 };	/* weights: 64 x WIDE in the first layer, WIDE x LAST in the last one */
@@ -346,6 +419,7 @@ main(void)
 	pthread_join(thread, NULL);
 	close(fd);
 	test_goodbye(o);
+	test_unanswered(o);
 	test_wait(o);
 	test_order();
 	graph_free(g);

@@ -12,6 +12,7 @@
 #define STOP_S		2.0		/* the same after a request to stop: its job may end because of that server */
 #define PART_S		2.0		/* nobody listens for so long: the server has ended after the goodbye */
 #define RETRY_MS	50		/* time between attempts */
+#define OTHER_MS	500		/* the same while the server's host does not answer */
 #define SERVE_MS		500		/* time between looks at the servers that are there already */
 #define MEMORY_FLOATS	(6 + 2 * OPT_STATES)	/* most floats in a server's memory for each weight */
 #define MEMORY_SLICE	4096			/* most bytes in it for each slice, besides its floats */
@@ -37,6 +38,13 @@ trace_answer(struct worker_net *n, const struct msg *m)
 	n->push_time[m->slice] = 0;
 }
 
+static void
+close_other(struct link *l)
+{
+	conn_close(l->other);
+	l->other = NULL;
+}
+
 /* Passes the messages of a connection to the state machine. */
 static int
 receive_messages(struct worker_net *n, uint32_t s)
@@ -60,6 +68,7 @@ receive_messages(struct worker_net *n, uint32_t s)
 			trace_answer(n, &m);
 			if (m.type == MSG_WELCOME && l->lost) {
 				l->lost = false;
+				close_other(l);
 				worker_state_repeat(n->state, s);
 			}
 		}
@@ -94,22 +103,22 @@ limit_server_memory(const struct worker_net *n)
 }
 
 static int
-dial_server(struct worker_net *n, uint32_t s)
+dial_server(struct worker_net *n, uint32_t s, struct conn **c)
 {
 	struct link *l = &n->link[s];
 
-	ERR_TRY(conn_dial(n->o->server[s], n->o->key, CONN_WORKER, &l->conn));
-	conn_set_place(l->conn, find_weights_place, l);
+	ERR_TRY(conn_dial(n->o->server[s], n->o->key, CONN_WORKER, c));
+	conn_set_place(*c, find_weights_place, l);
 	if (n->o->silence_s > 0)
-		conn_set_silence(l->conn, n->o->silence_s);
+		conn_set_silence(*c, n->o->silence_s);
 	if (n->o->transport == CONN_UCX)
-		conn_use_ucx(l->conn);
+		conn_use_ucx(*c);
 	if (n->o->transport != CONN_AUTO)
 		return 0;
-	conn_use_shm(l->conn, 0);
+	conn_use_shm(*c, 0);
 	if (n->o->lends != NULL)
-		conn_lend(l->conn, n->o->lends);
-	conn_borrow(l->conn, limit_server_memory(n));
+		conn_lend(*c, n->o->lends);
+	conn_borrow(*c, limit_server_memory(n));
 	return 0;
 }
 
@@ -140,7 +149,7 @@ worker_link_push(struct worker_net *n, uint32_t s)
 	return e;
 }
 
-/* The connection broke, and the server is restarted: what is queued will be repeated. */
+/* The connection broke, or another one takes its place: what is queued will be repeated. */
 static void
 lose_link(struct worker_net *n, uint32_t s)
 {
@@ -218,6 +227,17 @@ end_link(struct worker_net *n, uint32_t s, int e)
 	return 0;
 }
 
+static int
+greet_again(struct worker_net *n, uint32_t s)
+{
+	int e;
+
+	pthread_mutex_lock(&n->lock);
+	e = worker_state_hello(n->state, s);
+	pthread_mutex_unlock(&n->lock);
+	return e;
+}
+
 /* Connects again to a server that is restarted, and says hello. */
 static int
 retry_link(struct worker_net *n, uint32_t s)
@@ -231,19 +251,54 @@ retry_link(struct worker_net *n, uint32_t s)
 		return err_fail(ERR_PEER, "server %" PRIu32 " (%s) is lost and did not return", s, n->o->server[s]);
 	if (l->conn != NULL || clk_s() < l->retry_at)
 		return 0;
-	if ((e = dial_server(n, s)) == 0) {
-		pthread_mutex_lock(&n->lock);
-		e = worker_state_hello(n->state, s);
-		pthread_mutex_unlock(&n->lock);
-	}
+	if ((e = dial_server(n, s, &l->conn)) == 0)
+		e = greet_again(n, s);
 	return e < 0 ? end_link(n, s, e) : 0;
+}
+
+/*
+ * TCP repeats what nobody answers at intervals that double: after an outage a connection goes on only after up to the
+ * outage's length.  A new one takes its place as soon as the server's host answers it.  The old one stays until the
+ * server has accepted that, or its end would look like the worker's.
+ */
+static int
+try_other(struct worker_net *n, uint32_t s)
+{
+	struct link *l = &n->link[s];
+	struct conn *new;
+	bool kept;
+
+	if (l->lost)
+		return 0;
+	pthread_mutex_lock(&n->lock);
+	kept = worker_state_kept(n->state, s);
+	pthread_mutex_unlock(&n->lock);
+	if (!l->unanswered || !kept) {
+		close_other(l);
+		return 0;
+	}
+	if (l->other == NULL && clk_s() < l->retry_at)
+		return 0;
+	if ((l->other == NULL && dial_server(n, s, &l->other) < 0) || conn_run(l->other) < 0) {
+		l->retry_at = clk_s() + OTHER_MS * 1e-3;
+		close_other(l);
+		return 0;
+	}
+	if (!conn_open(l->other))
+		return 0;
+	new = l->other;
+	l->other = l->conn;
+	l->conn = NULL;
+	lose_link(n, s);
+	l->conn = new;
+	return greet_again(n, s);
 }
 
 int
 worker_link_timeout(const struct worker_net *n)
 {
 	for (uint32_t s = 0; s < n->o->nservers; s++)
-		if (n->link[s].lost)
+		if (n->link[s].lost || n->link[s].other != NULL)
 			return RETRY_MS;
 	return WORKER_LINK_TURN_MS;
 }
@@ -259,6 +314,7 @@ worker_link_run(struct worker_net *n, uint32_t s)
 		ERR_TRY(retry_link(n, s));
 	if (l->conn == NULL)
 		return 0;
+	ERR_TRY(try_other(n, s));
 	ERR_TRY(worker_link_push(n, s));
 	e = conn_run(l->conn);
 	conn_byte_counts(l->conn, &received, &sent);
@@ -283,7 +339,7 @@ greet_server(struct worker_net *n, uint32_t s, double until)
 	if (l->conn == NULL && clk_s() < l->retry_at)
 		return 0;
 	if (l->conn == NULL) {
-		if ((e = dial_server(n, s)) == 0)
+		if ((e = dial_server(n, s, &l->conn)) == 0)
 			e = worker_state_hello(n->state, s);
 	} else if ((e = conn_run(l->conn)) == 0) {
 		return receive_messages(n, s);

@@ -136,6 +136,7 @@ worker_net_free(struct worker_net *n)
 		close_links(n);
 	for (uint32_t s = 0; n->link != NULL && s < n->o->nservers; s++) {
 		conn_close(n->link[s].conn);
+		conn_close(n->link[s].other);
 		send_queue_free(&n->link[s].queue);
 	}
 	if (n->wake >= 0)
@@ -189,9 +190,12 @@ poll_links(struct worker_net *n)
 		(void)!read(n->wake, &count, sizeof(count));
 	if ((turn = clk_s() >= n->turn_at))
 		n->turn_at = clk_s() + WORKER_LINK_TURN_MS * 1e-3;
-	for (uint32_t s = 0; s < all; s++)
-		if ((n->poll[s].revents != 0 || n->link[s].lost || turn) && (e = serve_link(n, s)) < 0)
+	for (uint32_t s = 0; s < all; s++) {
+		const struct link *l = &n->link[s];
+
+		if ((n->poll[s].revents != 0 || l->lost || l->other != NULL || turn) && (e = serve_link(n, s)) < 0)
 			return e;
+	}
 	return 0;
 }
 

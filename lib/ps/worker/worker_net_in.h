@@ -13,6 +13,7 @@
 struct link {
 	struct worker_net *net;
 	struct conn	*conn;		/* NULL when it is over */
+	struct conn	*other;		/* is tried, to take its place, or had it until the next welcome */
 	struct send_queue queue;
 	uint64_t	 sent, received;	/* bytes of messages */
 	/*
@@ -20,7 +21,7 @@ struct link {
 	 * is dropped, as worker_state_repeat() follows.
 	 */
 	bool		 lost;
-	double		 retry_at, until;	/* the next attempt to connect; the last one */
+	double		 retry_at, until;	/* the next attempt to connect; the last one after a loss */
 	double		 failing_since;	/* its host has refused all attempts to connect since; 0: not the last */
 	uint64_t	 earlier[PEER_TRAFFIC_WAYS];	/* bytes on earlier connections */
 	bool		 pinged;	/* the server's question `ping` is to be answered */

@@ -160,6 +160,20 @@ settings_parse(const char *text, struct settings *all)
 	return e < 0 ? ERR_ARG : 0;
 }
 
+int
+settings_put(const struct settings *all, struct buf *text)
+{
+	char change[SETTINGS_TEXT];
+
+	for (uint64_t i = 0; i < all->n; i++) {
+		const struct setting *s = &all->at[i];
+
+		settings_change_text(s, ',', change);
+		ERR_TRY(buf_put_fmt(text, "%" PRIu64 ":%s%s", s->from, change, i + 1 < all->n ? " " : ""));
+	}
+	return buf_terminate(text);
+}
+
 bool
 settings_add(struct settings *all, const struct setting *s)
 {
@@ -176,6 +190,16 @@ settings_find(const struct settings *all, uint64_t id)
 		if (all->at[i].id == id)
 			return &all->at[i];
 	return NULL;
+}
+
+bool
+settings_same(const struct setting *a, const struct setting *b)
+{
+	char of_a[SETTINGS_TEXT], of_b[SETTINGS_TEXT];
+
+	settings_change_text(a, ',', of_a);
+	settings_change_text(b, ',', of_b);
+	return strcmp(of_a, of_b) == 0;
 }
 
 void

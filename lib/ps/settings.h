@@ -2,7 +2,7 @@
  * settings - options of a job that a user changes while it runs: dlaunch set.
  *
  *	lr=0.01 momentum=0.8 slack=4 wd=0.0005		a change
- *	120:lr=0.01,slack=4 300:lr=0.001		changes, each from a step on: TALLY_SET in tally(7)
+ *	120:lr=0.01,slack=4 300:lr=0.001		changes, each from a step on: TALLY_SET, checkpoints
  *
  * Worker 0 asks server 0 for a change.  Server 0 decides from which step on it holds, gives it the next number, stores
  * it and tells all workers.  In a synchronous job that is the step after the one that its slice `lead` is at: a worker
@@ -71,11 +71,15 @@ int	 settings_parse_change(const char *text, struct setting *s);
 void	 settings_change_text(const struct setting *s, char between, char text[SETTINGS_TEXT]);
 /* Parses changes with their steps.  NULL or "": none.  Returns 0 or ERR_ARG. */
 int	 settings_parse(const char *text, struct settings *all);
+/* Appends their text and a zero.  Returns 0 or ERR_NOMEM. */
+int	 settings_put(const struct settings *all, struct buf *text);
 
 /* Adds a change that follows the last one by its number.  Returns false if it does not: it is a repetition. */
 bool	 settings_add(struct settings *all, const struct setting *s);
 /* The change of a request, or NULL. */
 const struct setting *settings_find(const struct settings *all, uint64_t id);
+/* Whether two changes set the same. */
+bool	 settings_same(const struct setting *a, const struct setting *b);
 /* All that holds at a step: of each member the last change at or before it. */
 void	 settings_at(const struct settings *all, uint64_t step, struct setting *s);
 /* The codec that holds at a step and is one of the changes; false: none does. */

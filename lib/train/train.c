@@ -207,7 +207,8 @@ run_steps(struct train *t, uint64_t epoch)
 		/* After the last step of an epoch its own sums come first. */
 		if (t->step < (epoch + 1) * t->steps) {
 			ERR_TRY(train_cut(t));
-			ERR_TRY(train_balance(t, epoch));
+			if ((e = train_balance(t)) < 0 || (e > 0 && (e = train_start(t, epoch)) < 0))
+				return e;
 		}
 		if ((e = train_step(t, &s)) <= 0)
 			return e;

@@ -68,13 +68,11 @@ train_join_batches(struct train *t)
 	set_sizes(t);
 }
 
-/* The samples of this step and of the following ones are read again, as other workers have other parts of them. */
-static int
-use_batches(struct train *t, uint64_t epoch)
+static void
+use_batches(struct train *t)
 {
 	set_sizes(t);
 	t->balance = (struct train_balance){ .next = t->balance.next, .skip = SKIP };
-	return train_start(t, epoch);
 }
 
 void
@@ -114,7 +112,7 @@ compare_times(struct train *t, double *v)
 }
 
 static int
-balance_by_times(struct train *t, uint64_t epoch)
+balance_by_times(struct train *t)
 {
 	const uint32_t n = t->o->ps.nworkers;
 	uint64_t ns[BALANCE_WORKERS], steps = LOOK;
@@ -139,14 +137,14 @@ balance_by_times(struct train *t, uint64_t epoch)
 		ERR_TRY(train_tell_batches(t, true));
 	kept_put_batches(t->kept, t->step, t->balance.next, t->batches, n);
 	if (changes)
-		return use_batches(t, epoch);
-	if (wait_s > LEAST_S)
+		use_batches(t);
+	else if (wait_s > LEAST_S)
 		t->balance = (struct train_balance){ .next = t->balance.next };
-	return 0;
+	return changes;
 }
 
 int
-train_balance(struct train *t, uint64_t epoch)
+train_balance(struct train *t)
 {
 	const size_t size = t->o->ps.nworkers * sizeof(*t->batches);
 	const uint32_t *batch;
@@ -154,11 +152,12 @@ train_balance(struct train *t, uint64_t epoch)
 	if (t->o->balance == NULL)
 		return 0;
 	if (t->o->balance->n == 0)
-		return balance_by_times(t, epoch);
+		return balance_by_times(t);
 	batch = balance_at(t->o->balance, t->step);
 	if (batch == NULL || memcmp(batch, t->batches, size) == 0)
 		return 0;
 	memcpy(t->batches, batch, size);
 	ERR_TRY(train_tell_batches(t, true));
-	return use_batches(t, epoch);
+	use_batches(t);
+	return 1;
 }

@@ -92,6 +92,7 @@ struct train {
 	struct train_sums epoch;	/* sums of this worker in this epoch so far */
 	uint64_t	 left_out;	/* its records that could not be used in this epoch so far */
 	struct settings	 settings;	/* changes of settings that are known */
+	struct settings	 resumed;	/* those of the checkpoint that the job goes on from */
 	uint64_t	 settings_told;	/* how many of them were reported */
 	uint64_t	 request;	/* id of the last change that was asked for; 0: none was */
 	uint64_t	 joined;	/* step at which this process joined the job */
@@ -201,13 +202,18 @@ int	 train_open_batches(struct train *t);
 void	 train_join_batches(struct train *t);
 /* Reports the batches if they may change: at the start of a run, and each change. */
 int	 train_tell_batches(struct train *t, bool change);
-/* Before a step of an epoch: changes the batches, if that is due. */
-int	 train_balance(struct train *t, uint64_t epoch);
+/*
+ * Before a step of an epoch: changes the batches, if that is due.  Returns 1 if they change, 0 or an error.  Then all
+ * samples from this step on are to be read again, as other workers have other parts of them.
+ */
+int	 train_balance(struct train *t);
 /* After a step: its time, the part that was spent waiting for others, and this worker's samples. */
 void	 train_count_time(struct train *t, double seconds, double waited_s, double samples);
 
 /* train_set.c: checks the settings that are known from the start.  Before worker_begin() the device is not known. */
 int	 train_check_settings(const struct train *t);
+/* Takes over the changes of a checkpoint, for worker_begin().  Returns 0, ERR_FORMAT, or ERR_ARG as above. */
+int	 train_resume_settings(struct train *t, const char *text, struct worker_first *first);
 /* After it: checks and reports them. */
 int	 train_open_settings(struct train *t);
 /* Before a step: reports changes of settings, and handles a request for one. */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define VALUE 32	/* bytes of a metadata value's text */
+#define SETTINGS "settings"	/* changes of settings (ps/settings.h), if there are any */
 
 /* What a checkpoint says beside the tensors, in this order; the last three where there is such a thing. */
 enum { M_TALLY, M_EPOCH, M_BATCH_AT, M_SEED, M_BATCH, M_MICRO_BATCHES, M_LOSS, M_CORRECT, M_TOP5, M_SAMPLES, M_BEST,
@@ -74,12 +75,12 @@ train_save(struct train *t, enum checkpoint_kind kind, const struct train_sums *
 {
 	uint64_t from = trace_now(t->trace);
 	char value[METAS][VALUE];
-	struct tensors_meta meta[METAS + 3];
+	struct tensors_meta meta[METAS + 4];
 	struct preprocess images;
 	uint64_t epoch = t->step / t->steps, at = t->step % t->steps, updates;
 	float *w, *aux, *state, *average;
 	uint32_t n = 0;
-	struct buf batch = { 0 }, text = { 0 };
+	struct buf batch = { 0 }, text = { 0 }, settings = { 0 };
 	int e;
 
 	ERR_TRY(worker_ready(t->wk));
@@ -95,9 +96,10 @@ train_save(struct train *t, enum checkpoint_kind kind, const struct train_sums *
 	if ((e = worker_exact(t->wk, w)) < 0 || (e = worker_pull_state(t->wk, state)) < 0 ||
 	    (average != NULL && (e = worker_average(t->wk, average, &t->averaged)) < 0) ||
 	    (e = train_check_weights(t, w, state, average)) < 0 || (e = put_batch(t, &batch)) < 0 ||
-	    (e = preprocess_put(&images, &text)) < 0) {
+	    (e = preprocess_put(&images, &text)) < 0 || (e = settings_put(&t->settings, &settings)) < 0) {
 		buf_free(&batch);
 		buf_free(&text);
+		buf_free(&settings);
 		return e;
 	}
 	snprintf(value[M_TALLY], VALUE, "%s", TALLY_VERSION);
@@ -124,10 +126,13 @@ train_save(struct train *t, enum checkpoint_kind kind, const struct train_sums *
 		    (char *)(uintptr_t)t->o->class_names };
 	if (t->o->net_text != NULL)
 		meta[n++] = (struct tensors_meta){ (char *)(uintptr_t)WEIGHTS_NET, (char *)(uintptr_t)t->o->net_text };
+	if (t->settings.n > 0)
+		meta[n++] = (struct tensors_meta){ (char *)(uintptr_t)SETTINGS, (char *)settings.p };
 	if (checkpoint_put(t->writer, kind, epoch, at, t->averaged > 0, meta, n) < 0)
 		tell_unsaved(t);
 	buf_free(&batch);
 	buf_free(&text);
+	buf_free(&settings);
 	trace_span(t->trace, TRACE_STEPS, from, kind == CHECKPOINT_CUT ? "cut" : "checkpoint");
 	return 0;
 }
@@ -297,6 +302,16 @@ resume_updates(const struct train *t, const struct weights *f, struct worker_fir
 	return e;
 }
 
+/*
+ * A job that goes on by itself has the settings with which its weights were made.  Its launcher need not have heard of
+ * the last ones.
+ */
+static int
+resume_settings(struct train *t, const struct weights *f, struct worker_first *first)
+{
+	return t->o->resumes_last ? train_resume_settings(t, weights_get(f, SETTINGS), first) : 0;
+}
+
 /* After an error of loading a file: says that it is no checkpoint, if that is why. */
 static int
 explain_load_error(const char *path, int e)
@@ -339,7 +354,7 @@ train_first(struct train *t, float *state, struct worker_first *first, uint64_t 
 		train_tell(t, &(struct train_event){ .kind = TRAIN_REMARK,
 		    .text = "the checkpoint has no optimizer state, which starts from zeros" });
 	if (e == 0 && (e = read_position(t, &f, step)) == 0 && (e = resume_average(t, &f, first)) == 0 &&
-	    (e = resume_updates(t, &f, first)) == 0) {
+	    (e = resume_updates(t, &f, first)) == 0 && (e = resume_settings(t, &f, first)) == 0) {
 		memcpy(t->w, f.w, t->graph->P * sizeof(float));
 		memcpy(t->aux, f.aux, t->graph->A * sizeof(float));
 		if (f.state != NULL)

@@ -61,6 +61,19 @@ tell_settings(struct train *t)
 	}
 }
 
+/*
+ * The change that a request has become.  One that sets what the last change does is that change: it may have been
+ * decided before all processes were lost, and nothing would change again.
+ */
+static const struct setting *
+find_decided(const struct train *t, uint64_t id, const struct setting *s)
+{
+	const struct setting *decided = settings_find(&t->settings, id);
+	const struct setting *last = t->settings.n > 0 ? &t->settings.at[t->settings.n - 1] : NULL;
+
+	return decided == NULL && last != NULL && settings_same(last, s) ? last : decided;
+}
+
 /* Asks server 0 for what a user wants, and answers when that is decided, or at once if the job cannot have it. */
 static int
 handle_request(struct train *t)
@@ -72,13 +85,17 @@ handle_request(struct train *t)
 
 	if (t->o->mailbox == NULL || !mailbox_next(t->o->mailbox, &id, text))
 		return 0;
-	if ((decided = settings_find(&t->settings, id)) != NULL) {
+	if (settings_parse_change(text, &s) < 0) {
+		mailbox_settle(t->o->mailbox, id, 0, err_line());
+		return 0;
+	}
+	if ((decided = find_decided(t, id, &s)) != NULL) {
 		mailbox_settle(t->o->mailbox, id, decided->from, NULL);
 		return 0;
 	}
 	if (id == t->request)
 		return 0;
-	if (settings_parse_change(text, &s) < 0 || check_setting(t, &s) < 0) {
+	if (check_setting(t, &s) < 0) {
 		mailbox_settle(t->o->mailbox, id, 0, err_line());
 		return 0;
 	}
@@ -92,17 +109,29 @@ train_learn_settings(struct train *t)
 	return worker_settings(t->wk, &t->settings);
 }
 
+static int
+check_settings(const struct train *t, const struct settings *all)
+{
+	for (uint64_t i = 0; i < all->n; i++)
+		ERR_TRY(check_setting(t, &all->at[i]));
+	return 0;
+}
+
 int
 train_check_settings(const struct train *t)
 {
 	const struct settings *first = t->o->ps.settings;
 
-	for (uint64_t i = 0; first != NULL && i < first->n; i++)
-		if (check_setting(t, &first->at[i]) < 0) {
-			err_within("TALLY_SET");
-			return ERR_ARG;
-		}
-	return 0;
+	return err_wrap(first != NULL ? check_settings(t, first) : 0, "TALLY_SET");
+}
+
+int
+train_resume_settings(struct train *t, const char *text, struct worker_first *first)
+{
+	if (settings_parse(text, &t->resumed) < 0)
+		return err_wrap(ERR_FORMAT, "settings");
+	first->settings = &t->resumed;
+	return check_settings(t, &t->resumed);
 }
 
 int

@@ -9,11 +9,12 @@ mkdir c bin
 perl -e 'srand 1; for $i (0..59) { print chr($i % 10), map { chr(int($i % 10 * 25 + rand 6)) } 1..3072 }' \
 	>c/data_batch_1.bin
 im2rec c/data_batch_1.bin -o train.rec 2>im2rec.err
-# A pworker that dies, the first time, after some steps of which worker 0 has a checkpoint, or none.
+# A pworker that dies, the first time, after some steps of which worker 0 has a checkpoint, or none.  Only then it knows
+# of changes of settings.
 cat >bin/pworker <<'EOF'
 #!/bin/bash
 [ "$DMLC_NUM_ATTEMPT" = 0 ] || exec "$BUILD/pworker" "$@"
-"$BUILD/pworker" "$@" $DIES
+TALLY_SET=$FIRST "$BUILD/pworker" "$@" $DIES
 case "$*" in *"--worker 0/2"*) kill -9 $$ ;; esac
 exec sleep 1000
 EOF
@@ -32,6 +33,13 @@ status 0 "a job whose workers die before the first checkpoint is restarted" \
 like err '^worker 0: pworker: resumes from the beginning: there is no checkpoint yet$' \
 	"worker 0 reports that there is no checkpoint yet"
 ok "the job restarted from the beginning ends in the same bytes" cmp whole-0003.safetensors v-0003.safetensors
+status 0 "a job whose settings change exits with 0" \
+	dlaunch --env TALLY_SET="2:lr=0.01 5:lr=0.02,wd=0.01 9:lr=0.005" -n 2 -s 2 pworker $args --save set
+status 0 "a job is restarted by a launcher that has not heard of its settings" env DIES="--steps 6" \
+	FIRST="2:lr=0.01 5:lr=0.02,wd=0.01 9:lr=0.005" dlaunch --restart 1 --respawn 0 --env DIES --env FIRST --env BUILD \
+	-n 2 -s 2 bin/pworker $args --save s
+is "$(grep -c '^# set 9:lr=0.005$' out)" 4 "both workers of both attempts have the settings that were still to come"
+ok "the restarted job has the bytes of a job with the same settings" cmp set-0003.safetensors s-0003.safetensors
 status 137 "without --restart a killed worker is the job's status" \
 	env DIES="--steps 6" dlaunch --respawn 0 --env DIES --env BUILD -n 2 -s 2 bin/pworker $args --save u
 status 2 "--resume-last without --save is refused" pworker $args --resume-last

@@ -115,6 +115,11 @@ test_sync(void)
 	settings_put_change(&(struct setting){ .from = 3, .number = 2, .has = SETTING_WD, .wd = 1 }, b);
 	is(tell(s, (struct msg){ .type = MSG_SET, .worker = 1, .len = sizeof(b), .payload = b }), 0,
 	    "a worker passes a change on");
+	ok(n == 2 && to[0] == 0 && to[1] == 1 && find_change(0).from == 3,
+	    "all workers hear of a change that one of them has read");
+	is(tell(s, (struct msg){ .type = MSG_SET, .worker = 1, .len = sizeof(b), .payload = b }), 0,
+	    "a worker passes the same change on again");
+	is(n, 0, "no worker hears of a repetition");
 	push(s, 0, 2);
 	push(s, 1, 2);
 	ok(payload[0][0] == -1.75, "a change does not hold before its step");

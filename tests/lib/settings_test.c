@@ -40,6 +40,20 @@ test_text(void)
 }
 
 static void
+test_put(const struct settings *all)
+{
+	static struct settings again;
+	struct buf text = { 0 };
+
+	is(settings_put(all, &text), 0, "changes with steps are written");
+	is_str((char *)text.p, "10:lr=0.1,slack=7 20:wd=0.5 30:lr=0.2,slack=3", "the text has all of them");
+	ok(settings_parse((char *)text.p, &again) == 0 && again.n == 3 && memcmp(again.at, all->at, 3 * sizeof(all->at[0])) == 0,
+	    "the text is read as the same changes");
+	ok(settings_same(&all->at[0], &again.at[0]) && !settings_same(&all->at[0], &all->at[2]), "changes are compared by what they set");
+	buf_free(&text);
+}
+
+static void
 test_steps(void)
 {
 	static struct settings all;
@@ -57,6 +71,7 @@ test_steps(void)
 	ok(s.lr == 0.2 && s.wd == 0.5, "the last one of a setting counts");
 	settings_slack(&all, &slack, &most);
 	ok(slack == 3 && most == 7, "the last slack holds, and the largest is known");
+	test_put(&all);
 	ok(settings_parse("lr=0.1", &all) == ERR_ARG && settings_parse("x:lr=1", &all) == ERR_ARG &&
 	    settings_parse("1:lr=x", &all) == ERR_ARG, "malformed changes are refused");
 }

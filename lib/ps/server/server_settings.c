@@ -43,6 +43,14 @@ server_settings_tell(struct server_state *s, uint32_t w)
 	    .len = (uint32_t)(all->n * SETTING_BYTES) });
 }
 
+static void
+tell_all(struct server_state *s)
+{
+	for (uint32_t w = 0; w < s->o.nworkers; w++)
+		if (s->peer[w].known && s->peer[w].at == SHARD_HERE)
+			server_settings_tell(s, w);
+}
+
 /* The step from which on a change holds that worker 0 asks for now (ps/settings.h). */
 static uint64_t
 choose_step(struct server_state *s)
@@ -76,14 +84,12 @@ decide_setting(struct server_state *s, const struct msg *m)
 	c.number = all->n > 0 ? all->at[all->n - 1].number + 1 : 1;
 	c.from = choose_step(s);
 	if (settings_add(all, &c) && (e = publish_settings(s, all)) == 0)
-		for (uint32_t w = 0; w < s->o.nworkers; w++)
-			if (s->peer[w].known && s->peer[w].at == SHARD_HERE)
-				server_settings_tell(s, w);
+		tell_all(s);
 	free(all);
 	return e;
 }
 
-/* What a worker has heard from server 0, or all workers know from the start. */
+/* What a worker has heard from server 0, all workers know from the start, or the one that starts the job has read. */
 static int
 take_settings(struct server_state *s, const struct msg *m)
 {
@@ -97,8 +103,8 @@ take_settings(struct server_state *s, const struct msg *m)
 	for (uint64_t i = 0; i < all->n && added > 0; i++)
 		if (!is_possible(s, &all->at[i]))
 			added = err_fail(ERR_FORMAT, "settings that the job cannot have");
-	if (added > 0)
-		added = publish_settings(s, all);
+	if (added > 0 && (added = publish_settings(s, all)) == 0)
+		tell_all(s);
 	free(all);
 	return added < 0 ? added : 0;
 }

@@ -172,9 +172,11 @@ wait_for_all(struct worker *wk)
 static int
 begin_on_device(struct worker *wk, const struct worker_first *first, uint64_t step)
 {
-	int e = device_opt_begin(wk->device, first, step);
+	int e;
 
-	if (e != ERR_NOTSUP)
+	if (first != NULL && first->settings != NULL)
+		worker_state_know_settings(wk->state, first->settings);
+	if ((e = device_opt_begin(wk->device, first, step)) != ERR_NOTSUP)
 		return e;
 	device_opt_free(wk->device);
 	wk->device = NULL;

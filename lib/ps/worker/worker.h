@@ -119,6 +119,8 @@ struct worker_first {
 	const float	*average;	/* [P + A] average of net/optim/average.h, or NULL */
 	uint32_t	 averaged;	/* number of weights in the average */
 	uint32_t	 updates;	/* not synchronous: pushes that became updates; 0: as many as steps */
+	/* changes of settings, which begin with those of worker_opt; NULL: there are no others */
+	const struct settings *settings;
 };
 
 /*

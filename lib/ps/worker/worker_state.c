@@ -77,7 +77,7 @@ worker_state_new(const struct worker_state_opt *opt, struct worker_state **state
 	ws->w = opt->worker;
 	ws->parting = ws->w->parting;
 	if (ws->w->settings != NULL)
-		ws->settings = *ws->w->settings;
+		worker_state_know_settings(ws, ws->w->settings);
 	ws->graph = ws->w->graph;
 	if ((e = hello_check(&ws->w->hyper, ws->w->slack)) < 0 ||
 	    (e = shard_plan_new(ws->graph, opt->nservers, count_slice_bytes(ws->w), ws->w->mults, &ws->w->hyper,
@@ -207,6 +207,8 @@ worker_state_begin(struct worker_state *ws, const struct worker_first *f, uint64
 	uint64_t from = WORKER_ANY;
 
 	ws->begin_called = true;
+	if (f != NULL && f->settings != NULL)
+		worker_state_know_settings(ws, f->settings);
 	worker_state_pass_settings(ws);
 	ws->first = f != NULL ? *f : (struct worker_first){ 0 };
 	ws->first_step = step;

@@ -79,6 +79,8 @@ void	 worker_state_stop(struct worker_state *ws);
 void	 worker_state_set(struct worker_state *ws, const struct setting *s);
 /* Without a server: decides a change. */
 void	 worker_state_decide(struct worker_state *ws, const struct setting *s, uint64_t from);
+/* Adds changes that the job knows from its start. */
+void	 worker_state_know_settings(struct worker_state *ws, const struct settings *all);
 const struct settings *worker_state_settings(const struct worker_state *ws);
 void	 worker_state_epoch(struct worker_state *ws, uint64_t n);
 void	 worker_state_bye(struct worker_state *ws);

@@ -54,6 +54,13 @@ worker_state_decide(struct worker_state *ws, const struct setting *s, uint64_t f
 	settings_add(&ws->settings, &c);
 }
 
+void
+worker_state_know_settings(struct worker_state *ws, const struct settings *all)
+{
+	for (uint64_t i = 0; i < all->n; i++)
+		settings_add(&ws->settings, &all->at[i]);
+}
+
 const struct settings *
 worker_state_settings(const struct worker_state *ws)
 {

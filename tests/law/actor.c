@@ -10,7 +10,7 @@ to_server(void *arg, uint32_t s, const struct msg *m)
 {
 	struct actor *a = arg;
 
-	if (a->left != NULL || (m->type != MSG_HELLO && (a->broken[s] || a->hailing[s])))
+	if (a->memory.left != NULL || (m->type != MSG_HELLO && (a->broken[s] || a->hailing[s])))
 		return;
 	if (m->type == MSG_PUSH)
 		a->world->floats += m->len / sizeof(float);
@@ -32,13 +32,8 @@ actor_start(struct actor *a)
 	const struct graph *g = a->world->graph;
 	struct worker_state_opt bo = { .worker = &a->o, .nservers = a->world->S, .emit = to_server, .arg = a };
 
-	if (a->left != NULL) {
-		memcpy(a->memory.base, a->left, a->memory.size);
-		a->dies_at = 0;
-	}
-	free(a->left);
-	a->left = NULL;
-	if (a->world->slack == STALE_SYNC && kept_open(&a->kept, &a->memory, 1 + a->o.rank,
+	durable_return(&a->memory);
+	if (a->world->slack == STALE_SYNC && kept_open(&a->kept, &a->memory.m, 1 + a->o.rank,
 	    worker_residuals_size(a->o.mults, g->P)) < 0)
 		abort();
 	a->o.residuals = a->kept.rest;

@@ -4,13 +4,15 @@
 #ifndef TESTS_LAW_ACTOR_H
 #define TESTS_LAW_ACTOR_H
 
+#include "law/durable.h"
+
 #include "ps/worker/worker_state.h"
 #include "train/kept.h"
 
 #define ACTOR_SERVERS	4	/* most servers */
 #define ACTOR_SLICES	256	/* more than a job of these nets has */
 #define ACTOR_EVERY	3	/* steps of an epoch */
-#define ACTOR_STEPS	9	/* most steps of a job */
+#define ACTOR_STEPS	24	/* most steps of a job */
 
 struct world;
 
@@ -31,10 +33,8 @@ struct actor {
 	uint32_t	 order[16], arrays, pushed;	/* those that are not frozen */
 	enum actor_sum	 sum;		/* the next one at this step; ACTOR_SUMS: none */
 	double		 running;	/* its figures of the epoch so far */
-	struct memory	 memory;	/* what outlives it */
+	struct durable	 memory;	/* what outlives it */
 	struct kept	 kept;
-	uint64_t	 stores, dies_at;	/* to the memory, in all lives; the one after which it dies, 0: none */
-	void		*left;		/* the memory at its death, until it starts again; else NULL */
 	uint64_t	 asked;		/* id of the change of settings that it has asked for in this life; 0: none */
 	float		 rates[ACTOR_STEPS][2];	/* the least and largest rate of the pushes of a step, in any life */
 	bool		 blind;		/* it returned only to say goodbye, without weights */

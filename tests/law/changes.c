@@ -48,7 +48,7 @@ changes_wanted(struct changes *c, const struct settings *has)
 }
 
 const char *
-changes_begin(struct changes *c, const struct settings *has, uint64_t step)
+changes_hear(struct changes *c, const struct settings *has)
 {
 	for (uint64_t i = 0; i < has->n; i++) {
 		const bool first = i >= c->heard.n;
@@ -60,6 +60,16 @@ changes_begin(struct changes *c, const struct settings *has, uint64_t step)
 		if (memcmp(&has->at[i], &c->heard.at[i], sizeof(has->at[i])) != 0)
 			return "two workers have different changes of settings";
 	}
+	return NULL;
+}
+
+const char *
+changes_begin(struct changes *c, const struct settings *has, uint64_t step)
+{
+	const char *wrong = changes_hear(c, has);
+
+	if (wrong != NULL)
+		return wrong;
 	for (uint64_t i = has->n; i < c->heard.n && c->sync; i++)
 		if (c->heard.at[i].from <= step)
 			return "a worker begins a step without its settings";

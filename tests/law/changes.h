@@ -29,7 +29,8 @@ void	 changes_open(struct changes *c, const struct opt_hyper *h, const char *rul
 bool	 changes_want(struct changes *c, struct rng *r);
 /* The request that worker 0 is to make, if any; `has`: what it has heard of. */
 const struct setting *changes_wanted(struct changes *c, const struct settings *has);
-/* A worker begins a step.  Returns NULL, or what is wrong with the changes that it has heard of. */
+/* A worker has heard of these, or begins a step with them.  Returns NULL, or what is wrong. */
+const char *changes_hear(struct changes *c, const struct settings *has);
 const char *changes_begin(struct changes *c, const struct settings *has, uint64_t step);
 /* The rate of a step, which is `usual` if it does not change. */
 float	 changes_rate(const struct settings *all, uint64_t step, float usual);

@@ -48,9 +48,7 @@ struct server_actor {
 	struct job	*job;
 	uint32_t	 index;
 	struct server_state *state;
-	struct memory	 memory;
-	uint64_t	 stores, dies_at;
-	void		*at_death;	/* its memory when it died, or NULL */
+	struct durable	 memory;
 };
 
 struct job {
@@ -91,20 +89,8 @@ to_worker(void *arg, uint32_t w, const struct msg *m)
 {
 	struct server_actor *h = arg;
 
-	if (h->at_death == NULL)
+	if (h->memory.left == NULL)
 		pair_send(h->job->net, MOST + h->index, w, m);
-}
-
-static void
-stored(void *arg, void *p, size_t n)
-{
-	struct server_actor *h = arg;
-
-	(void)p, (void)n;
-	if (++h->stores != h->dies_at)
-		return;
-	h->at_death = malloc(h->memory.size);
-	memcpy(h->at_death, h->memory.base, h->memory.size);
 }
 
 static void
@@ -112,7 +98,7 @@ start_server(struct server_actor *h)
 {
 	const struct job *j = h->job;
 	struct server_state_opt o = { .nworkers = MOST, .elastic = j->start, .index = h->index, .nservers = j->S,
-	    .memory = &h->memory, .emit = to_worker, .arg = h };
+	    .memory = &h->memory.m, .emit = to_worker, .arg = h };
 
 	if (server_state_new(&o, &h->state) < 0)
 		abort();
@@ -137,10 +123,7 @@ restart_server(struct server_actor *h)
 		pair_break(j->net, MOST + h->index, w, 0);
 	}
 	server_state_free(h->state);
-	memcpy(h->memory.base, h->at_death, h->memory.size);
-	free(h->at_death);
-	h->at_death = NULL;
-	h->dies_at = 0;
+	durable_return(&h->memory);
 	j->count[SERVERS_DIED]++;
 	start_server(h);
 	for (uint32_t w = 0; w < MOST; w++)
@@ -306,7 +289,7 @@ deliver(struct job *j)
 
 		if (server_state_take(h->state, &m) < 0)
 			fault(j, err_line());
-		if (h->at_death != NULL)
+		if (h->memory.left != NULL)
 			restart_server(h);
 	} else if (j->w[to].state != NULL && m.worker == to) {
 		struct worker_actor *a = &j->w[to];
@@ -385,7 +368,8 @@ open_job(struct job *j, uint64_t seed)
 	j->start = 1 + (uint32_t)rng_below(&j->chance, MOST);
 	j->slice = 8u << rng_below(&j->chance, 6);
 	for (uint32_t s = 0; s < j->S; s++) {
-		j->s[s] = (struct server_actor){ .job = j, .index = s, .memory = { .fd = -1, .stored = stored, .arg = &j->s[s] } };
+		j->s[s] = (struct server_actor){ .job = j, .index = s };
+		durable_open(&j->s[s].memory, &j->chance);
 		start_server(&j->s[s]);
 	}
 	for (uint32_t r = 0; r < MOST; r++) {
@@ -404,8 +388,7 @@ close_job(struct job *j)
 {
 	for (uint32_t s = 0; s < j->S; s++) {
 		server_state_free(j->s[s].state);
-		memory_close(&j->s[s].memory);
-		free(j->s[s].at_death);
+		durable_close(&j->s[s].memory);
 	}
 	for (uint32_t r = 0; r < MOST; r++) {
 		worker_state_free(j->w[r].state);
@@ -436,11 +419,8 @@ run_job(struct job *j, uint32_t scales, uint32_t kills, uint32_t crashes)
 		/* Changes that are forgotten could not be checked. */
 		if (rng_below(&j->chance, 10000) < scales && j->deal.n + 2 * MOST < DEAL_CHANGES)
 			scale(j);
-		if (rng_below(&j->chance, 10000) < kills) {
-			struct server_actor *h = &j->s[rng_below(&j->chance, j->S)];
-
-			h->dies_at = h->stores + 1 + rng_below(&j->chance, 40);
-		}
+		if (rng_below(&j->chance, 10000) < kills)
+			durable_die_soon(&j->s[rng_below(&j->chance, j->S)].memory, 40);
 	}
 	if (turn == TURNS)
 		fault(j, "the job hangs");

@@ -109,6 +109,35 @@ send_rounded(const struct world *x, const struct shard_plan *p, float *g, float 
 	free(q);
 }
 
+/* What rank r sends after steps of its own optimizer, which begin with `seen`; m [P, states] is its state. */
+static void
+run_local(const struct world *x, uint32_t r, uint64_t step, const float *seen, float *m, float *to)
+{
+	const uint32_t states = opt_states(x->local_hyper.rule);
+	const struct graph *g = x->graph;
+	float *w = world_floats(g->P), *d = world_floats(g->P);
+	struct opt_hyper h = x->local_hyper;
+
+	memcpy(w, seen, g->P * sizeof(*w));
+	h.lr = changes_rate(&x->changes.heard, step, world_rate(x, step));
+	h.t = step * x->local;
+	for (uint32_t k = 0; k < x->local; k++) {
+		const uint32_t n = world_micro(x, r, step, k);
+
+		if (n == 0)
+			continue;
+		h.t++;
+		world_gradient(x, r, step, w, d, g->P, WORLD_MICRO + k);
+		for (uint32_t a = 0; a < g->nw; a++)
+			if (!g->w[a].frozen)
+				opt_step(w + g->w[a].first, m + g->w[a].first * states, d + g->w[a].first, g->w[a].count, n, &h);
+	}
+	for (size_t i = 0; i < g->P; i++)
+		to[i] = (float)world_samples(x, r, step) * (seen[i] - w[i]);
+	free(w);
+	free(d);
+}
+
 static void
 alloc_arrays(const struct world *x, struct hand *h)
 {
@@ -134,6 +163,7 @@ hand_run(const struct world *x, const struct shard_plan *p, uint64_t steps, stru
 	float *left = world_floats(x->graph->P * x->W), *w, *aux, *state, *average, *seen;
 	uint32_t averaged = x->hyper.average.kind == AVERAGE_LOOKAHEAD, auxed = averaged;
 	const struct graph *g = x->graph;
+	float *own = world_floats(g->P * OPT_STATES * x->W);
 	float *sum = world_floats(g->P), *one = world_floats(g->P), *stats = world_floats(g->A);
 	float *batch = world_floats(g->A), *w0 = world_floats(g->P), *aux0 = world_floats(g->A);
 
@@ -157,7 +187,10 @@ hand_run(const struct world *x, const struct shard_plan *p, uint64_t steps, stru
 
 			if (k == 0)
 				continue;
-			world_gradient(x, r, t, seen, one, g->P, 1);
+			if (x->local > 0)
+				run_local(x, r, t, seen, own + r * g->P * OPT_STATES, one);
+			else
+				world_gradient(x, r, t, seen, one, g->P, 1);
 			world_gradient(x, r, t, seen, batch, g->A, 2);
 			send_rounded(x, p, one, left + r * g->P, t);
 			for (size_t i = 0; i < g->P; i++)
@@ -167,7 +200,7 @@ hand_run(const struct world *x, const struct shard_plan *p, uint64_t steps, stru
 			n += k;
 		}
 		if (n > 0) {
-			hyper.lr = changes_rate(&x->changes.heard, t, world_rate(x, t));
+			hyper.lr = x->local > 0 ? 1 : changes_rate(&x->changes.heard, t, world_rate(x, t));
 			hyper.t = t + 1;
 			update(x, &hyper, w, state, sum, n);
 			opt_fold_to(aux, stats, g->A, n, 0.8f, aux);
@@ -188,6 +221,7 @@ hand_run(const struct world *x, const struct shard_plan *p, uint64_t steps, stru
 	free(w0);
 	free(aux0);
 	free(left);
+	free(own);
 	for (uint32_t a = 0; a < g->nw; a++)
 		if (g->w[a].frozen)
 			memset(state + g->w[a].first * opt_states(x->hyper.rule), 0,

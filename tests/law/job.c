@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #define LARGE	700u	/* outputs of the first layer */
-#define LENT_LEAST 16384u	/* bytes of a slice that is lent, as in wire/conn.c */
 #define OTHER_CUT "-0009-"	/* JOB_OTHER_EPOCH in a name */
 #define TURNS	2000000	/* after which a job hangs */
 
@@ -237,6 +236,8 @@ job_lose(struct job *j)
 		p->dies_at = 0;
 	}
 	j->newest = find_newest(j);
+	job_set_lose(j);
+	job_share_lose(j);
 	for (uint32_t i = j->x.S; i < j->n; i++)
 		j->process[i].pushed = j->newest;
 	sim_log("all processes are lost, and go on from step %" PRIu64, j->newest);
@@ -313,24 +314,16 @@ check_worker(struct job *j, const struct job_process *p, const struct hand *h)
 	world_fault(&j->x, why);
 }
 
-/*
- * With gradients of 1 and a rate of 1, each weight counts the pushes of all workers.  With backup workers the gradients
- * of a step are one more than its number, and each weight is their sum.
- */
+/* With backup workers all workers have the weights of their last step, and in other jobs that count worker 0 does. */
 static void
 check_counts(struct job *j)
 {
-	const struct graph *g = j->x.graph;
-
 	for (uint32_t r = 0; r < (j->x.backup > 0 ? j->x.W : 1); r++) {
 		const struct job_process *p = &j->process[j->x.S + r];
-		const float want = j->x.backup > 0 ? -(float)(p->last * (p->last + 1) / 2) : -(float)(j->x.W * JOB_STEPS);
 
-		for (uint32_t a = 0; p->complete && a < g->nw; a++)
-			for (size_t i = 0; i < g->w[a].count; i++)
-				if (p->exact[g->w[a].first + i] != (g->w[a].frozen ? 0 : want))
-					world_fault(&j->x, "a push is lost, or counts more than once");
-		if (p->complete && j->x.stops == 0 && p->last != JOB_STEPS)
+		if (p->complete && !world_counted(&j->x, p->exact, p->last))
+			world_fault(&j->x, "a push is lost, or counts more than once");
+		if (p->complete && j->x.stops == 0 && p->last != j->steps)
 			world_fault(&j->x, "a worker ends at another step");
 	}
 }
@@ -347,7 +340,7 @@ check_results(struct job *j)
 	}
 	if (shard_plan_new(j->x.graph, j->x.S, j->x.slice, j->x.rules, &j->x.hyper, &plan) < 0)
 		abort();
-	for (uint64_t step = 0; step <= JOB_STEPS; step++) {
+	for (uint64_t step = 0; step <= j->steps; step++) {
 		bool made = false;
 
 		for (uint32_t i = j->x.S; i < j->n; i++) {
@@ -411,6 +404,7 @@ draw_job(struct job *j, uint64_t seed)
 	struct rng c = rng_start(seed, 3, 3);
 	bool uneven;
 
+	j->steps = JOB_STEPS;
 	j->one = seed / JOB_ONE > 0 && seed / JOB_ONE <= JOB_FAULTS ? (enum job_fault)(seed / JOB_ONE - 1) : JOB_FAULTS;
 	j->x = world_draw(seed);
 	if (rng_below(&c, 4) == 0 && !job_fault_needs_sync(j->one)) {
@@ -427,7 +421,7 @@ draw_job(struct job *j, uint64_t seed)
 		graph_free(j->x.graph);
 		j->x.graph = world_graph_of(bn, LARGE);
 		j->x.codec = NULL;
-		j->x.slice = LENT_LEAST;
+		j->x.slice = JOB_LENT_LEAST;
 	}
 	j->streams = rng_below(&c, 2);
 	uneven = j->x.slack == STALE_SYNC && !job_fault_needs_cuts(j->one) && rng_below(&c, 4) == 0;
@@ -440,10 +434,15 @@ draw_job(struct job *j, uint64_t seed)
 	}
 	if (!uneven)
 		draw_backup(j);
+	if (!uneven) {
+		job_local_draw(j);
+		job_share_draw(j);
+	}
 	world_rules(&j->x);
+	job_set_draw(j);
 	j->x.stops = j->x.slack == STALE_SYNC && rng_below(&c, 4) == 0 && !uneven ? 100 : 0;
 	for (uint32_t r = 0; r < j->x.W; r++)
-		j->x.actor[r].steps = uneven ? rng_below(&c, JOB_STEPS + 1) : JOB_STEPS;
+		j->x.actor[r].steps = uneven ? rng_below(&c, JOB_STEPS + 1) : j->steps;
 }
 
 bool
@@ -462,6 +461,7 @@ job_run(uint64_t seed, bool trace, struct job_figures *f)
 	disk_watch(job_fault_saver, j);
 	for (; !is_over(j) && j->x.why[0] == 0; turns++) {
 		job_fault_turn(j);
+		job_set_turn(j);
 		if (!sim_turn() || turns > TURNS)
 			world_fault(&j->x, "the job does not end");
 	}

@@ -43,6 +43,9 @@ extern const char *const job_fault_names[JOB_FAULTS];
 
 struct job_figures {
 	uint64_t fault[JOB_FAULTS];
+	uint64_t changes;	/* of settings */
+	uint64_t shares[2];	/* changes that a worker made, by a log and by speed */
+	uint64_t locals;	/* steps of the workers' own optimizers */
 	uint64_t turns;
 	double	 seconds;	/* simulated */
 };

@@ -71,7 +71,7 @@ job_cut_leave(struct job *j, uint32_t host)
 }
 
 int
-job_cut_open(struct job_life *l, const struct worker_opt *ps)
+job_cut_open(struct job_life *l)
 {
 	struct job *j = l->p->job;
 	int e;
@@ -80,12 +80,15 @@ job_cut_open(struct job_life *l, const struct worker_opt *ps)
 	strcat(l->save, "/r");
 	if ((l->cuts = cut_prefix(l->save, NULL)) == NULL)
 		return ERR_NOMEM;
-	l->o = (struct train_opt){ .ps = *ps, .seed = j->x.seed, .accumulate = 1, .data = { .batch = 1 }, .save = l->save,
-	    .keep = KEPT, .cuts = l->cuts, .cut = j->cut, .cut_copies = j->copies, .resumes_last = true, .kept = &l->kept,
-	    .event = handle_event, .arg = l->p->job };
-	l->t = (struct train){ .o = &l->o, .graph = j->x.graph, .w = l->p->w, .aux = l->p->aux, .steps = ACTOR_EVERY,
-	    .sync = true, .kept = &l->kept, .returned = l->returned, .first = l->first };
-	if (ps->hyper.average.kind != AVERAGE_NONE)
+	l->o.save = l->save;
+	l->o.keep = KEPT;
+	l->o.cuts = l->cuts;
+	l->o.cut = j->cut;
+	l->o.cut_copies = j->copies;
+	l->o.resumes_last = true;
+	l->o.event = handle_event;
+	l->o.arg = j;
+	if (l->o.ps.hyper.average.kind != AVERAGE_NONE)
 		l->t.average = world_floats(j->x.graph->P + j->x.graph->A);
 	/* A job that cannot save from the start is refused. */
 	disk_spare(true);
@@ -108,7 +111,6 @@ job_cut_first(struct job_life *l, struct worker_first *first)
 {
 	uint32_t starter = 0;
 
-	l->t.wk = l->wk;
 	if (l->returned)
 		return 0;
 	ERR_TRY(train_choose_starter(&l->t, &starter));

@@ -7,7 +7,7 @@
 #define FAULTS		8u	/* most of a job, besides deaths at stores that were not reached */
 #define EVERY		150u	/* turns between two, on average */
 #define LOSSES		3u	/* most of all processes at cuts, besides these */
-#define LENDERS		2u	/* most deaths of workers that lend what they pushed, besides these */
+#define DEATHS		2u	/* most deaths of workers that lend what they pushed or have new shares, besides these */
 #define MOMENTS		2u	/* most that begin at a moment of interest */
 #define OUTAGE_NS	(12 * SIM_S)	/* all outages of a job together; workers try to connect for 30 s */
 #define PARTING_NS	(5 * SIM_S)	/* least outage at a goodbye: the connection ends, and attempts fail for seconds */
@@ -48,7 +48,7 @@ job_fault_draw(struct job *j)
 		if ((job_fault_needs_cuts(f) && j->cut == 0) || (job_fault_needs_sync(f) && j->x.slack != STALE_SYNC))
 			j->kinds &= ~(1u << f);
 	j->left = 1 + (unsigned)rng_below(c, FAULTS);
-	j->lenders = (unsigned)rng_below(c, LENDERS + 1);
+	j->deaths = (unsigned)rng_below(c, DEATHS + 1);
 	j->losses = (unsigned)rng_below(c, LOSSES + 1);
 	j->outage = OUTAGE_NS;
 }
@@ -208,22 +208,22 @@ draw_fault(void *arg)
 }
 
 static void
-kill_lender(void *arg)
+kill_worker(void *arg)
 {
 	struct job_process *p = arg;
 
-	if (p->proc < 0 || p->job->lenders == 0)
+	if (p->proc < 0 || p->job->deaths == 0)
 		return;
-	p->job->lenders--;
+	p->job->deaths--;
 	p->job->figures->fault[JOB_WORKER_KILL]++;
 	sim_kill((unsigned)p->proc);
 }
 
 void
-job_fault_lender(struct job_process *p)
+job_fault_worker(struct job_process *p, uint64_t ns)
 {
-	if ((p->job->kinds & 1u << JOB_WORKER_KILL) != 0 && p->job->lenders > 0 && rng_below(sim_chance(), 2))
-		sim_at(sim_now() + rng_below(sim_chance(), SIM_MS >> rng_below(sim_chance(), 8)), kill_lender, p);
+	if ((p->job->kinds & 1u << JOB_WORKER_KILL) != 0 && p->job->deaths > 0 && rng_below(sim_chance(), 2))
+		sim_at(sim_now() + rng_below(sim_chance(), ns >> rng_below(sim_chance(), 8)), kill_worker, p);
 }
 
 void

@@ -7,10 +7,13 @@
 #include "law/sim/disk.h"
 #include "law/sim/sim.h"
 
+#include "ps/mailbox.h"
 #include "ps/worker/worker.h"
 #include "train/train_in.h"
 
-#define JOB_STEPS	7
+#define JOB_STEPS	7	/* of most jobs */
+#define JOB_CHANGES	3u	/* most changes of shares by a log */
+#define JOB_LENT_LEAST	16384u	/* bytes of a slice that is lent, as in wire/conn.c */
 /* What a connection survives.  Only synchronous jobs survive its end at any time. */
 #define JOB_SILENCE_S(j)	((j)->x.slack == STALE_SYNC ? 2.0 : 60.0)
 
@@ -47,11 +50,22 @@ struct job {
 	uint64_t	 cut;		/* steps from one cut to the next; 0: no checkpoints and cuts */
 	uint32_t	 copies;	/* workers after rank 0 that make them too */
 	uint64_t	 newest;	/* the step of the newest of them when the processes were lost last */
+	uint64_t	 steps;
+	/* Shares that change, by this schedule or by the time of a sample: */
+	struct balance_schedule schedule;
+	struct balance_change change[JOB_CHANGES];
+	uint32_t	 batch[WORLD_WORKERS], changed[JOB_CHANGES][WORLD_WORKERS];	/* at first, and later */
+	uint64_t	 sample_ns[WORLD_WORKERS];
+	/* Settings that change: */
+	struct mailbox	 box;		/* of worker 0, without a memory of its own: */
+	struct mailbox_page page;
+	uint64_t	 settled_at;	/* when the launcher hears the answer; 0: there is none yet */
+	struct settings	 stored, given;	/* what the launcher has stored, and had when the processes were started */
 	enum job_fault	 one;		/* the only fault; JOB_FAULTS: what is drawn */
 	unsigned	 kinds;		/* bits of enum job_fault that may happen */
 	unsigned	 left;		/* faults that may still happen */
 	unsigned	 losses;	/* of all processes at cuts, besides these */
-	unsigned	 lenders;	/* deaths of workers that lend what they pushed, besides these */
+	unsigned	 deaths;	/* of workers that lend what they pushed or have new shares, besides these */
 	uint64_t	 outage;	/* nanoseconds of outages that may still happen */
 	struct job_figures *figures;
 };
@@ -67,9 +81,11 @@ struct job_life {
 	uint64_t	 step, first;	/* first: at which it, or its first predecessor, joined */
 	bool		 returned;
 	double		 running;	/* its figures of the epoch so far */
-	/* With cuts: */
 	struct train_opt o;
-	struct train	 t;
+	struct train	 t;		/* what of it the job uses */
+	uint64_t	 since;		/* shares by speed: when the step before was over */
+	double		 waited_s;	/* and how long it had waited in all */
+	/* With cuts: */
 	char		 save[DISK_PATH + 8], *cuts, *found;
 };
 
@@ -82,7 +98,7 @@ void	 job_lose(struct job *j);
 /* job_cut.c: leaves a sealed cut of an earlier run on the disk of a host, at JOB_OTHER_EPOCH. */
 void	 job_cut_leave(struct job *j, uint32_t host);
 /* job_cut.c: before worker_open(); what the job starts with; after worker_begin(). */
-int	 job_cut_open(struct job_life *l, const struct worker_opt *ps);
+int	 job_cut_open(struct job_life *l);
 int	 job_cut_first(struct job_life *l, struct worker_first *first);
 int	 job_cut_join(struct job_life *l);
 /* Before a step, before its first gradient, after the sums of an epoch's end, and after the last step. */
@@ -91,6 +107,29 @@ void	 job_cut_keep(struct job_life *l, double figure);
 int	 job_cut_epoch(struct job_life *l);
 int	 job_cut_end(struct job_life *l);
 void	 job_cut_close(struct job_life *l);
+/*
+ * job_local.c: some jobs have optimizers in the workers; for open_train(), once its memory is there, and at the end of a
+ * life; instead of a gradient.
+ */
+void	 job_local_draw(struct job *j);
+void	 job_local_options(struct job_life *l);
+int	 job_local_open(struct job_life *l);
+void	 job_local_close(struct job_life *l);
+int	 job_local_run(struct job_life *l, uint32_t samples);
+/* job_share.c: in some jobs the shares of the workers change; after the loss of all processes; for open_train(). */
+void	 job_share_draw(struct job *j);
+void	 job_share_lose(struct job *j);
+void	 job_share_options(struct job_life *l);
+/* Before a step, and after it with its samples. */
+int	 job_share_step(struct job_life *l);
+void	 job_share_time(struct job_life *l, uint32_t samples);
+/* job_set.c: some jobs change settings; in each turn; after the loss of all processes. */
+void	 job_set_draw(struct job *j);
+void	 job_set_turn(struct job *j);
+void	 job_set_lose(struct job *j);
+/* Before a step; once its weights are there. */
+int	 job_set_step(struct job_life *l);
+int	 job_set_rate(struct job_life *l, float *rate);
 /* job_fault.c: now and then, something fails. */
 void	 job_fault_draw(struct job *j);
 bool	 job_fault_needs_cuts(enum job_fault f);
@@ -98,8 +137,11 @@ bool	 job_fault_needs_sync(enum job_fault f);
 void	 job_fault_turn(struct job *j);
 /* For processes: a moment at which something may well fail. */
 void	 job_fault_soon(struct job *j);
-/* For a worker that shares memory and has pushed: it may die before others have, while servers read what it lends. */
-void	 job_fault_lender(struct job_process *p);
+/*
+ * For a worker that shares memory and has pushed, or whose shares have changed: it may die within so many nanoseconds,
+ * while servers read what it lends, or before others go on.
+ */
+void	 job_fault_worker(struct job_process *p, uint64_t ns);
 /* For a worker that is about to say goodbye: a server may be unreachable, which must not pass for one that has ended. */
 void	 job_fault_parting(struct job_process *p);
 /* For disk_watch() of a job: all may be lost. */

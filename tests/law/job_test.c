@@ -53,11 +53,16 @@ main(int argc, char **argv)
 		good += job_run(seed, s.trace, &f);
 	is(good, seeds_count(&s), "no fault that a job survives changes a bit");
 	is(sys_dates(), 0, "no process asks for the date, which somebody may set");
+	if (asked.to == 0)
+		ok(f.changes > 0 && f.shares[0] > 0 && f.shares[1] > 0 && f.locals > 0,
+		    "settings and shares change, and workers have optimizers of their own");
 	for (int i = 0; i < JOB_FAULTS && asked.to == 0; i++)
 		test_fault((enum job_fault)i, &f);
 	printf("# %" PRIu64 " schedules\n", seeds_count(&s));
 	for (int i = 0; i < JOB_FAULTS; i++)
 		printf("# %" PRIu64 " %s\n", f.fault[i], job_fault_names[i]);
-	printf("# %" PRIu64 " turns\n# %.0f seconds in simulated time\n", f.turns, f.seconds);
+	printf("# %" PRIu64 " changes of settings\n# %" PRIu64 " changes of shares by a log\n# %" PRIu64
+	    " changes of shares by speed\n# %" PRIu64 " local steps\n# %" PRIu64 " turns\n# %.0f seconds in simulated time\n",
+	    f.changes, f.shares[0], f.shares[1], f.locals, f.turns, f.seconds);
 	return done();
 }

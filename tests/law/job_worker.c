@@ -91,8 +91,10 @@ check_slack(const struct job_life *l)
 {
 	const struct job *j = l->p->job;
 
-	for (uint32_t i = j->x.S; i < j->n && l->x->slack != STALE_ASYNC && l->x->backup == 0; i++)
-		if (!j->process[i].complete && l->step > j->process[i].pushed + l->x->slack)
+	const uint32_t slack = changes_slack(&j->x.changes.heard, j->x.slack);
+
+	for (uint32_t i = j->x.S; i < j->n && slack != STALE_ASYNC && j->x.backup == 0; i++)
+		if (!j->process[i].complete && l->step > j->process[i].pushed + slack)
 			return err_fail(ERR_FORMAT, "is at step %" PRIu64 ", and worker %" PRIu32 " has pushed %" PRIu64,
 			    l->step, j->process[i].index, j->process[i].pushed);
 	return 0;
@@ -102,15 +104,23 @@ static int
 run_step(struct job_life *l, float *w)
 {
 	const struct graph *g = l->x->graph;
-	const uint32_t rank = l->p->index, n = world_samples(l->x, rank, l->step);
-	uint32_t order[16], arrays = 0;
+	const uint32_t rank = l->p->index;
+	uint32_t order[16], arrays = 0, n;
+	float rate;
 
-	sim_log("step %" PRIu64 ", %" PRIu32 " samples", l->step, n);
 	if (l->p->job->cut > 0)
 		ERR_TRY(job_cut_step(l));
-	world_gradient(l->x, rank, l->step, w, l->g, g->P, 1);
+	if (l->x->shares)
+		ERR_TRY(job_share_step(l));
+	n = world_samples(l->x, rank, l->step);
+	sim_log("step %" PRIu64 ", %" PRIu32 " samples", l->step, n);
 	world_gradient(l->x, rank, l->step, w, l->stats, g->A, 2);
-	ERR_TRY(worker_step(l->wk, n, world_rate(l->x, l->step)));
+	if (l->x->local > 0)
+		ERR_TRY(job_local_run(l, n));
+	else
+		world_gradient(l->x, rank, l->step, w, l->g, g->P, 1);
+	ERR_TRY(job_set_rate(l, &rate));
+	ERR_TRY(worker_step(l->wk, n, l->x->local > 0 ? 1 : rate));
 	ERR_TRY(check_slack(l));
 	if (l->p->job->cut > 0)
 		job_cut_keep(l, actor_figure(l->x, rank, l->step));
@@ -131,10 +141,12 @@ run_step(struct job_life *l, float *w)
 		ERR_TRY(worker_push(l->wk, order[i], l->g));
 	}
 	if (l->p->job->shm)
-		job_fault_lender(l->p);
+		job_fault_worker(l->p, SIM_MS);
 	if (rng_below(sim_chance(), 1000) < l->x->stops)
 		ERR_TRY(worker_stop(l->wk));
 	ERR_TRY(worker_finish(l->wk, l->stats));
+	if (l->x->shares)
+		job_share_time(l, n);
 	l->step++;
 	return 0;
 }
@@ -221,6 +233,11 @@ train(struct job_life *l)
 	const struct job_process *p = l->p;
 
 	ERR_TRY(join_job(l));
+	l->t.step = l->step;
+	l->t.first = l->returned ? l->first : l->step;
+	if (l->x->shares)
+		train_join_batches(&l->t);
+	ERR_TRY(train_open_settings(&l->t));
 	/* A step is done, and the job may be told to end, once its weights are there. */
 	for (;;) {
 		if (l->x->backup > 0)
@@ -230,6 +247,7 @@ train(struct job_life *l)
 		if (worker_last(l->wk))
 			break;
 		ERR_TRY(end_epoch(l));
+		ERR_TRY(job_set_step(l));
 		ERR_TRY(begin_step(l, false));
 		if (l->step >= l->x->actor[p->index].steps)
 			break;
@@ -244,6 +262,19 @@ train(struct job_life *l)
 	return worker_bye(l->wk);
 }
 
+/* What lib/train needs of a run. */
+static void
+open_train(struct job_life *l, const struct worker_opt *ps)
+{
+	l->o = (struct train_opt){ .ps = *ps, .seed = l->x->seed, .accumulate = 1, .data = { .batch = 1 }, .kept = &l->kept,
+	    .mailbox = ps->rank == 0 ? &l->p->job->box : NULL };
+	l->t = (struct train){ .o = &l->o, .graph = l->x->graph, .w = l->p->w, .aux = l->p->aux, .steps = ACTOR_EVERY,
+	    .sync = l->x->slack == STALE_SYNC, .kept = &l->kept };
+	job_local_options(l);
+	if (l->x->shares)
+		job_share_options(l);
+}
+
 static int
 run_life(struct job_life *l)
 {
@@ -253,18 +284,25 @@ run_life(struct job_life *l)
 	    .backup = l->x->backup, .hyper = l->x->hyper, .mults = l->x->rules, .incarnation = rng_u64(sim_chance()),
 	    .server = p->job->server, .nservers = l->x->S,
 	    .transport = p->job->shm ? CONN_AUTO : CONN_TCP, .lends = p->job->shm ? &l->lends : NULL, .silence_s = JOB_SILENCE_S(p->job),
-	    .slice = l->x->slice, .w = p->w, .aux = p->aux, .kept = sync, .waiting = log_waiting };
+	    .slice = l->x->slice, .w = p->w, .aux = p->aux, .kept = sync, .waiting = log_waiting,
+	    .settings = &p->job->given };
 
+	open_train(l, &o);
 	if (sync)
 		ERR_TRY(kept_open(&l->kept, &p->memory, 1 + p->index,
-		    worker_residuals_size(o.mults, l->x->graph->P)));
+		    worker_residuals_size(o.mults, l->x->graph->P) + train_local_size(&l->o)));
 	o.residuals = l->kept.rest;
 	o.memory = l->kept.memory;
 	o.parting = kept_parting(&l->kept);
 	o.returns = l->returned = kept_began(&l->kept, &l->first) || o.parting;
+	l->t.returned = l->returned;
+	l->t.first = l->first;
+	ERR_TRY(job_local_open(l));
+	ERR_TRY(train_open_batches(&l->t));
 	if (p->job->cut > 0 && !o.parting)
-		ERR_TRY(job_cut_open(l, &o));
+		ERR_TRY(job_cut_open(l));
 	ERR_TRY(worker_open(&o, &l->wk));
+	l->t.wk = l->wk;
 	return o.parting ? worker_bye(l->wk) : train(l);
 }
 
@@ -285,6 +323,9 @@ job_worker_main(void *arg)
 		world_fault(x, why);
 	}
 	job_cut_close(&l);
+	job_local_close(&l);
+	free(l.t.batches);
+	free(l.t.sizes);
 	worker_close(l.wk);
 	loan_free(&l.lends);
 	free(l.stats);

@@ -22,21 +22,6 @@ draw(uint64_t seed, uint32_t slack)
 	return x;
 }
 
-static bool
-counts(const struct world *x)
-{
-	double least = 0, most = 0;
-
-	for (uint32_t r = 0; r < x->W; r++)
-		for (unsigned t = 0; t < STEPS; t++) {
-			least += (double)x->actor[r].rates[t][0];
-			most += (double)x->actor[r].rates[t][1];
-		}
-	if (x->slack == STALE_SYNC)
-		least = most = world_steps(x, STEPS);
-	return world_counts(x, least, most);
-}
-
 static void
 many(uint32_t slack, uint32_t repeats, uint32_t crashes, uint32_t dying, const char *name)
 {
@@ -53,7 +38,7 @@ many(uint32_t slack, uint32_t repeats, uint32_t crashes, uint32_t dying, const c
 		x.sets = seed % 2 ? 5 : 0;
 		x.trace = s.trace;
 		world_open(&x, STEPS);
-		well = world_run(&x) && counts(&x) && x.furthest <= changes_slack(&x.changes.heard, slack);
+		well = world_run(&x) && world_counts(&x, STEPS) && x.furthest <= changes_slack(&x.changes.heard, slack);
 		if (!well)
 			printf("# seed %llu: %s\n", (unsigned long long)seed, x.why);
 		good += well;
@@ -94,7 +79,7 @@ with_one_slow(uint32_t slack)
 			ahead = x.actor[r].step - x.actor[0].step;
 	for (uint32_t s = 0; s < x.S; s++)
 		pair_hold(x.net, 0, x.W + s, false);
-	good = world_run(&x) && counts(&x);
+	good = world_run(&x) && world_counts(&x, STEPS);
 	world_close(&x);
 	return good ? ahead : UINT64_MAX;
 }

@@ -123,7 +123,7 @@ each_store(uint64_t seed, bool server, uint32_t i)
 		struct world x = world_draw(seed);
 		bool good;
 
-		*(server ? &x.host[i].dies_at : &x.actor[i].dies_at) = at;
+		(server ? &x.host[i].memory : &x.actor[i].memory)->dies_at = at;
 		x.sets = 10;
 		good = holds(&x, false);
 		if (!good)

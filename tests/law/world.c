@@ -72,11 +72,21 @@ world_fault(struct world *x, const char *what)
 }
 
 uint32_t
+world_micro(const struct world *x, uint32_t r, uint64_t step, uint32_t k)
+{
+	struct rng c = rng_start(x->seed, step, 1000 + r + WORLD_WORKERS * k);
+
+	return x->shares ? x->share[step][r] : x->counting ? 1 : (uint32_t)rng_below(&c, 5);
+}
+
+uint32_t
 world_samples(const struct world *x, uint32_t r, uint64_t step)
 {
-	struct rng c = rng_start(x->seed, step, 1000 + r);
+	uint32_t n = 0;
 
-	return x->counting ? 1 : (uint32_t)rng_below(&c, 5);
+	for (uint32_t k = 0; k == 0 || k < x->local; k++)
+		n += world_micro(x, r, step, k);
+	return n;
 }
 
 float
@@ -127,7 +137,7 @@ to_worker(void *arg, uint32_t w, const struct msg *m)
 {
 	struct host *h = arg;
 
-	if (h->left != NULL)
+	if (h->memory.left != NULL)
 		return;		/* it is dead */
 	if (m->type == MSG_WEIGHTS && m->step > 0)
 		h->world->floats += m->len / sizeof(float);
@@ -168,52 +178,17 @@ world_crash(struct world *x)
 	if (a->phase == DONE || (a->phase == BYE && x->slack != STALE_SYNC) || x->died >= WORLD_DEATHS)
 		return;
 	if (x->slack == STALE_SYNC && rng_below(&x->chance, 2)) {
-		if (a->dies_at == 0)
-			a->dies_at = a->stores + 1 + rng_below(&x->chance, 20);
+		durable_die_soon(&a->memory, 20);
 		return;
 	}
 	restart_worker(a);
-}
-
-/*
- * A process has stored n bytes at p and dies.  Its memory is left as it is, but for the bytes of this store: the order
- * of stores within it is nobody's promise, so that each float may have any value.
- */
-static void *
-leave_memory(struct world *x, const struct memory *m, const void *p, size_t n)
-{
-	char *left = malloc(m->size);
-
-	memcpy(left, m->base, m->size);
-	for (size_t at = 0; n > sizeof(uint64_t) && at + sizeof(float) <= n; at += sizeof(float))
-		if (rng_below(&x->chance, 2))
-			memset(left + ((const char *)p - (char *)m->base) + at, 0xff, sizeof(float));
-	return left;
-}
-
-static void
-stored(void *arg, void *p, size_t n)
-{
-	struct host *h = arg;
-
-	if (h->left == NULL && ++h->stores == h->dies_at)
-		h->left = leave_memory(h->world, &h->memory, p, n);
-}
-
-static void
-stored_by_worker(void *arg, void *p, size_t n)
-{
-	struct actor *a = arg;
-
-	if (a->left == NULL && ++a->stores == a->dies_at)
-		a->left = leave_memory(a->world, &a->memory, p, n);
 }
 
 static void
 start_server(struct host *h)
 {
 	struct world *x = h->world;
-	struct server_state_opt so = { .nworkers = x->W, .index = h->index, .nservers = x->S, .memory = &h->memory,
+	struct server_state_opt so = { .nworkers = x->W, .index = h->index, .nservers = x->S, .memory = &h->memory.m,
 	    .emit = to_worker, .room = x->full > 0 ? has_room : NULL, .arg = h };
 
 	if (server_state_new(&so, &h->server) < 0)
@@ -239,11 +214,7 @@ restart_server(struct host *h)
 		x->actor[w].hailing[h->index] = false;
 	}
 	server_state_free(h->server);
-	if (h->left != NULL)
-		memcpy(h->memory.base, h->left, h->memory.size);
-	free(h->left);
-	h->left = NULL;
-	h->dies_at = 0;
+	durable_return(&h->memory);
 	start_server(h);
 	x->killed++;
 }
@@ -257,8 +228,8 @@ world_kill(struct world *x)
 		return;
 	if (rng_below(&x->chance, 4) == 0)
 		restart_server(h);
-	else if (h->dies_at == 0)
-		h->dies_at = h->stores + 1 + rng_below(&x->chance, 60);
+	else
+		durable_die_soon(&h->memory, 60);
 }
 
 /* Worker 0 is to ask for other settings, and servers may die while they hear of them. */
@@ -268,8 +239,8 @@ world_set(struct world *x)
 	if (!changes_want(&x->changes, &x->chance) || x->kills == 0)
 		return;
 	for (uint32_t s = 0; s < x->S; s++)
-		if (x->host[s].dies_at == 0 && x->killed < WORLD_DEATHS && rng_below(&x->chance, 3) == 0)
-			x->host[s].dies_at = x->host[s].stores + 1 + rng_below(&x->chance, 12);
+		if (x->killed < WORLD_DEATHS && rng_below(&x->chance, 3) == 0)
+			durable_die_soon(&x->host[s].memory, 12);
 }
 
 static void
@@ -290,7 +261,7 @@ world_deliver(struct world *x)
 		e = server_state_take(x->host[to - x->W].server, &m);
 	if (to < x->W && m.type == MSG_WELCOME)
 		actor_welcomed(&x->actor[to], from - x->W);
-	if (to >= x->W && x->host[to - x->W].left != NULL)
+	if (to >= x->W && x->host[to - x->W].memory.left != NULL)
 		restart_server(&x->host[to - x->W]);
 	else if (e < 0)
 		world_fault(x, err_line());
@@ -350,7 +321,7 @@ world_turn(struct world *x)
 		world_deliver(x);
 	else
 		actor_turn(&x->actor[w]);
-	if (x->actor[w].left != NULL)
+	if (x->actor[w].memory.left != NULL)
 		restart_worker(&x->actor[w]);
 }
 
@@ -398,15 +369,15 @@ world_open(struct world *x, uint64_t steps)
 	if (x->sets > 0)
 		changes_open(&x->changes, &x->hyper, x->rules, x->slack, x->counting);
 	for (uint32_t s = 0; s < x->S; s++) {
-		x->host[s] = (struct host){ .world = x, .index = s, .dies_at = x->host[s].dies_at, .memory = { .fd = -1,
-		    .stored = stored, .arg = &x->host[s] } };
+		x->host[s] = (struct host){ .world = x, .index = s, .memory = x->host[s].memory };
+		durable_open(&x->host[s].memory, &x->chance);
 		start_server(&x->host[s]);
 	}
 	for (uint32_t r = 0; r < x->W; r++) {
 		struct actor *a = &x->actor[r];
 
-		*a = (struct actor){ .world = x, .steps = steps, .dies_at = a->dies_at, .memory = { .fd = -1,
-		    .stored = stored_by_worker, .arg = a } };
+		*a = (struct actor){ .world = x, .steps = steps, .memory = a->memory };
+		durable_open(&a->memory, &x->chance);
 		a->o = (struct worker_opt){ .graph = g, .rank = r, .nworkers = x->W, .slack = x->slack, .backup = x->backup,
 		    .hyper = x->hyper, .mults = x->rules, .slice = x->slice, .w = world_floats(g->P), .aux = world_floats(g->A) };
 		a->g = world_floats(g->P);
@@ -422,13 +393,13 @@ world_close(struct world *x)
 {
 	for (uint32_t s = 0; s < x->S; s++) {
 		server_state_free(x->host[s].server);
-		memory_close(&x->host[s].memory);
+		durable_close(&x->host[s].memory);
 	}
 	for (uint32_t r = 0; r < x->W; r++) {
 		struct actor *a = &x->actor[r];
 
 		worker_state_free(a->worker);
-		memory_close(&a->memory);
+		durable_close(&a->memory);
 		free(a->o.w);
 		free(a->o.aux);
 		free(a->g);
@@ -457,8 +428,9 @@ world_join(const struct world *x, float *w, float *aux, float *state)
 	}
 }
 
-double
-world_steps(const struct world *x, uint64_t steps)
+/* What so many steps that all workers share take from a weight. */
+static double
+sum_steps(const struct world *x, uint64_t steps)
 {
 	double sum = 0;
 
@@ -468,16 +440,35 @@ world_steps(const struct world *x, uint64_t steps)
 }
 
 bool
-world_counts(const struct world *x, double least, double most)
+world_counted(const struct world *x, const float *w, uint64_t steps)
 {
-	float *w = world_floats(x->graph->P), *aux = world_floats(x->graph->A);
+	double least = 0, most = 0;
 	bool good = true;
 
-	world_join(x, w, aux, NULL);
+	for (uint32_t r = 0; r < x->W; r++)
+		for (uint64_t t = 0; t < steps; t++) {
+			least += (double)x->actor[r].rates[t][0];
+			most += (double)x->actor[r].rates[t][1];
+		}
+	if (x->slack == STALE_SYNC)
+		least = most = sum_steps(x, steps);
 	for (uint32_t a = 0; a < x->graph->nw; a++)
-		for (size_t i = 0; i < x->graph->w[a].count; i++)
-			good &= x->graph->w[a].frozen ? w[x->graph->w[a].first + i] == 0 :
-			    -(double)w[x->graph->w[a].first + i] >= least && -(double)w[x->graph->w[a].first + i] <= most;
+		for (size_t i = 0; i < x->graph->w[a].count; i++) {
+			const double took = -(double)w[x->graph->w[a].first + i];
+
+			good &= x->graph->w[a].frozen ? took == 0 : took >= least && took <= most;
+		}
+	return good;
+}
+
+bool
+world_counts(const struct world *x, uint64_t steps)
+{
+	float *w = world_floats(x->graph->P), *aux = world_floats(x->graph->A);
+	bool good;
+
+	world_join(x, w, aux, NULL);
+	good = world_counted(x, w, steps);
 	free(w);
 	free(aux);
 	return good;

@@ -26,10 +26,7 @@ struct host {
 	struct world	*world;
 	uint32_t	 index;
 	struct server_state	*server;
-	struct memory	 memory;	/* which outlives it */
-	uint64_t	 stores;	/* to it, by all servers so far */
-	uint64_t	 dies_at;	/* the store after which it dies; 0: none */
-	void		*left;		/* the memory at its death, before which it still has to return; else NULL */
+	struct durable	 memory;
 };
 
 struct world {
@@ -47,6 +44,12 @@ struct world {
 	const char	*codec;		/* rules of ps/shard_plan.h, or NULL */
 	char		 rules[128];	/* both */
 	uint64_t	 floats;	/* that the workers pushed and got back in their steps, repeats counted */
+	/* Synchronous: steps of a worker's own optimizer in a step of the job; 0: the servers' alone */
+	uint32_t	 local;
+	struct opt_hyper local_hyper;
+	/* Synchronous: a worker has the samples of its share, 0: nobody has begun the step yet. */
+	bool		 shares;
+	uint32_t	 share[ACTOR_STEPS][WORLD_WORKERS];
 	uint32_t	 accumulate;	/* micro-batches a step of worker 0 alone; 1: none */
 	struct opt_hyper hyper;
 	struct actor	 actor[WORLD_WORKERS];
@@ -76,10 +79,12 @@ void	 world_rules(struct world *x);
 /* Notes what went wrong, if it is the first. */
 void	 world_fault(struct world *x, const char *what);
 
-/* How many samples rank r has in a step, none now and then, and the step's rate. */
+/* How many samples rank r has in a step, and in one of its own steps, none now and then, and the step's rate. */
+uint32_t world_micro(const struct world *x, uint32_t r, uint64_t step, uint32_t k);
 uint32_t world_samples(const struct world *x, uint32_t r, uint64_t step);
 float	 world_rate(const struct world *x, uint64_t step);
-/* The gradient of rank r, or batch statistics, as a function of what it sees. */
+/* The gradient of rank r (1), batch statistics (2), or the gradient of its own step k, as a function of what it sees. */
+#define WORLD_MICRO	3u	/* + k */
 void	 world_gradient(const struct world *x, uint32_t r, uint64_t step, const float *w, float *g, size_t n, unsigned what);
 /* What rank r adds to a sum. */
 double	 world_number(const struct world *x, uint32_t r, uint64_t step);
@@ -94,10 +99,12 @@ void	 world_turn(struct world *x);
 bool	 world_run(struct world *x);
 /* The weights, and state [P, states] when not NULL, of all servers joined. */
 void	 world_join(const struct world *x, float *w, float *aux, float *state);
-/* With gradients for counting: whether they, times their rates, took least to most from each weight that learns. */
-bool	 world_counts(const struct world *x, double least, double most);
-/* What they take in steps that all workers share. */
-double	 world_steps(const struct world *x, uint64_t steps);
+/*
+ * With gradients for counting: whether each weight that learns has lost what they make in so many steps of each worker,
+ * times their rates.  In a job that is not synchronous a step that was repeated may have had another rate.
+ */
+bool	 world_counted(const struct world *x, const float *w, uint64_t steps);
+bool	 world_counts(const struct world *x, uint64_t steps);	/* the same for the weights of all servers joined */
 /* n zeros, to be freed. */
 float	*world_floats(size_t n);
 

@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #define EVENTS	64
-#define ACCEPTS	16		/* most connections that are accepted in one turn */
 #define BURST_S	4.0		/* all readers of a job may connect at once: of that budget */
 #define PAUSE_MS	200	/* pause of accepting when the system is out of descriptors or memory */
 #define READ_THREADS 8u
@@ -151,19 +150,15 @@ expire_stranger(struct dataset_server *s, struct peer *g, const char *why)
 	close_reader(s, g);
 }
 
-static int
+static void
 accept_hello(struct dataset_server *s, struct peer *g)
 {
-	strangers_accept(&s->limits, &g->stranger);
 	unlist_reader(s, g);
 	g->reader = true;
 	g->until = (double)INFINITY;
 	TAILQ_INSERT_TAIL(&s->readers, g, link);
 	s->sums->readers++;
 	log_callback_line(s->o->say, s->o->arg, "%s reads", conn_peer(g->conn));
-	ERR_TRY(set_poll_events(g->poll, EPOLL_CTL_DEL, conn_fd(g->conn), 0, NULL));
-	g->poll = s->poll;
-	return set_poll_events(g->poll, EPOLL_CTL_ADD, conn_fd(g->conn), g->events, g);
 }
 
 static int
@@ -175,7 +170,9 @@ handle_reader_msg(struct dataset_server *s, struct peer *g, const struct msg *m)
 		return 0;
 	if ((e = dataset_sender_take(g->read.sender, m)) < 0)
 		return e == ERR_NOMEM ? e : refuse_reader(s, g);
-	return g->reader ? 0 : accept_hello(s, g);
+	if (!g->reader)
+		accept_hello(s, g);
+	return 0;
 }
 
 /* Sends records while few bytes wait, and lets a thread read more. */
@@ -229,20 +226,6 @@ evict_stranger(struct dataset_server *s)
 	expire_stranger(s, first, STRANGERS_EVICTED);
 }
 
-/* Adds a stranger; if there are too many, closes one. */
-static void
-add_reader(struct dataset_server *s, struct peer *g)
-{
-	if (strangers_full(&s->limits))
-		evict_stranger(s);
-	add_stranger(s, g, DATASET_SERVER_OPEN_S);
-	g->events = conn_events(g->conn);
-	g->poll = s->poll_strangers;
-	s->n++;
-	if (set_poll_events(g->poll, EPOLL_CTL_ADD, conn_fd(g->conn), g->events, g) < 0)
-		close_reader(s, g);
-}
-
 /* Pauses accepting for some time, or ends the pause. */
 static void
 set_accepting(struct dataset_server *s, bool on, double pause_s)
@@ -259,48 +242,6 @@ set_hearing(struct dataset_server *s, bool on, double pause_s)
 	s->strangers_pause = !on;
 	s->strangers_at = clk_s() + pause_s;
 	set_poll_events(s->poll, EPOLL_CTL_MOD, s->poll_strangers, on ? POLLIN : 0, &s->poll_strangers);
-}
-
-/* Returns false when there is none. */
-static bool
-accept_reader(struct dataset_server *s)
-{
-	int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	struct peer *g;
-
-	if (fd < 0) {
-		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-			set_accepting(s, false, PAUSE_MS * 1e-3);
-		return false;
-	}
-	strangers_charge(&s->limits, STRANGERS_ACCEPT);
-	if (s->n >= DATASET_SERVER_READERS || (g = calloc(1, sizeof(*g))) == NULL) {
-		close(fd);
-		return true;
-	}
-	if ((g->read.sender = dataset_sender_new(s->o->recs, s->id)) == NULL ||
-	    conn_take(fd, s->o->key, CONN_READER, &g->conn) < 0) {
-		if (g->read.sender == NULL)
-			close(fd);
-		dataset_sender_free(g->read.sender);
-		free(g);
-		return true;
-	}
-	add_reader(s, g);
-	return true;
-}
-
-static void
-accept_readers(struct dataset_server *s)
-{
-	for (int i = 0; i < ACCEPTS; i++) {
-		if (!strangers_may(&s->limits, STRANGERS_ACCEPT)) {
-			set_accepting(s, false, strangers_wait_s(&s->limits));
-			return;
-		}
-		if (!accept_reader(s))
-			return;
-	}
 }
 
 /* Closes connections whose time is over.  Returns the milliseconds until the next one, -1 for none. */
@@ -323,21 +264,76 @@ close_expired_readers(struct dataset_server *s)
 	return isinf(next) ? -1 : (int)ceil(fmax(next - now, 0) * 1e3);
 }
 
-static void
+/* Hears a peer whenever it has something to read, once it is credible. */
+static int
+trust_reader(struct dataset_server *s, struct peer *g)
+{
+	if (g->poll == s->poll)
+		return 0;
+	ERR_TRY(set_poll_events(g->poll, EPOLL_CTL_DEL, conn_fd(g->conn), 0, NULL));
+	g->poll = s->poll;
+	return set_poll_events(g->poll, EPOLL_CTL_ADD, conn_fd(g->conn), g->events, g);
+}
+
+/* Returns false if the connection is over. */
+static bool
 serve_reader(struct dataset_server *s, struct peer *g)
 {
 	bool reader = g->reader;
+	int e = run_reader_conn(s, g);
 
-	if (run_reader_conn(s, g) == 0) {
-		if (!reader)
-			strangers_charge(&s->limits, STRANGERS_TURN);
-		return;
-	}
+	if (e == 0 && strangers_believe(&s->limits, g->conn, &g->stranger))
+		e = trust_reader(s, g);
+	if (e == 0)
+		return true;
 	if (reader)
 		log_callback_line(s->o->say, s->o->arg, "%s", err_line());
 	else
 		note_stranger(s, g, err_line());
 	close_reader(s, g);
+	return false;
+}
+
+/* Adds a connection, and runs it; if there are too many strangers, closes one. */
+static void
+add_reader(struct dataset_server *s, struct conn *c)
+{
+	struct peer *g = s->n < DATASET_SERVER_READERS ? calloc(1, sizeof(*g)) : NULL;
+
+	if (g == NULL || (g->read.sender = dataset_sender_new(s->o->recs, s->id)) == NULL) {
+		free(g);
+		conn_close(c);
+		return;
+	}
+	if (strangers_full(&s->limits))
+		evict_stranger(s);
+	g->conn = c;
+	add_stranger(s, g, DATASET_SERVER_OPEN_S);
+	g->events = conn_events(c);
+	g->poll = s->poll_strangers;
+	s->n++;
+	if (set_poll_events(g->poll, EPOLL_CTL_ADD, conn_fd(c), g->events, g) < 0)
+		close_reader(s, g);
+	else
+		serve_reader(s, g);
+}
+
+static void
+accept_readers(struct dataset_server *s)
+{
+	struct conn *c;
+	int e = 1;
+
+	for (int i = 0; i < STRANGERS_BATCH && e > 0; i++) {
+		if (!strangers_may(&s->limits, STRANGERS_ACCEPT)) {
+			set_accepting(s, false, strangers_wait_s(&s->limits));
+			return;
+		}
+		if ((e = strangers_take(&s->limits, s->fd, s->o->key, CONN_READER, &c)) > 0)
+			add_reader(s, c);
+	}
+	if (e < 0)
+		set_accepting(s, false, PAUSE_MS * 1e-3);
 }
 
 /* Runs the strangers that have something to read, as far as they may cost something. */
@@ -361,7 +357,8 @@ serve_strangers(struct dataset_server *s)
 				first = i;
 		g = ev[first].data.ptr;
 		ev[first] = ev[--n];
-		serve_reader(s, g);
+		if (serve_reader(s, g) && !strangers_trust(&g->stranger))
+			strangers_charge(&s->limits, STRANGERS_TURN);
 	}
 }
 

@@ -13,7 +13,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define BACKLOG 512	/* all workers of a large job may connect at once */
 #define SYN_REPEATS 1	/* of the system in an attempt to connect */
 
 int
@@ -113,7 +112,7 @@ addr_listen(const char *text, int *fd, char where[ADDR_TEXT])
 	ERR_TRY(resolve_address(host, port, AI_PASSIVE, &all, &a));
 	/* A restarted server can take its old port although connections of the old process linger. */
 	s = open_stream_socket(a, SOL_SOCKET, SO_REUSEADDR);
-	if (s < 0 || bind(s, a->ai_addr, a->ai_addrlen) < 0 || listen(s, BACKLOG) < 0) {
+	if (s < 0 || bind(s, a->ai_addr, a->ai_addrlen) < 0 || listen(s, SOMAXCONN) < 0) {
 		e = err_sys("listen at %s", text);
 		if (s >= 0)
 			close(s);

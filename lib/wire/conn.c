@@ -68,6 +68,13 @@ conn_take(int fd, const uint8_t *key, const char *role, struct conn **c)
 }
 
 void
+conn_refuse_repeats(struct conn *c, struct tls_hellos *h)
+{
+	if (c->tls != NULL)
+		tls_refuse_repeats(c->tls, h);
+}
+
+void
 conn_close(struct conn *c)
 {
 	if (c == NULL)
@@ -92,6 +99,12 @@ bool
 conn_open(const struct conn *c)
 {
 	return c->open && c->broken == 0;
+}
+
+bool
+conn_credible(const struct conn *c)
+{
+	return c->open || (c->tls != NULL && tls_credible(c->tls));
 }
 
 bool

@@ -54,6 +54,12 @@ int	 conn_dial(const char *addr, const uint8_t *key, const char *role, struct co
  */
 int	 conn_take(int fd, const uint8_t *key, const char *role, struct conn **c);
 /*
+ * Before the first conn_run() of an accepting end with a key: refuses a peer whose ClientHello is in h (wire/tls.h),
+ * and adds that of another.  h is lent until the connection is open or closed.
+ */
+struct tls_hellos;
+void	 conn_refuse_repeats(struct conn *c, struct tls_hellos *h);
+/*
  * Closes in order and drops what is queued: to send it all, call conn_run() until conn_queued() is 0.  NULL does
  * nothing.
  */
@@ -62,6 +68,11 @@ void	 conn_close(struct conn *c);
 int	 conn_fd(const struct conn *c);
 short	 conn_events(const struct conn *c);	/* POLLIN and POLLOUT that conn_run() waits for */
 bool	 conn_open(const struct conn *c);	/* the handshake is complete, and the connection not broken */
+/*
+ * Of an accepting end: whether the first bytes of the peer show that it belongs to the job, before the handshake is
+ * complete.  With a key who made them holds it; without one they are those of this protocol.
+ */
+bool	 conn_credible(const struct conn *c);
 bool	 conn_refused(const struct conn *c);	/* nobody listens there */
 const char *conn_peer(const struct conn *c);	/* "host:port" for messages */
 double	 conn_age_s(const struct conn *c);	/* seconds since conn_dial() or conn_take() */

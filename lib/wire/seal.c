@@ -12,17 +12,20 @@
 #define KEY	16u		/* bytes of a key of the cipher */
 #define TAG	16u
 
-/* HKDF-Expand-Label() of RFC 8446, 7.1, without a context, for n <= 32 bytes: one block of HMAC. */
-static bool
-expand_label(const uint8_t secret[SEAL_SECRET], const char *label, uint8_t *out, size_t n)
+bool
+seal_expand_label(const uint8_t secret[SEAL_SECRET], const char *label, const uint8_t *context, size_t context_n,
+    uint8_t *out, size_t n)
 {
-	uint8_t info[32] = { 0, (uint8_t)n, (uint8_t)(6 + strlen(label)), 't', 'l', 's', '1', '3', ' ' };
+	uint8_t info[80] = { 0, (uint8_t)n, (uint8_t)(6 + strlen(label)), 't', 'l', 's', '1', '3', ' ' };
 	uint8_t block[EVP_MAX_MD_SIZE];
 	size_t at = 9 + strlen(label);
 	bool ok;
 
 	memcpy(info + 9, label, at - 9);
-	info[at++] = 0;		/* bytes of the context */
+	info[at++] = (uint8_t)context_n;
+	if (context_n > 0)
+		memcpy(info + at, context, context_n);
+	at += context_n;
 	info[at++] = 1;		/* number of the block */
 	ok = HMAC(EVP_sha256(), secret, SEAL_SECRET, info, at, block, NULL) != NULL;
 	memcpy(out, block, n);
@@ -38,7 +41,8 @@ set_keys(struct seal *s)
 	bool ok;
 
 	s->records = 0;
-	ok = expand_label(s->secret, "key", key, sizeof(key)) && expand_label(s->secret, "iv", s->iv, sizeof(s->iv)) &&
+	ok = seal_expand_label(s->secret, "key", NULL, 0, key, sizeof(key)) &&
+	    seal_expand_label(s->secret, "iv", NULL, 0, s->iv, sizeof(s->iv)) &&
 	    EVP_CipherInit_ex(s->ctx, EVP_aes_128_gcm(), NULL, key, NULL, s->seals);
 	OPENSSL_cleanse(key, sizeof(key));
 	return ok ? 0 : err_nomem();
@@ -66,7 +70,7 @@ int
 seal_update(struct seal *s)
 {
 	uint8_t next[SEAL_SECRET];
-	bool ok = expand_label(s->secret, "traffic upd", next, sizeof(next));
+	bool ok = seal_expand_label(s->secret, "traffic upd", NULL, 0, next, sizeof(next));
 
 	memcpy(s->secret, next, sizeof(next));
 	OPENSSL_cleanse(next, sizeof(next));

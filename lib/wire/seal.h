@@ -34,6 +34,13 @@ struct seal {
 	uint64_t records;		/* records since the last change of keys */
 };
 
+/*
+ * HKDF-Expand-Label() of RFC 8446, 7.1, for n <= 32 bytes: one block of HMAC.  The context has at most 32 bytes.  `out`
+ * may be the secret.  Returns false when out of memory.
+ */
+bool	 seal_expand_label(const uint8_t secret[SEAL_SECRET], const char *label, const uint8_t *context,
+	    size_t context_n, uint8_t *out, size_t n);
+
 /* Returns 0 or ERR_NOMEM.  A struct of zeros needs no seal_free(). */
 int	 seal_init(struct seal *s, bool seals, const uint8_t secret[SEAL_SECRET]);
 void	 seal_free(struct seal *s);	/* wipes the keys; leaves a struct of zeros */

@@ -2,15 +2,30 @@
 #include "wire/strangers.h"
 
 #include "base/clk.h"
+#include "base/err.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #define PAUSE_S		0.1	/* a budget that was spent is not used for so long: few turns in place of many */
-#define PROOF_TURNS	3.0	/* turns until a peer has proved itself */
 
 static const double rates[STRANGERS_COSTS] = { STRANGERS_ACCEPTS, STRANGERS_TURNS };
+
+int
+strangers_take(struct strangers *s, int fd, const uint8_t *key, const char *role, struct conn **c)
+{
+	int peer = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	if (peer < 0)
+		return errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM ? err_nomem() : 0;
+	strangers_charge(s, STRANGERS_ACCEPT);
+	ERR_TRY(conn_take(peer, key, role, c));
+	conn_refuse_repeats(*c, &s->hellos);
+	return 1;
+}
 
 void
 strangers_add(struct strangers *s, const char *peer, uint64_t nth, struct stranger *g)
@@ -22,6 +37,7 @@ strangers_add(struct strangers *s, const char *peer, uint64_t nth, struct strang
 		hash = (hash ^ (uint8_t)*p) * 16777619u;
 	g->row = (hash ^ hash >> 16) % STRANGERS_ROWS + 1;
 	g->nth = nth;
+	g->credible = false;
 	s->row[g->row - 1]++;
 	s->n++;
 }
@@ -31,7 +47,7 @@ strangers_remove(struct strangers *s, struct stranger *g)
 {
 	if (g->row == 0)
 		return;
-	s->row[g->row - 1]--;
+	s->row[g->row - 1] -= !g->credible;
 	s->n--;
 	g->row = 0;
 }
@@ -42,10 +58,17 @@ strangers_full(const struct strangers *s)
 	return s->n >= s->most;
 }
 
+/* Others of the same address; a credible one is judged without them. */
+static uint32_t
+count_row(const struct strangers *s, const struct stranger *g)
+{
+	return g->credible ? 0 : s->row[g->row - 1];
+}
+
 bool
 strangers_before(const struct strangers *s, const struct stranger *a, const struct stranger *b)
 {
-	uint32_t na = s->row[a->row - 1], nb = s->row[b->row - 1];
+	uint32_t na = count_row(s, a), nb = count_row(s, b);
 
 	return na != nb ? na > nb : a->nth < b->nth;
 }
@@ -53,9 +76,30 @@ strangers_before(const struct strangers *s, const struct stranger *a, const stru
 bool
 strangers_precedes(const struct strangers *s, const struct stranger *a, const struct stranger *b)
 {
-	uint32_t na = s->row[a->row - 1], nb = s->row[b->row - 1];
+	uint32_t na = count_row(s, a), nb = count_row(s, b);
 
 	return na != nb ? na < nb : a->nth < b->nth;
+}
+
+bool
+strangers_believe(struct strangers *s, const struct conn *c, struct stranger *g)
+{
+	struct strangers_budget *b = &s->budget[STRANGERS_ACCEPT];
+
+	if (strangers_trust(g))
+		return true;
+	if (!conn_credible(c))
+		return false;
+	g->credible = true;
+	s->row[g->row - 1]--;
+	b->used = fmax(b->used - 1, 0);
+	return true;
+}
+
+bool
+strangers_trust(const struct stranger *g)
+{
+	return g->row == 0 || g->credible;
 }
 
 bool
@@ -78,16 +122,6 @@ strangers_charge(struct strangers *s, enum strangers_cost cost)
 {
 	if (!s->expects)
 		s->budget[cost].used++;
-}
-
-void
-strangers_accept(struct strangers *s, struct stranger *g)
-{
-	if (g->row == 0)
-		return;
-	s->budget[STRANGERS_ACCEPT].used = fmax(s->budget[STRANGERS_ACCEPT].used - 1, 0);
-	s->budget[STRANGERS_TURN].used = fmax(s->budget[STRANGERS_TURN].used - PROOF_TURNS, 0);
-	strangers_remove(s, g);
 }
 
 double

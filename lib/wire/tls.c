@@ -100,6 +100,18 @@ tls_new(int fd, bool server, const uint8_t key[TLS_KEY], const char *role, struc
 	return 0;
 }
 
+void
+tls_refuse_repeats(struct tls *t, struct tls_hellos *h)
+{
+	t->hellos = h;
+}
+
+bool
+tls_credible(const struct tls *t)
+{
+	return t->credible;
+}
+
 /* Seals a record into the write buffer if there is room.  Returns 1, 0 or ERR_NOMEM. */
 static int
 seal_record(struct tls *t, unsigned type, const void *p, size_t n)

@@ -20,6 +20,8 @@ struct tls {
 	const uint8_t	*key;		/* [TLS_KEY] lent */
 	const char	*role;
 	char		 name[TLS_NAME];	/* name of the key; "": not needed yet */
+	struct tls_hellos *hellos;	/* lent; NULL: repetitions are not refused */
+	bool		 credible;
 	size_t		 allow;		/* bytes that may still be read, tls_allow() */
 	SSL		*ssl;		/* state of the handshake, and NULL after it */
 	uint8_t		 secret[2][SEAL_SECRET];	/* secrets of what the client and the server send */
@@ -49,14 +51,28 @@ void	 tls_end_handshake(struct tls *t);
 /* Queues an alert in plain text, which is fatal. */
 void	 tls_alert(struct tls *t, uint8_t alert);
 
+/* The first key that a ClientHello offers; it points into the bytes of the connection. */
+struct tls_offer {
+	const uint8_t	*name;
+	size_t		 name_n;
+	const uint8_t	*binder;	/* the proof that who made this ClientHello holds the key */
+	size_t		 binder_n;
+	const uint8_t	*message;	/* the proof is of its first bytes */
+	size_t		 bound;		/* number of these bytes */
+};
+
+/*
+ * tls_hello.c: finds the offer in p [n], the beginning of a connection.  Returns 1; 0 if the ClientHello is not
+ * complete; or ERR_AUTH, with a line, if it is none, is not in one record, or offers no key.
+ */
+int	 tls_find_offer(const uint8_t *p, size_t n, struct tls_offer *o);
+/* Returns 0, ERR_AUTH with a line if the proof is not that of the key, or ERR_NOMEM. */
+int	 tls_check_binder(const uint8_t key[TLS_KEY], const struct tls_offer *o);
+/* Notes a ClientHello whose proof is right.  Returns ERR_AUTH, with a line, if it was noted before. */
+int	 tls_note_hello(struct tls_hellos *h, const struct tls_offer *o);
+
 /* tls_name.c: sets the name of the key.  Returns 0 or ERR_NOMEM. */
 int	 tls_set_name(struct tls *t);
-/*
- * Finds the first name of a key that is offered in p [n], the beginning of a connection.  Returns 1 and the name, which
- * points into p; 0 if the ClientHello is not complete; or ERR_AUTH, with a line, if it is none, is not in one record,
- * or offers no key.
- */
-int	 tls_find_name(const uint8_t *p, size_t n, const uint8_t **name, size_t *length);
 /*
  * Compares the name that a client gives for its key.  Returns 0, or ERR_AUTH with a line, after an alert that tells the
  * client the same.

@@ -4,7 +4,6 @@
 #include "wire/msg.h"
 #include "wire/tls_in.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,13 +12,6 @@
 #include <openssl/ssl.h>
 
 #define JOB_BYTES	8u	/* of the hash: enough that no two jobs have one id */
-
-#define RECORD_HEAD	5u
-#define HANDSHAKE	22u
-#define CLIENT_HELLO	1u
-#define MESSAGE_HEAD	4u
-#define VERSION_RANDOM	34u
-#define PRE_SHARED_KEY	41u
 
 /* The parts of a name; "" for one that it lacks. */
 struct parts {
@@ -66,87 +58,6 @@ find_role(const char *role)
 		if (strcmp(role, roles[i]) == 0)
 			return roles[i];
 	return "stranger";
-}
-
-/* What is left of a message; `bad` once a part was longer than that. */
-struct rest {
-	const uint8_t	*p;
-	size_t		 n;
-	bool		 bad;
-};
-
-static const uint8_t *
-take_bytes(struct rest *r, size_t n)
-{
-	const uint8_t *p = r->p;
-
-	if (r->bad || n > r->n) {
-		r->bad = true;
-		r->n = 0;
-		return p;
-	}
-	r->p += n;
-	r->n -= n;
-	return p;
-}
-
-static size_t
-take_number(struct rest *r, size_t bytes)
-{
-	const uint8_t *p = take_bytes(r, bytes);
-	size_t v = 0;
-
-	for (size_t i = 0; i < bytes && !r->bad; i++)
-		v = v << 8 | p[i];
-	return v;
-}
-
-/* Takes a part that begins with its length. */
-static struct rest
-take_vector(struct rest *r, size_t bytes)
-{
-	size_t n = take_number(r, bytes);
-	const uint8_t *p = take_bytes(r, n);
-
-	return (struct rest){ .p = p, .n = r->bad ? 0 : n, .bad = r->bad };
-}
-
-/* Source: RFC 8446, sections 4.1.2, 4.2.11 and 5.1. */
-int
-tls_find_name(const uint8_t *p, size_t n, const uint8_t **name, size_t *length)
-{
-	struct rest all = { .p = p, .n = n }, message, extensions;
-	size_t body;
-
-	if (n < RECORD_HEAD)
-		return 0;
-	take_bytes(&all, 3);
-	body = take_number(&all, 2);
-	if (n - RECORD_HEAD < body)
-		return 0;
-	message = (struct rest){ .p = all.p, .n = body, .bad = p[0] != HANDSHAKE };
-	if (take_number(&message, 1) != CLIENT_HELLO || take_number(&message, 3) != body - MESSAGE_HEAD)
-		message.bad = true;
-	take_bytes(&message, VERSION_RANDOM);
-	take_vector(&message, 1);		/* session */
-	take_vector(&message, 2);		/* suites */
-	take_vector(&message, 1);		/* compression */
-	extensions = take_vector(&message, 2);
-	while (extensions.n > 0 && !extensions.bad) {
-		size_t type = take_number(&extensions, 2);
-		struct rest extension = take_vector(&extensions, 2), names, first;
-
-		if (type != PRE_SHARED_KEY)
-			continue;
-		names = take_vector(&extension, 2);
-		first = take_vector(&names, 2);
-		if (first.bad)
-			break;
-		*name = first.p;
-		*length = first.n;
-		return 1;
-	}
-	return err_fail(ERR_AUTH, "does not hold this job's key (its TLS names none)");
 }
 
 int

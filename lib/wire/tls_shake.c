@@ -21,7 +21,7 @@ sock_read(BIO *b, char *p, int n)
 	size_t want = n > 0 ? (size_t)n : 0, got = t->in_n - t->in_at < want ? t->in_n - t->in_at : want;
 
 	BIO_clear_retry_flags(b);
-	if (got > 0) {	/* read ahead by read_name() */
+	if (got > 0) {	/* read ahead by check_hello() */
 		memcpy(p, t->in + t->in_at, got);
 		t->in_at += got;
 	} else {
@@ -219,8 +219,6 @@ fail_refused(const struct tls *t)
 
 	if (reason == ERR_R_MALLOC_FAILURE)
 		return err_nomem();
-	if (reason == SSL_R_BINDER_DOES_NOT_VERIFY)
-		return err_fail(ERR_AUTH, "names this job's key, but does not hold it");
 	if (reason > SSL_AD_REASON_OFFSET && tls_fail_name(t, reason - SSL_AD_REASON_OFFSET) < 0)
 		return ERR_AUTH;
 	if (reason > SSL_AD_REASON_OFFSET)
@@ -282,12 +280,11 @@ fail_unproved(struct tls *t)
 	return t->allow > 0 ? 0 : err_fail(ERR_AUTH, "sent %d bytes and did not prove this job's key", TLS_SHAKE_MOST);
 }
 
-/* In a server: reads the name of the client's key, and compares it.  Returns 1 if the handshake may begin. */
+/* In a server: checks what the client offers.  Returns 1 if the handshake may begin. */
 static int
-read_name(struct tls *t)
+check_hello(struct tls *t)
 {
-	const uint8_t *name;
-	size_t n;
+	struct tls_offer o;
 	int e;
 
 	if (t->in == NULL) {
@@ -297,14 +294,21 @@ read_name(struct tls *t)
 			return err_nomem();
 	}
 	t->in_n += tls_receive(t, t->in + t->in_n, TLS_SHAKE_MOST - t->in_n);
-	if ((e = tls_find_name(t->in, t->in_n, &name, &n)) == 0)
+	if ((e = tls_find_offer(t->in, t->in_n, &o)) == 0)
 		return fail_unproved(t);
 	if (e < 0) {
 		tls_alert(t, SSL_AD_HANDSHAKE_FAILURE);
 		return e;
 	}
 	ERR_TRY(tls_set_name(t));
-	ERR_TRY(tls_check_name(t, name, n));
+	ERR_TRY(tls_check_name(t, o.name, o.name_n));
+	if ((e = tls_check_binder(t->key, &o)) < 0) {
+		tls_alert(t, SSL_AD_DECRYPT_ERROR);
+		return e;
+	}
+	if (t->hellos != NULL)
+		ERR_TRY(tls_note_hello(t->hellos, &o));
+	t->credible = true;
 	return 1;
 }
 
@@ -315,7 +319,7 @@ tls_shake(struct tls *t)
 
 	if (t->open)
 		return 1;
-	if (t->ssl == NULL && ((e = t->server ? read_name(t) : tls_set_name(t)) < 0 || (t->server && e == 0) ||
+	if (t->ssl == NULL && ((e = t->server ? check_hello(t) : tls_set_name(t)) < 0 || (t->server && e == 0) ||
 	    (e = start_tls(t)) < 0))
 		return e;
 	ERR_clear_error();

@@ -1,11 +1,14 @@
 /* rendezvous_test - tests the messages and the environment of rendezvous; tests/flow/tracker.t runs whole jobs. */
+#include "lib/crowd.h"
 #include "tap.h"
 
 #include "base/err.h"
 #include "run/rendezvous/rendezvous.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 
 static void
 bad(const char *text)
@@ -78,10 +81,62 @@ test_env(void)
 	is(rendezvous_env(&e), ERR_ARG, "a job without servers is refused");
 }
 
+static void
+say_line(void *arg, const char *line)
+{
+	(void)arg, (void)line;
+}
+
+static void *
+run_scheduler(void *arg)
+{
+	is(rendezvous_run(arg), ERR_STOP, "a scheduler ends on request: %s", err_line());
+	return arg;
+}
+
+/* Whether somebody listens there before long. */
+static bool
+is_there(const char *at)
+{
+	bool there = false;
+	int fd;
+
+	for (int i = 0; i < CROWD_MS && !there; i++) {
+		if (addr_dial(at, &fd) < 0)
+			return false;
+		there = poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, CROWD_MS) == 1 && write(fd, "", 0) == 0;
+		close(fd);
+		if (!there)
+			poll(NULL, 0, 1);
+	}
+	return there;
+}
+
+static void
+test_crowd(void)
+{
+	static const uint8_t key[CONN_KEY] = { 1 };
+	struct rendezvous_env env = { .workers = 1, .servers = 1 };
+	struct rendezvous_opt o = { .env = &env, .key = key, .stop_fd = eventfd(0, EFD_CLOEXEC), .say = say_line };
+	pthread_t thread;
+	int fd = -1;
+
+	addr_listen("127.0.0.1:0", &fd, env.at);
+	close(fd);
+	pthread_create(&thread, NULL, run_scheduler, &o);
+	ok(is_there(env.at), "a scheduler listens");
+	ok(crowd_lets_in(env.at, key, CONN_MEMBER, 200),
+	    "a member that is slow to answer gets in beside connections from its own address");
+	(void)!write(o.stop_fd, &(uint64_t){ 1 }, 8);
+	pthread_join(thread, NULL);
+	close(o.stop_fd);
+}
+
 int
 main(void)
 {
 	test_parse();
 	test_env();
+	test_crowd();
 	return done();
 }

@@ -1,4 +1,5 @@
 /* serve_test - servers and workers over loopback, each on a thread: a job, a loss, a stranger, another key, another job. */
+#include "lib/crowd.h"
 #include "lib/serving.h"
 
 static void
@@ -104,6 +105,8 @@ test_strangers(void)
 	for (int i = 0; i < 2 * SERVE_STRANGERS; i++)
 		if (addr_dial(j.server[i % S], &fd[i]) < 0)
 			printf("# %s\n", err_line());
+	ok(crowd_lets_in(j.server[0], j.key, CONN_WORKER, 2 * SERVE_STRANGERS),
+	    "a worker that is slow to answer gets in beside connections from its own address");
 	run(&j);
 	finish(&j);
 	all_well(&j);

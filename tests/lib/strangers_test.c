@@ -1,4 +1,5 @@
 /* strangers_test - which connection is closed when there are too many, what they may cost, and what is logged. */
+#include "ends.h"
 #include "tap.h"
 
 #include "base/clk.h"
@@ -47,6 +48,51 @@ test_order(void)
 	    "the oldest of single connections is first");
 }
 
+static bool
+is_credible(struct ends *e)
+{
+	return conn_credible(e->b);
+}
+
+static void
+test_credible(void)
+{
+	static const uint8_t key[CONN_KEY] = { 1 };
+	static struct strangers s = { .most = 4, .times = 1, .burst_s = 2 };
+	struct stranger g[3];
+	struct ends e;
+	int n;
+
+	ends_meet(&e, key, key);
+	for (int i = 0; i < 3; i++)
+		strangers_add(&s, i < 2 ? "10.0.0.1:1" : "10.0.0.2:1", (uint64_t)i, &g[i]);
+	ok(!strangers_believe(&s, e.b, &g[0]) && !strangers_trust(&g[0]), "a silent peer is not credible");
+	ok(ends_run(&e, is_credible) && !conn_open(e.b), "a ClientHello makes a peer credible before it is open");
+	ok(strangers_believe(&s, e.b, &g[0]) && strangers_believe(&s, e.b, &g[0]) && strangers_trust(&g[0]),
+	    "a credible peer is believed, more than once");
+	ok(strangers_before(&s, &g[1], &g[0]) && strangers_before(&s, &g[2], &g[0]),
+	    "a credible peer is closed last, even if it is the oldest");
+	ok(strangers_precedes(&s, &g[0], &g[1]) && strangers_precedes(&s, &g[0], &g[2]),
+	    "a credible peer is handled first");
+	ok(strangers_before(&s, &g[1], &g[2]), "a credible peer does not count among those of its address");
+	is(s.n, 3, "a credible peer is a stranger");
+	strangers_remove(&s, &g[0]);
+	strangers_remove(&s, &g[1]);
+	ok(s.n == 1 && !strangers_before(&s, &g[2], &g[2]), "a credible peer is removed");
+	strangers_remove(&s, &g[2]);
+	for (uint32_t i = 0; i < STRANGERS_ROWS; i++)
+		s.n += s.row[i];
+	is(s.n, 0, "all peers that were removed are counted no more");
+	for (n = 0; n < 1000 && strangers_may(&s, STRANGERS_ACCEPT); n++) {
+		strangers_charge(&s, STRANGERS_ACCEPT);
+		strangers_add(&s, "10.0.0.1:1", 1, &g[0]);
+		strangers_believe(&s, e.b, &g[0]);
+		strangers_remove(&s, &g[0]);
+	}
+	is(n, 1000, "credible peers take nothing from the budget");
+	ends_close(&e);
+}
+
 /* Does what it may, up to a number.  Returns what it did. */
 static int
 spend(struct strangers *s, enum strangers_cost cost, int most)
@@ -62,7 +108,6 @@ static void
 test_budget(void)
 {
 	static struct strangers s = { .most = 4, .times = 1, .burst_s = 2 };
-	struct stranger g;
 	double begun = clk_s();
 	int n = spend(&s, STRANGERS_TURN, 1000000);
 
@@ -77,15 +122,6 @@ test_budget(void)
 	s.budget[STRANGERS_TURN].at -= 2.5;
 	n = spend(&s, STRANGERS_TURN, 1000000);
 	ok(n >= 2 * STRANGERS_TURNS, "turns while peers were missing are not counted: %d turns follow", n);
-	s.budget[STRANGERS_TURN].at -= 2.5;
-	for (n = 0; n < 1000 && strangers_may(&s, STRANGERS_ACCEPT) && spend(&s, STRANGERS_TURN, 3) == 3; n++) {
-		strangers_charge(&s, STRANGERS_ACCEPT);
-		strangers_add(&s, "10.0.0.1:1", 1, &g);
-		strangers_accept(&s, &g);
-		strangers_accept(&s, &g);
-	}
-	is(n, 1000, "peers that prove themselves take nothing from the budget");
-	is(s.n, 0, "a peer that proved itself is no stranger");
 }
 
 static void
@@ -115,6 +151,7 @@ int
 main(void)
 {
 	test_order();
+	test_credible();
 	test_budget();
 	test_log();
 	return done();

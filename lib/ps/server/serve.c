@@ -139,7 +139,7 @@ bind_client(struct serve *s, uint32_t rank)
 	if (s->now->rank < 0)
 		epoch_traffic_join(&s->traffic, rank);
 	s->now->rank = s->now->page = rank;
-	strangers_accept(&s->strangers, &s->now->stranger);
+	strangers_remove(&s->strangers, &s->now->stranger);
 	conn_set_place(s->now->conn, server_state_place, s->state);
 	serve_lend(s, s->now->conn);
 	s->now->claims = -1;
@@ -342,8 +342,8 @@ poll_clients(struct serve *s, int timeout_ms, bool listening)
 	for (uint32_t i = 0; i < n; i++) {
 		struct client *g = &s->client[i];
 
-		s->poll[SERVE_POLLS + i] = (struct pollfd){ .fd = g->claims < 0 && (strangers || g->stranger.row == 0) ?
-		    conn_fd(g->conn) : -1, .events = conn_events(g->conn) };
+		s->poll[SERVE_POLLS + i] = (struct pollfd){ .events = conn_events(g->conn),
+		    .fd = g->claims < 0 && (strangers || strangers_trust(&g->stranger)) ? conn_fd(g->conn) : -1 };
 	}
 	s->paused = false;
 	serve_check_pause(s);

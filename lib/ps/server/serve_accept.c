@@ -2,14 +2,10 @@
 #include "base/clk.h"
 #include "ps/server/serve_in.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
-
-#define ACCEPTS	16	/* most connections that are accepted in one turn */
 
 void
 serve_refuse_stranger(struct serve *s, const char *who)
@@ -52,38 +48,40 @@ evict_stranger(struct serve *s)
 	serve_close_finished(s);
 }
 
-/* Returns false when there is none. */
-static bool
-accept_stranger(struct serve *s)
+/* Adds a connection, and runs it: most peers have sent their hello by then. */
+static void
+add_stranger(struct serve *s, struct conn *c)
 {
-	int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	struct client g = { .rank = -1, .page = -1, .claims = -1, .until = clk_s() + SERVE_HELLO_S };
+	struct client *g;
 
-	if (fd < 0) {
-		s->paused = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
-		return false;
-	}
-	strangers_charge(&s->strangers, STRANGERS_ACCEPT);
 	evict_stranger(s);
-	g.nth = ++s->conns;
-	if (conn_take(fd, s->o->key, CONN_WORKER, &g.conn) < 0)
-		return false;
-	strangers_add(&s->strangers, conn_peer(g.conn), g.nth, &g.stranger);
+	g = &s->client[s->n++];
+	*g = (struct client){ .conn = c, .rank = -1, .page = -1, .claims = -1, .until = clk_s() + SERVE_HELLO_S,
+	    .nth = ++s->conns };
+	strangers_add(&s->strangers, conn_peer(c), g->nth, &g->stranger);
 	if (s->o->silence_s > 0)
-		conn_set_silence(g.conn, s->o->silence_s);
+		conn_set_silence(c, s->o->silence_s);
 	if (s->o->transport == CONN_UCX)
-		conn_use_ucx(g.conn);
+		conn_use_ucx(c);
 	else if (s->o->transport == CONN_AUTO)
-		conn_use_shm(g.conn, SERVE_SHARED / (2 * s->o->nworkers));
-	s->client[s->n++] = g;
-	return true;
+		conn_use_shm(c, SERVE_SHARED / (2 * s->o->nworkers));
+	serve_run_client(s, g);
+	if (g->over)
+		serve_close_finished(s);
+	else
+		strangers_believe(&s->strangers, c, &g->stranger);
 }
 
 void
 serve_accept(struct serve *s)
 {
-	for (int i = 0; i < ACCEPTS && strangers_may(&s->strangers, STRANGERS_ACCEPT) && accept_stranger(s); i++)
-		continue;
+	struct conn *c;
+	int e = 1;
+
+	for (int i = 0; i < STRANGERS_BATCH && s->err == 0 && strangers_may(&s->strangers, STRANGERS_ACCEPT) &&
+	    (e = strangers_take(&s->strangers, s->fd, s->o->key, CONN_WORKER, &c)) > 0; i++)
+		add_stranger(s, c);
+	s->paused = e < 0;
 }
 
 /* Whether workers are missing that the job needs: whoever connects may be one. */
@@ -133,10 +131,14 @@ serve_run_strangers(struct serve *s, uint32_t n)
 {
 	uint32_t i;
 
-	while (s->err == 0 && strangers_may(&s->strangers, STRANGERS_TURN) && (i = find_ready_stranger(s, n)) < n) {
+	while (s->err == 0 && (i = find_ready_stranger(s, n)) < n) {
+		struct client *g = &s->client[i];
+
+		if (!strangers_trust(&g->stranger) && !strangers_may(&s->strangers, STRANGERS_TURN))
+			break;
 		s->poll[SERVE_POLLS + i].revents = 0;
-		serve_run_client(s, &s->client[i]);
-		if (!s->client[i].over)
+		serve_run_client(s, g);
+		if (!g->over && !strangers_believe(&s->strangers, g->conn, &g->stranger))
 			strangers_charge(&s->strangers, STRANGERS_TURN);
 	}
 }

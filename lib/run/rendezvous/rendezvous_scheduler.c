@@ -12,13 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define UNJOINED_MOST 64u	/* most connections that have not joined yet, and one more for each slot */
 #define JOIN_S	  10.0	/* limit for a connection to join */
 #define TICK_MS	  200
-#define ACCEPTS	  16	/* most connections that are accepted in one round */
 
 /* A connection, and the slot of the job that it has taken. */
 struct peer {
@@ -39,7 +37,7 @@ struct scheduler {
 	const struct rendezvous_opt *o;
 	const struct rendezvous_env *env;
 	int		 fd;
-	bool		 out_of_fds;	/* accept failed for want of descriptors or memory; skips a round */
+	bool		 out_of_fds;	/* there was no descriptor or memory for a connection; skips a round */
 	struct peer	*peer;		/* [most] */
 	uint32_t	 n, peers_most;
 	uint64_t	 conns;		/* accepted so far */
@@ -101,7 +99,7 @@ handle_join(struct scheduler *s, struct peer *g, const struct rendezvous_message
 		return reply_peer(g, MSG_REFUSE, text);
 	}
 	g->slot = at;
-	strangers_accept(&s->strangers, &g->stranger);
+	strangers_remove(&s->strangers, &g->stranger);
 	s->slot[at] = (struct slot){ .connected = true, .ever_connected = true };
 	snprintf(text, sizeof(text), "rank %" PRIu32, at < s->env->servers ? at : at - s->env->servers);
 	return reply_peer(g, MSG_WELCOME, text);
@@ -164,29 +162,38 @@ remove_peer(struct scheduler *s, uint32_t i)
 	*g = s->peer[--s->n];
 }
 
-static void
-service_peer(struct scheduler *s, uint32_t i)
+/* Hears a peer if it is its turn, and closes it if it is over.  Returns false then. */
+static bool
+service_peer(struct scheduler *s, uint32_t i, bool heard)
 {
 	struct peer *g = &s->peer[i];
-	/* A stranger is heard if there is something to hear, and as far as strangers may cost something. */
-	bool stranger = g->stranger.row != 0, heard = !stranger ||
-	    (s->poll[i + 2].revents != 0 && strangers_may(&s->strangers, STRANGERS_TURN));
 	struct msg m;
 	int e = heard ? conn_run(g->conn) : 0;
 
 	while (heard && e == 0 && conn_next(g->conn, &m) > 0)
 		e = handle_peer_message(s, g, &m);
-	if (heard && stranger && e == 0)
-		strangers_charge(&s->strangers, STRANGERS_TURN);
+	strangers_believe(&s->strangers, g->conn, &g->stranger);
 	if (e == 0 && g->slot == RENDEZVOUS_ANY && conn_age_s(g->conn) > JOIN_S)
 		e = err_fail(ERR_PEER, "%s: has not joined within %g seconds", conn_peer(g->conn), JOIN_S);
 	if (e == 0)
-		return;
+		return true;
 	if (g->slot == RENDEZVOUS_ANY && !g->refused)
 		strangers_refused(&s->strangers, err_line());
 	else if (e != ERR_PEER)
 		s->o->say(s->o->arg, err_line());
 	remove_peer(s, i);
+	return false;
+}
+
+/* A stranger is heard if there is something to hear, and as far as strangers may cost something. */
+static void
+service_polled_peer(struct scheduler *s, uint32_t i)
+{
+	bool heard = strangers_trust(&s->peer[i].stranger) ||
+	    (s->poll[i + 2].revents != 0 && strangers_may(&s->strangers, STRANGERS_TURN));
+
+	if (service_peer(s, i, heard) && heard && !strangers_trust(&s->peer[i].stranger))
+		strangers_charge(&s->strangers, STRANGERS_TURN);
 }
 
 static void
@@ -206,27 +213,30 @@ evict_peer(struct scheduler *s)
 	remove_peer(s, first);
 }
 
-/* Returns false when there is none. */
-static bool
-accept_peer(struct scheduler *s)
+/* Adds a connection, and runs it. */
+static void
+add_peer(struct scheduler *s, struct conn *c)
 {
-	int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	struct peer *g;
 
-	if (fd < 0) {
-		s->out_of_fds = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
-		return false;
-	}
-	strangers_charge(&s->strangers, STRANGERS_ACCEPT);
 	if (strangers_full(&s->strangers))
 		evict_peer(s);
-	g = &s->peer[s->n];
-	*g = (struct peer){ .slot = RENDEZVOUS_ANY };
-	if (conn_take(fd, s->o->key, CONN_MEMBER, &g->conn) < 0)
-		return false;
-	strangers_add(&s->strangers, conn_peer(g->conn), ++s->conns, &g->stranger);
-	s->n++;
-	return true;
+	g = &s->peer[s->n++];
+	*g = (struct peer){ .conn = c, .slot = RENDEZVOUS_ANY };
+	strangers_add(&s->strangers, conn_peer(c), ++s->conns, &g->stranger);
+	service_peer(s, s->n - 1, true);
+}
+
+static void
+accept_peers(struct scheduler *s)
+{
+	struct conn *c;
+	int e = 1;
+
+	for (int i = 0; i < STRANGERS_BATCH && strangers_may(&s->strangers, STRANGERS_ACCEPT) &&
+	    (e = strangers_take(&s->strangers, s->fd, s->o->key, CONN_MEMBER, &c)) > 0; i++)
+		add_peer(s, c);
+	s->out_of_fds = e < 0;
 }
 
 static bool
@@ -258,7 +268,7 @@ run_rendezvous_round(struct scheduler *s)
 	accepts = !s->out_of_fds && strangers_may(&s->strangers, STRANGERS_ACCEPT);
 	s->poll[1] = (struct pollfd){ .fd = accepts ? s->fd : -1, .events = POLLIN };
 	for (uint32_t i = 0; i < s->n; i++)
-		s->poll[i + 2] = (struct pollfd){ .fd = strangers || s->peer[i].stranger.row == 0 ?
+		s->poll[i + 2] = (struct pollfd){ .fd = strangers || strangers_trust(&s->peer[i].stranger) ?
 		    conn_fd(s->peer[i].conn) : -1, .events = conn_events(s->peer[i].conn) };
 	if (poll(s->poll, s->n + 2, TICK_MS) < 0 && errno != EINTR)
 		return err_sys("poll");
@@ -267,10 +277,9 @@ run_rendezvous_round(struct scheduler *s)
 		return ERR_STOP;
 	/* Backwards, as remove_peer moves the last peer into the gap. */
 	for (uint32_t i = s->n; i-- > 0;)
-		service_peer(s, i);
-	accepts = s->poll[1].revents != 0;
-	for (int i = 0; i < ACCEPTS && accepts; i++)
-		accepts = strangers_may(&s->strangers, STRANGERS_ACCEPT) && accept_peer(s);
+		service_polled_peer(s, i);
+	if (s->poll[1].revents != 0)
+		accept_peers(s);
 	return announce_servers(s);
 }
 

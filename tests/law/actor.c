@@ -110,13 +110,10 @@ actor_given(const struct world *x, uint32_t r, uint64_t step, enum actor_sum wha
 static void
 ask_for_change(struct actor *a)
 {
-	const struct setting *s;
+	const struct setting *s = changes_wanted(&a->world->changes, worker_state_settings(a->worker), &a->asked);
 
-	if (a->o.rank > 0 || (s = changes_wanted(&a->world->changes, worker_state_settings(a->worker))) == NULL ||
-	    s->id == a->asked)
-		return;
-	a->asked = s->id;
-	worker_state_set(a->worker, s);
+	if (s != NULL)
+		worker_state_set(a->worker, s);
 }
 
 /* The rate of its step. */
@@ -126,12 +123,10 @@ find_rate(struct actor *a)
 	const struct settings *all = worker_state_settings(a->worker);
 	const float rate = changes_rate(all, a->step, world_rate(a->world, a->step));
 	const char *wrong = changes_begin(&a->world->changes, all, a->step);
-	float *of = a->rates[a->step];
 
 	if (wrong != NULL)
 		world_fault(a->world, wrong);
-	of[0] = of[0] > 0 && of[0] < rate ? of[0] : rate;
-	of[1] = of[1] > rate ? of[1] : rate;
+	changes_note_rate(a->rates[a->step], rate);
 	return rate;
 }
 
@@ -370,7 +365,8 @@ actor_turn(struct actor *a)
 			a->phase = BYE;
 		} else if (!is_missing(a, WORKER_WAIT_STATS, 0)) {
 			/* As worker_step() does: the arrays are there, the statistics of the step before may be late. */
-			ask_for_change(a);
+			if (a->o.rank == 0)
+				ask_for_change(a);
 			step(a);
 		}
 		return;

@@ -40,10 +40,13 @@ changes_want(struct changes *c, struct rng *r)
 }
 
 const struct setting *
-changes_wanted(struct changes *c, const struct settings *has)
+changes_wanted(struct changes *c, const struct settings *has, uint64_t *asked)
 {
 	if (c->wanted.id != 0 && settings_find(has, c->wanted.id) != NULL)
 		c->wanted.id = 0;
+	if (c->wanted.id == *asked)
+		return NULL;
+	*asked = c->wanted.id;
 	return c->wanted.id != 0 ? &c->wanted : NULL;
 }
 
@@ -84,6 +87,20 @@ changes_rate(const struct settings *all, uint64_t step, float usual)
 
 	settings_at(all, step, &s);
 	return s.has & SETTING_LR ? (float)s.lr : usual;
+}
+
+void
+changes_note_rate(float range[2], float rate)
+{
+	range[0] = range[0] > 0 && range[0] < rate ? range[0] : rate;
+	range[1] = range[1] > rate ? range[1] : rate;
+}
+
+void
+changes_add_rates(float (*range)[2], uint64_t n, double sum[2])
+{
+	for (uint64_t i = 0; i < 2 * n; i++)
+		sum[i % 2] += (double)range[i / 2][i % 2];
 }
 
 struct opt_hyper

@@ -27,13 +27,17 @@ struct changes {
 void	 changes_open(struct changes *c, const struct opt_hyper *h, const char *rules, uint32_t slack, bool counting);
 /* Draws a request, unless one is not decided yet or there were enough.  Returns whether it did. */
 bool	 changes_want(struct changes *c, struct rng *r);
-/* The request that worker 0 is to make, if any; `has`: what it has heard of. */
-const struct setting *changes_wanted(struct changes *c, const struct settings *has);
+/* The request that worker 0 is to make, or NULL.  It has heard of `has`, and its last one in this life has id *asked. */
+const struct setting *changes_wanted(struct changes *c, const struct settings *has, uint64_t *asked);
 /* A worker has heard of these, or begins a step with them.  Returns NULL, or what is wrong. */
 const char *changes_hear(struct changes *c, const struct settings *has);
 const char *changes_begin(struct changes *c, const struct settings *has, uint64_t step);
 /* The rate of a step, which is `usual` if it does not change. */
 float	 changes_rate(const struct settings *all, uint64_t step, float usual);
+/* Notes it as one of those of the step: range has the least and the largest, zeros at first. */
+void	 changes_note_rate(float range[2], float rate);
+/* Adds the ranges of n steps to sum: the least and the largest sum of their rates. */
+void	 changes_add_rates(float (*range)[2], uint64_t n, double sum[2]);
 /* The optimizer of a step, without its rate. */
 struct opt_hyper changes_hyper(const struct settings *all, uint64_t step, const struct opt_hyper *usual);
 /* The codec of slices with `usual` in a step. */

@@ -1,12 +1,11 @@
 /*
  * elastic_test - workers join and leave a job at any time: each batch is computed once, but for those of a worker that
- * leaves, and every push counts once.
+ * leaves, and every push counts once, at a rate that may change meanwhile.
  *
  * A network in memory and one integer decide all, as in law/world.h.  Servers die after any store to their memory.
  * Workers die after any message that they send, which may be lost with others before it, and are started again.  Only
  * the batch of which gradients were sent is computed again, and every weight has one of its two gradients.
  */
-#include "law/draw.h"
 #include "law/pair.h"
 #include "law/seeds.h"
 #include "law/world.h"
@@ -25,7 +24,7 @@
 
 static struct seeds asked;
 
-enum count { JOINED, LEFT, SERVERS_DIED, RETURNED, REPEATED, COUNTS };
+enum count { JOINED, LEFT, SERVERS_DIED, RETURNED, REPEATED, CHANGED, COUNTS };
 enum phase { AWAY, DEAD, GREETS, BEGINS, CHOOSES, COMPUTES, FINISHES, PARTS };
 
 struct job;
@@ -39,6 +38,7 @@ struct worker_actor {
 	uint64_t	 begun;		/* 1 + the last batch of which it sent gradients */
 	bool		 hailing[HOSTS];	/* it has lost the server, and said hello again */
 	uint64_t	 at, k;
+	uint64_t	 asked;		/* id of the change of settings that it has asked for in this life */
 	struct worker_opt o;
 	struct worker_state *state;
 	float		*g;
@@ -60,9 +60,10 @@ struct job {
 	struct server_actor s[HOSTS];
 	struct deal	 deal;		/* as worker 0 knows it */
 	uint32_t	 done[END];
+	float		 rate[END][2];	/* the least and largest of the pushes of a batch */
+	struct changes	 changes;
 	struct { uint32_t rank; uint64_t at; } leave[LEAVES];
 	unsigned	 count[COUNTS];
-	uint64_t	 pushes;
 	const char	*why;
 };
 
@@ -136,6 +137,7 @@ start_worker(struct worker_actor *a)
 {
 	struct worker_state_opt o = { .worker = &a->o, .nservers = a->job->S, .emit = to_server, .arg = a };
 
+	a->asked = 0;
 	a->o.incarnation = 1 + rng_below(&a->job->chance, UINT32_MAX);
 	pair_cut(a->job->net, a->o.rank);
 	memset(a->hailing, 0, sizeof(a->hailing));
@@ -197,6 +199,21 @@ choose_batch(struct worker_actor *a)
 	a->phase = FINISHES;
 }
 
+/* The rate of its batch.  Worker 0 asks for another one, if it is to. */
+static float
+find_rate(struct worker_actor *a)
+{
+	const struct settings *all = worker_state_settings(a->state);
+	const struct setting *s = a->o.rank == 0 ? changes_wanted(&a->job->changes, all, &a->asked) : NULL;
+	const float rate = changes_rate(all, a->k, 1);
+
+	fault(a->job, changes_hear(&a->job->changes, all));
+	if (s != NULL)
+		worker_state_set(a->state, s);
+	changes_note_rate(a->job->rate[a->k], rate);
+	return rate;
+}
+
 static void
 push_batch(struct worker_actor *a)
 {
@@ -210,11 +227,10 @@ push_batch(struct worker_actor *a)
 	if (a->job->done[a->k] > 0 && !(a->returns && a->begun == a->k + 1))
 		fault(a->job, "a batch is computed twice");
 	a->job->count[REPEATED] += a->job->done[a->k];
-	a->job->pushes += a->job->done[a->k] == 0;
 	a->job->done[a->k] = 1;
 	a->begun = a->k + 1;
 	a->returns = false;
-	worker_state_step(a->state, 1, 1);
+	worker_state_step(a->state, 1, find_rate(a));
 	for (uint32_t i = 0; i < g->nw; i++)
 		worker_state_push(a->state, i, a->g);
 	worker_state_finish(a->state, a->g);
@@ -350,12 +366,14 @@ static void
 check_weights(struct job *j)
 {
 	const struct shard_plan *p = server_state_plan(j->s[0].state);
+	double sum[2] = { 0, 0 };
 	const float *w, *m;
 
+	changes_add_rates(j->rate, END, sum);
 	for (uint32_t i = 0; i < p->nweights; i++) {
 		server_state_slice(j->s[p->slice[i].owner].state, i, &w, &m);
 		for (size_t f = 0; f < p->slice[i].count; f++)
-			if (w[f] != -(float)j->pushes)
+			if (-(double)w[f] < sum[0] || -(double)w[f] > sum[1])
 				fault(j, "a push does not count once");
 	}
 }
@@ -363,7 +381,8 @@ check_weights(struct job *j)
 static void
 open_job(struct job *j, uint64_t seed)
 {
-	*j = (struct job){ .chance = rng_start(seed, 0, 77), .graph = world_graph(seed % 2), .net = pair_new(MOST + HOSTS, seed) };
+	*j = (struct job){ .changes = { .kinds = SETTING_LR, .counting = true, .left = seed % 2 ? 8 : 0 },
+	    .chance = rng_start(seed, 0, 77), .graph = world_graph(seed % 2), .net = pair_new(MOST + HOSTS, seed) };
 	j->S = 1 + (uint32_t)rng_below(&j->chance, HOSTS);
 	j->start = 1 + (uint32_t)rng_below(&j->chance, MOST);
 	j->slice = 8u << rng_below(&j->chance, 6);
@@ -416,6 +435,8 @@ run_job(struct job *j, uint32_t scales, uint32_t kills, uint32_t crashes)
 			die(a);
 		if (a->phase > DEAD && rng_below(&j->chance, 10000) < crashes)
 			a->dies_after = 1 + (unsigned)rng_below(&j->chance, 12);
+		if (rng_below(&j->chance, 10000) < 10)
+			changes_want(&j->changes, &j->chance);
 		/* Changes that are forgotten could not be checked. */
 		if (rng_below(&j->chance, 10000) < scales && j->deal.n + 2 * MOST < DEAL_CHANGES)
 			scale(j);
@@ -437,9 +458,9 @@ static void
 many(uint32_t scales, uint32_t kills, uint32_t crashes, const char *name)
 {
 	static const char *const name_of[] = { "workers that joined", "workers that left", "deaths of servers",
-	    "workers that died and returned", "batches that they repeated" };
+	    "workers that died and returned", "batches that they repeated", "changes of settings" };
 	const struct seeds s = seeds_or(&asked, 200);
-	const uint32_t drawn[COUNTS] = { scales, scales, kills, crashes, crashes };
+	const uint32_t drawn[COUNTS] = { scales, scales, kills, crashes, crashes, 1 };
 	unsigned good = 0, count[COUNTS] = { 0 };
 	bool all = true;
 	static struct job j;
@@ -450,6 +471,7 @@ many(uint32_t scales, uint32_t kills, uint32_t crashes, const char *name)
 		if (j.why != NULL)
 			printf("# seed %llu: %s\n", (unsigned long long)seed, j.why);
 		good += j.why == NULL;
+		j.count[CHANGED] = (unsigned)j.changes.heard.n;
 		for (int c = 0; c < COUNTS; c++)
 			count[c] += j.count[c];
 		close_job(&j);

@@ -115,7 +115,6 @@ job_set_step(struct job_life *l)
 int
 job_set_rate(struct job_life *l, float *rate)
 {
-	float *of = l->x->actor[l->p->index].rates[l->step];
 	const char *wrong;
 
 	ERR_TRY(train_learn_settings(&l->t));
@@ -123,7 +122,6 @@ job_set_rate(struct job_life *l, float *rate)
 		return err_fail(ERR_FORMAT, "%s", wrong);
 	l->o.sched.base = (double)world_rate(l->x, l->step);
 	*rate = train_lr(&l->t, l->step);
-	of[0] = of[0] > 0 && of[0] < *rate ? of[0] : *rate;
-	of[1] = of[1] > *rate ? of[1] : *rate;
+	changes_note_rate(l->x->actor[l->p->index].rates[l->step], *rate);
 	return 0;
 }

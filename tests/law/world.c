@@ -440,29 +440,26 @@ sum_steps(const struct world *x, uint64_t steps)
 }
 
 bool
-world_counted(const struct world *x, const float *w, uint64_t steps)
+world_counted(struct world *x, const float *w, uint64_t steps)
 {
-	double least = 0, most = 0;
+	double sum[2] = { 0, 0 };
 	bool good = true;
 
-	for (uint32_t r = 0; r < x->W; r++)
-		for (uint64_t t = 0; t < steps; t++) {
-			least += (double)x->actor[r].rates[t][0];
-			most += (double)x->actor[r].rates[t][1];
-		}
+	for (uint32_t r = 0; r < x->W && x->slack != STALE_SYNC; r++)
+		changes_add_rates(x->actor[r].rates, steps, sum);
 	if (x->slack == STALE_SYNC)
-		least = most = sum_steps(x, steps);
+		sum[0] = sum[1] = sum_steps(x, steps);
 	for (uint32_t a = 0; a < x->graph->nw; a++)
 		for (size_t i = 0; i < x->graph->w[a].count; i++) {
 			const double took = -(double)w[x->graph->w[a].first + i];
 
-			good &= x->graph->w[a].frozen ? took == 0 : took >= least && took <= most;
+			good &= x->graph->w[a].frozen ? took == 0 : took >= sum[0] && took <= sum[1];
 		}
 	return good;
 }
 
 bool
-world_counts(const struct world *x, uint64_t steps)
+world_counts(struct world *x, uint64_t steps)
 {
 	float *w = world_floats(x->graph->P), *aux = world_floats(x->graph->A);
 	bool good;

@@ -103,8 +103,8 @@ void	 world_join(const struct world *x, float *w, float *aux, float *state);
  * With gradients for counting: whether each weight that learns has lost what they make in so many steps of each worker,
  * times their rates.  In a job that is not synchronous a step that was repeated may have had another rate.
  */
-bool	 world_counted(const struct world *x, const float *w, uint64_t steps);
-bool	 world_counts(const struct world *x, uint64_t steps);	/* the same for the weights of all servers joined */
+bool	 world_counted(struct world *x, const float *w, uint64_t steps);
+bool	 world_counts(struct world *x, uint64_t steps);	/* the same for the weights of all servers joined */
 /* n zeros, to be freed. */
 float	*world_floats(size_t n);
 

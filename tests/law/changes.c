@@ -58,6 +58,8 @@ changes_hear(struct changes *c, const struct settings *has)
 
 		if (first && c->sync && has->at[i].from < c->begun)
 			return "settings change in a step that was begun without";
+		if (first && has->at[i].id != 0 && settings_find(&c->heard, has->at[i].id) != NULL)
+			return "a request changes settings twice";
 		if (first)
 			settings_add(&c->heard, &has->at[i]);
 		if (memcmp(&has->at[i], &c->heard.at[i], sizeof(has->at[i])) != 0)

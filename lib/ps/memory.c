@@ -1,6 +1,7 @@
 /* memory - the memory of a process, which may outlive it. */
 #include "ps/memory.h"
 #include "base/err.h"
+#include "base/mem.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,6 +9,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define SMALL	((uint64_t)16 << 20)	/* bytes for which memory_fits() does not look */
 
 static int
 map_memory(struct memory *m, size_t size)
@@ -74,6 +77,12 @@ leave_memfd(struct memory *m)
 }
 
 int
+memory_fits(uint64_t bytes)
+{
+	return bytes < SMALL ? 0 : mem_fits(bytes);
+}
+
+int
 memory_resize(struct memory *m, size_t size)
 {
 	int e;
@@ -81,6 +90,9 @@ memory_resize(struct memory *m, size_t size)
 	if (m->base != NULL)
 		return m->size == size ? 0 : err_fail(ERR_FORMAT, "the state has %zu bytes, not %zu: another job's",
 		    m->size, size);
+	/* A file on a disk, which has no seals, takes no memory that the system cannot take back. */
+	if (size >= SMALL && (m->fd < 0 || fcntl(m->fd, F_GET_SEALS) >= 0))
+		ERR_TRY(memory_fits(size));
 	if (m->fd >= 0) {
 		e = posix_fallocate(m->fd, 0, (off_t)size);
 		if (e != 0 && (e != EFBIG || !leave_memfd(m))) {

@@ -50,9 +50,11 @@ int	 memory_open(const char *path, struct memory *m);
 void	 memory_make(struct memory *m);
 /*
  * Gives a memory without size this size, filled with zeros.  Returns 0, also if it has this size already or is
- * limited, ERR_SYS, ERR_NOMEM, or ERR_FORMAT if it has another size.
+ * limited, ERR_SYS, ERR_NOMEM, or ERR_FORMAT if it has another size.  What does not fit is refused before any is taken.
  */
 int	 memory_resize(struct memory *m, size_t size);
+/* Returns 0 if the machine has so many bytes left, or ERR_NOMEM.  It does not look for what is small. */
+int	 memory_fits(uint64_t bytes);
 /* Unmaps it and closes the descriptor; leaves a private memory without size. */
 void	 memory_close(struct memory *m);
 /*

@@ -82,6 +82,21 @@ alloc_work(struct shard *s)
 	return 0;
 }
 
+/*
+ * A worker chooses the graph and the size of slices, so it is refused before memory is taken for what does not fit.  A
+ * server that follows another one takes what that had.
+ */
+static int
+check_room(const struct shard *s, uint32_t nworkers)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < s->plan->n; i++)
+		if (shard_mine(s, i))
+			bytes += slice_room(&s->plan->slice[i], nworkers);
+	return s->memory->base != NULL ? 0 : memory_fits(bytes);
+}
+
 static int
 init_slices(struct shard *s, const struct hello *job)
 {
@@ -111,9 +126,12 @@ shard_init(struct shard *s, const struct hello *job, const struct graph *g, uint
 	*s = (struct shard){ .index = job->server, .slack = job->slack, .memory = m };
 	if ((e = hello_check(&job->hyper, job->slack)) < 0 || (e = hello_check_workers(job)) < 0 ||
 	    (e = shard_plan_new(g, job->nservers, job->slice, job->mults, &job->hyper, &s->plan)) < 0 ||
+	    (e = check_room(s, job->nworkers)) < 0 ||
 	    (e = norms_init(&s->norms, s->plan, &job->hyper, job->nworkers)) < 0 || (e = init_slices(s, job)) < 0 ||
 	    (e = attach_memory(s, job->nworkers, hash, once)) < 0)
 		shard_free(s);
+	if (e == ERR_NOMEM)
+		err_within("the shard");
 	return e;
 }
 

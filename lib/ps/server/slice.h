@@ -116,6 +116,8 @@ struct slice {
 	uint64_t		 answered;	/* stale_least() when the answers to all workers were last looked at */
 };
 
+/* Bytes that a slice takes beside its memory: its sum, and what it keeps of each worker. */
+uint64_t slice_room(const struct shard_plan_slice *at, uint32_t nworkers);
 /* Initializes slice i of p except for its arrays.  Returns 0 or ERR_NOMEM. */
 int	 slice_init(struct slice *s, const struct shard_plan *p, uint32_t i, uint32_t nworkers, uint32_t slack,
 	     const struct opt_hyper *hyper, struct slice_pool *pool);

@@ -4,6 +4,12 @@
 
 #include <string.h>
 
+uint64_t
+slice_room(const struct shard_plan_slice *at, uint32_t nworkers)
+{
+	return sizeof(struct slice) + at->count * sizeof(float) + nworkers * (uint64_t)(sizeof(struct slice_part) + 2);
+}
+
 /* Adds a gradient to the first one, which is lent: the sum has the buffer of the other, or the spare one. */
 static void
 add_to_first(struct slice *s, struct slice_part *p)

@@ -74,9 +74,9 @@ ln -s "$PWD/away" planted/0
 tail -c +5 t.rec >&3
 exec 3>&-
 wait $pid
-is $? 1 "--extract exits with status 1 if a folder of a class is a link"
-like err '^im2rec: planted/0: open without following links: ' "--extract names the link"
-is "$(ls away)" "" "--extract writes nothing through the link"
+is $? 1 "--extract exits with status 1 if the folder of a class is a planted link"
+like err '^im2rec: planted/0: open without following links: ' "--extract names the planted link"
+is "$(ls away)" "" "--extract does not follow a link that another user has planted"
 status 0 "--to-tar exits with status 0 for sound records" im2rec --to-tar -o t.tar t.rec
 is "$(tar tf t.tar | sed -n '1,5p' | tr '\n' ' ')" "__labels__ 00000000.png 00000000.cls 00000001.png 00000001.cls " \
 	"--to-tar writes the names of classes, images and classes"

@@ -42,9 +42,10 @@ ok "a job by hand trains" by_hand 1
 kill -STOP "$worker1"
 ok "the others wait for a worker that is stopped" line_of worker0 'waiting for worker 1$' 2
 kill -CONT "$worker1"
-ok "a worker that goes on after more than its silence is not lost" went_on worker1
+ok "a worker that was stopped for longer than its silence is not lost" went_on worker1
 netns_link c down
-ok "a worker whose host vanishes is lost" end_with 75 "$server" server "worker 1 is lost: 10.93.0.4:[0-9]*: $silent"
+ok "a half-open connection is found: a worker whose host vanishes is lost" \
+	end_with 75 "$server" server "worker 1 is lost: 10.93.0.4:[0-9]*: $silent"
 ok "the other worker names it" end_with 75 "$worker0" worker0 "worker 1 is lost: 10.93.0.4:[0-9]*: $silent"
 ok "the worker whose host vanished loses the server" end_with 75 "$worker1" worker1 "server 0: 10.93.0.2:4000: $silent"
 netns_link c up

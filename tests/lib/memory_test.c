@@ -57,7 +57,8 @@ test_kept(void)
 	ok(!memory_used(fd), "a memory of zeros is not in use");
 	ok(!memory_untouched(fd), "a file with a size is not untouched");
 	ok(fstat(fd, &st) == 0 && st.st_size == 8192 && st.st_blocks * 512 >= 8192, "all its bytes are allocated");
-	ok(ftruncate(fd, 4096) < 0 && ftruncate(fd, 16384) < 0, "nobody can change the size");
+	ok(ftruncate(fd, 4096) < 0 && ftruncate(fd, 16384) < 0,
+	    "a memory is sealed: nobody shrinks it, which would end its users by SIGBUS, or lets it grow");
 	strcpy(m.base, "kept");
 	memory_close(&m);
 	is(memory_open(path, &m), 0, "another server opens it");

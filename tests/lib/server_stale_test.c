@@ -100,6 +100,7 @@ test_slack(void)
 	push(s, 2, 0);
 	ok(n == 2 && to[0] == 0 && out[0].rate == 0 && out[0].samples == 4 && to[1] == 2 && out[1].rate == 3,
 	    "a delayed answer says how far behind the gradient was when it arrived");
+	ok(!out[0].lasting && !out[1].lasting, "a half is not lent with slack, as an update may overwrite it");
 	server_state_free(s);
 }
 

@@ -150,8 +150,8 @@ test_round(void)
 	is(server_state_steps(s), 0, "slice 1 is still at step 0");
 	is(tell(s, push(0, 0, 0, a)), 0, "a push of a closed step is handled");
 	ok(n == 1 && out[0].step == 1, "a push of a closed step is answered again");
-	is(tell(s, (struct msg){ .type = MSG_PULL, .incarnation = 1, .worker = 1, .step = 0 }), 0, "a pull of the step before");
-	ok(n == 1 && out[0].step == 0 && payload[0][1] == 0, "gives the weights as they were");
+	is(tell(s, (struct msg){ .type = MSG_PULL, .incarnation = 1, .worker = 1, .step = 0 }), 0, "a pull of the step before is handled");
+	ok(n == 1 && out[0].step == 0 && payload[0][1] == 0, "a pull of the step before is served from the other half");
 
 	m = push(1, 0, 1, a);
 	m.samples = 0;

@@ -104,8 +104,8 @@ main(void)
 	const uint32_t slices = (uint32_t)(g->P * sizeof(float) / 32);
 
 	begin(g, NULL, state);
-	is(job.states, 0, "a state of zeros is not sent");
-	ok(job.answers[0] > 0 && job.bytes[0] == 0, "the worker that starts the job gets no weights back");
+	is(job.states, 0, "a first state that is zero is not sent");
+	ok(job.answers[0] > 0 && job.bytes[0] == 0, "worker 0 does not pull back the weights that it sent");
 	is(job.bytes[1], g->P * sizeof(float), "the other worker gets all weights");
 	ok(ends(g), "both workers have the same weights");
 	state[9] = 1;

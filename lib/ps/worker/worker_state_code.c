@@ -74,11 +74,14 @@ worker_state_choose_codec(struct worker_state *ws)
 	ws->uncoded = ws->ncoded;
 }
 
-/* Whether the residual of slice i that is in memory may be that of a gradient which the server has. */
+/*
+ * Whether the residual of slice i that is in memory is that of another gradient, which the server has.  In a synchronous
+ * job a step that is repeated has the same gradients, and stores the same residuals.
+ */
 static bool
 is_residual_sent(const struct worker_state *ws, uint32_t i)
 {
-	return ws->w->slack == STALE_SYNC ? ws->residuals->step == ws->turn + 1 : ws->part[i].got > ws->step;
+	return ws->w->slack != STALE_SYNC && ws->part[i].got > ws->step;
 }
 
 /* Encodes the gradient v of slice i; v NULL: there is none, and the residual goes on to the next step. */

@@ -114,6 +114,7 @@ struct dlaunch_asked {
 	const struct dlaunch *c;
 	const struct jobdir *job;
 	uint32_t	 workers;	/* the number now; 0: it is fixed */
+	uint64_t	 scale_id;	/* id of the question by which another number is wanted */
 };
 
 /* Sets *s before a job's first attempt, and blocks the signal by which the verb tells the launcher. */
@@ -125,14 +126,15 @@ struct launch_scale dlaunch_scale_calls(struct dlaunch_asked *s, uint32_t places
 /* The verb: requests another number of workers, and waits for the answer.  Returns the exit status. */
 int	 dlaunch_scale_job(const char *job, const char *workers);
 
-/* ask.c: what a verb asks the launcher of a job for. */
-struct dlaunch_question {
-	const char	*file, *answer_file;	/* names in the job's directory (run/jobdir.h) */
-	const char	*elsewhere;	/* what to do if the launcher is on another host */
-};
-
-/* Asks, and waits for the answer.  Refuses if the job has ended before. */
-void	 dlaunch_ask(const struct jobdir *d, const struct dlaunch_question *q, const char *text, struct buf *answer);
+/*
+ * ask.c: a verb asks the launcher of a job for something, and waits for the answer, a step.  Refuses with the reason if
+ * the launcher does, or if the job has ended before.
+ */
+uint64_t dlaunch_ask(const struct jobdir *d, const char *verb, const char *text);
+/* In the launcher: whether a verb asks for something; its id, not 0, and text. */
+bool	 dlaunch_find_question(const struct jobdir *d, const char *verb, uint64_t *id, char text[SETTINGS_TEXT]);
+/* Answers it with a step; why: it is refused, unless NULL.  If nobody waits for it any more, does nothing. */
+void	 dlaunch_answer(const struct jobdir *d, uint64_t id, uint64_t from, const char *why);
 
 /* set.c: what the launcher calls when other settings are wanted. */
 struct launch_set dlaunch_set_calls(struct dlaunch_asked *s);

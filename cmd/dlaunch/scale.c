@@ -3,6 +3,7 @@
 #include "front.h"
 
 #include "base/err.h"
+#include "base/num.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -38,9 +39,13 @@ dlaunch_put_workers(const struct dlaunch_asked *s)
 static uint32_t
 read_wanted_workers(void *arg)
 {
-	const struct dlaunch_asked *s = arg;
+	struct dlaunch_asked *s = arg;
+	char text[SETTINGS_TEXT];
+	uint64_t n;
 
-	return s->job->dir >= 0 ? jobdir_number(s->job, "scale") : 0;
+	if (!dlaunch_find_question(s->job, "scale", &s->scale_id, text) || num_u64(text, 1, JOB_MOST, &n) < 0)
+		return 0;
+	return (uint32_t)n;
 }
 
 static const char *
@@ -63,15 +68,8 @@ static void
 answer_scale(void *arg, const char *why)
 {
 	const struct dlaunch_asked *s = arg;
-	char text[512];
-	int n;
 
-	if (why != NULL && s->c->elastic == 0)
-		why = say_why_fixed(s->c);
-	n = snprintf(text, sizeof(text), "%s", why != NULL ? why : "");
-	if (jobdir_put(s->job, "scaled", text, (size_t)n) < 0)
-		front_warn("--job", ERR_SYS);
-	unlinkat(s->job->dir, "scale", 0);
+	dlaunch_answer(s->job, s->scale_id, 0, why != NULL && s->c->elastic == 0 ? say_why_fixed(s->c) : why);
 }
 
 struct launch_scale
@@ -84,9 +82,7 @@ dlaunch_scale_calls(struct dlaunch_asked *s, uint32_t places)
 int
 dlaunch_scale_job(const char *name, const char *workers)
 {
-	const struct dlaunch_question q = { .file = "scale", .answer_file = "scaled", .elsewhere = "scale it there" };
 	uint32_t n = (uint32_t)front_num("scale", workers, 1, JOB_MOST);
-	struct buf answer = { 0 };
 	struct jobdir d;
 	char text[16];
 	int e;
@@ -94,10 +90,7 @@ dlaunch_scale_job(const char *name, const char *workers)
 	if ((e = jobdir_open(name, &d)) < 0)
 		front_die(NULL, e);
 	snprintf(text, sizeof(text), "%u", n);
-	dlaunch_ask(&d, &q, text, &answer);
-	if (answer.n > 0)
-		front_wrong("job %s: %s", name, (char *)answer.p);
-	buf_free(&answer);
+	dlaunch_ask(&d, "scale", text);
 	jobdir_close(&d);
 	return 0;
 }

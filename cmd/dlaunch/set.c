@@ -52,24 +52,13 @@ store_setting(const struct jobdir *d, const char *text, uint64_t from)
 }
 
 static void
-put_answer(const struct jobdir *d, uint64_t id, uint64_t from, const char *why)
-{
-	char text[ERR_LINE + 64];
-	int n = snprintf(text, sizeof(text), "%016" PRIx64 " %" PRIu64 " %s", id, from, why != NULL ? why : "");
-
-	if (jobdir_put(d, "settled", text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1) < 0)
-		front_warn("--job", ERR_SYS);
-	unlinkat(d->dir, "set", 0);
-}
-
-static void
 answer_set(void *arg, uint64_t id, const char *text, uint64_t from, const char *why)
 {
 	const struct dlaunch_asked *s = arg;
 
 	if (why == NULL)
 		store_setting(s->job, text, from);
-	put_answer(s->job, id, from, why);
+	dlaunch_answer(s->job, id, from, why);
 }
 
 static bool
@@ -77,19 +66,13 @@ read_wanted_settings(void *arg, uint64_t *id, char text[SETTINGS_TEXT])
 {
 	const struct dlaunch_asked *s = arg;
 	const char *command = io_base_name(s->c->argv[0]);
-	struct buf b = { 0 };
-	char *rest, why[256];
-	bool is = s->job->dir >= 0 && jobdir_get(s->job, "set", JOBDIR_MOST, &b) == 0;
+	bool is = dlaunch_find_question(s->job, "set", id, text);
+	char why[256];
 
-	if (is) {
-		*id = strtoull((char *)b.p, &rest, 16);
-		is = *rest == ' ' && *id != 0 && snprintf(text, SETTINGS_TEXT, "%s", rest + 1) < (int)SETTINGS_TEXT;
-	}
-	buf_free(&b);
 	if (!is || (!s->c->dmlc && strcmp(command, "pworker") == 0))
 		return is;
 	snprintf(why, sizeof(why), "it runs %.128s; only the settings of pworker change", command);
-	put_answer(s->job, *id, 0, why);
+	dlaunch_answer(s->job, *id, 0, why);
 	return false;
 }
 
@@ -102,14 +85,11 @@ dlaunch_set_calls(struct dlaunch_asked *s)
 int
 dlaunch_set_job(char *const *words)
 {
-	const struct dlaunch_question q = { .file = "set", .answer_file = "settled", .elsewhere = "set it there" };
 	const char *name = words[0];
-	char text[SETTINGS_TEXT + 32], canonical[SETTINGS_TEXT];
-	struct buf answer = { 0 }, given = { 0 };
+	struct buf given = { 0 };
+	char text[SETTINGS_TEXT];
 	struct setting s;
 	struct jobdir d;
-	uint64_t id, from;
-	char *rest;
 	int e = 0;
 
 	if (name == NULL || words[1] == NULL)
@@ -120,20 +100,11 @@ dlaunch_set_job(char *const *words)
 		front_die(NULL, e);
 	if (settings_parse_change((char *)given.p, &s) < 0)
 		front_wrong("set: %s", err_line());
-	settings_change_text(&s, ' ', canonical);
+	settings_change_text(&s, ' ', text);
 	if ((e = jobdir_open(name, &d)) < 0)
 		front_die(NULL, e);
-	front_must(NULL, io_random(&id, sizeof(id)));
-	id |= 1;	/* not 0 */
-	snprintf(text, sizeof(text), "%016" PRIx64 " %s", id, canonical);
-	dlaunch_ask(&d, &q, text, &answer);
-	strtoull((char *)answer.p, &rest, 16);	/* its id */
-	from = strtoull(rest, &rest, 10);
-	if (*rest != 0 && rest[1] != 0)
-		front_wrong("job %s: %s", name, rest + 1);
-	printf("after step %" PRIu64 ": %s\n", from, canonical);
+	printf("after step %" PRIu64 ": %s\n", dlaunch_ask(&d, "set", text), text);
 	buf_free(&given);
-	buf_free(&answer);
 	jobdir_close(&d);
 	front_flush();
 	return 0;

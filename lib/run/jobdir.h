@@ -8,11 +8,10 @@
  *	JOB/out, err	the output of a detached job
  *	JOB/status	its exit status, once it has ended
  *	JOB/workers	its number of workers
- *	JOB/scale	another number that a user wants; the launcher, which gets SIGUSR1, removes the file
- *	JOB/scaled	and answers here: nothing, or why it refuses
- *	JOB/set		an id and other settings that a user wants (ps/settings.h), in the same way
- *	JOB/settled	the answer: the id, the step, and why it is refused, if it is
- *	JOB/settings	the changes so far, with their steps
+ *	JOB/question	an id, and what a user wants: "scale" and a number, or "set" and settings (ps/settings.h); the
+ *			launcher, which gets SIGUSR1, removes the file
+ *	JOB/answer	the id, from which step on it holds, and why it is refused, if it is
+ *	JOB/settings	the changes of settings so far, with their steps
  *	JOB/asks	locked (fcntl(2)) by the process that waits for an answer
  *	JOB/hosts	the hosts file of a detached job, as it was at the start
  *	JOB/record	the state of a detached job that has not ended (run/launcher/job_record.h), from

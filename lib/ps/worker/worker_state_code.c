@@ -75,8 +75,8 @@ worker_state_choose_codec(struct worker_state *ws)
 }
 
 /*
- * Whether the residual of slice i that is in memory is that of another gradient, which the server has.  In a synchronous
- * job a step that is repeated has the same gradients, and stores the same residuals.
+ * Whether the residual of slice i that is in memory is that of another gradient, which the server has.  In a
+ * synchronous job a step that is repeated has the same gradients, and stores the same residuals.
  */
 static bool
 is_residual_sent(const struct worker_state *ws, uint32_t i)

@@ -114,7 +114,9 @@ void	 launch_release(struct launch *l);
 /* Writes them if no cause has come in time or none can come any more, and reports the end that was noted. */
 void	 launch_check_cause(struct launch *l);
 
-/* launch_scale.c: once all processes run, changes the number of workers as it is wanted. */
+/* launch_scale.c: a worker of the job, which may not be in it. */
+struct member *launch_worker(const struct launch *l, uint32_t rank);
+/* Once all processes run, changes the number of workers as it is wanted. */
 void	 launch_check_scale(struct launch *l);
 /* Tells an agent of an elastic job the number of workers, or that no worker is started any more. */
 void	 launch_send_scale(struct launch *l, struct remote *r);

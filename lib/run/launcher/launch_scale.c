@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-static struct member *
-get_worker(const struct launch *l, uint32_t rank)
+struct member *
+launch_worker(const struct launch *l, uint32_t rank)
 {
 	return &l->roster->m[l->roster->n - l->opt->job.workers + rank];
 }
@@ -13,7 +13,7 @@ get_worker(const struct launch *l, uint32_t rank)
 static bool
 has_ended(const struct launch *l)
 {
-	return get_worker(l, 0)->state >= ROSTER_ENDED;
+	return launch_worker(l, 0)->state >= ROSTER_ENDED;
 }
 
 void
@@ -51,8 +51,8 @@ refuse_scale(const struct launch *l, uint32_t n, char why[REMOTE_LAST])
 	else
 		why[0] = 0;
 	for (uint32_t i = l->roster->workers; i < n && why[0] == 0; i++)
-		if (get_worker(l, i)->state >= ROSTER_ENDED) {
-			roster_name(get_worker(l, i), name);
+		if (launch_worker(l, i)->state >= ROSTER_ENDED) {
+			roster_name(launch_worker(l, i), name);
 			snprintf(why, REMOTE_LAST, "%s has ended already", name);
 		}
 	return why[0] != 0;
@@ -110,7 +110,7 @@ is_too_late(const struct launch *l, const struct member *m, int status)
 {
 	return m->child.role == JOB_WORKER && m->child.rank > 0 &&
 	    (roster_code(status) == ROSTER_AGAIN || is_unjoined(l, m, status)) &&
-	    get_worker(l, 0)->state == ROSTER_ENDED && get_worker(l, 0)->status == 0;
+	    launch_worker(l, 0)->state == ROSTER_ENDED && launch_worker(l, 0)->status == 0;
 }
 
 void

@@ -7,17 +7,11 @@
 
 #define AGAIN_S	1.0	/* a request is repeated after this time: an agent, or its link, may be new */
 
-static const struct member *
-find_worker(const struct launch *l)
-{
-	return &l->roster->m[l->roster->n - l->opt->job.workers];
-}
-
 /* The caller has a request. */
 static void
 ask_worker(struct launch *l)
 {
-	struct remote *r = &l->remote[find_worker(l)->host];
+	struct remote *r = &l->remote[launch_worker(l, 0)->host];
 	struct buf b = { 0 };
 	int e;
 
@@ -47,7 +41,7 @@ launch_check_set(struct launch *l)
 		l->sets = false;
 		if (!l->opt->set.wanted(l->opt->set.arg, &l->set_id, l->set_text))
 			l->set_id = 0;
-		else if (find_worker(l)->state >= ROSTER_ENDED || l->roster->asked || l->roster->termed)
+		else if (launch_worker(l, 0)->state >= ROSTER_ENDED || l->roster->asked || l->roster->termed)
 			answer_request(l, 0, "the job is ending");
 		else
 			ask_worker(l);

@@ -154,6 +154,18 @@ ok "a run resumed within an epoch ends in the bytes of an undisturbed one" cmp w
 status 0 "--resume accepts a checkpoint of a complete run" $train --epochs 2 --resume x-0002.safetensors
 like err '^pworker: trained nothing: 8 steps are done already, as many as --epochs asks for$' \
 	"pworker reports that a complete run has nothing left to train"
+# A checkpoint of an older version, which has neither how images become samples nor the net's name nor a best epoch.
+perl -0777 -ne '
+	my ($n) = unpack "Q<", $_;
+	my ($head, $rest) = (substr($_, 8, $n), substr $_, 8 + $n);
+	$head =~ s/"(?:preprocessing|class_names|net|best_accuracy|best_epoch)":"(?:[^"\\]|\\.)*",?//g;
+	$head =~ s/,\}/}/;
+	$head .= " " x (-length($head) % 8);
+	print pack("Q<", length $head), $head, $rest' x-0001-000002.safetensors >older.safetensors
+is "$(grep -ac preprocessing x-0001-000002.safetensors) $(grep -acE 'preprocessing|best_epoch|class_names' older.safetensors)" "1 0" \
+	"the older checkpoint lacks what later versions store"
+status 0 "pworker resumes from a checkpoint of an older version" $train --epochs 2 --resume older.safetensors --save y
+ok "an older checkpoint gives the same bytes" cmp y-0002.safetensors x-0002.safetensors
 status 2 "--resume refuses another seed" $train --resume x-0001-000002.safetensors --seed 1
 like err 'x-0001-000002\.safetensors: was saved with --seed 0' "--resume's error gives the seed of the checkpoint"
 status 2 "--resume refuses another batch size within an epoch" $train --resume x-0001-000002.safetensors --batch 8

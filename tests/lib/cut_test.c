@@ -143,7 +143,7 @@ main(void)
 	ok(access("d/w.cut-00000001-0003-000001.safetensors", F_OK) < 0 && access("d/w.cut-00000001-0002-000009.safetensors", F_OK) < 0 &&
 	    access("d/w.cut-00000001-0003-000001.safetensors.manifest", F_OK) < 0, "later ones are gone");
 	ok(access("d/w.cut-00000001-0002-000008.safetensors", F_OK) == 0 && access("d/w.cut-00000001-0002-000004.safetensors", F_OK) == 0 &&
-	    access("d/w.cut-00000001-0002-000004.safetensors.manifest", F_OK) == 0, "the two newest stay");
+	    access("d/w.cut-00000001-0002-000004.safetensors.manifest", F_OK) == 0, "the two newest cuts are kept");
 	ok(access("d/w.cut-00000001-0001-000008.safetensors", F_OK) < 0, "older ones are gone");
 	is(cut_find("w", "d/w.cut-00000001", RUN, NULL, &at, &path), 2, "cut_find() without a reporter finds a cut");
 	is_str(path, "d/w.cut-00000001-0002-000008.safetensors", "the newest cut with a manifest is found");

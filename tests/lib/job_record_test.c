@@ -37,6 +37,11 @@ test_bytes(void)
 	is(bad, 0, "a record truncated anywhere is refused");
 	buf_put(&b, "", 1);
 	is(job_record_get(b.p, b.n, &k), ERR_FORMAT, "a record with a byte too many is refused");
+	b.p[strlen("tally job\n")]++;
+	is(job_record_get(b.p, b.n - 1, &k), ERR_FORMAT, "the record of another version is refused");
+	b.p[strlen("tally job\n")]--;
+	is(job_record_get(b.p, b.n - 1, &k), 0, "the record of this version is read");
+	job_record_free(&k);
 	buf_free(&b);
 }
 

@@ -1,6 +1,6 @@
 /* tls_test - a connection to a plain TLS library: standard TLS 1.3 with the key, a refusal without it. */
 #include "tap.h"
-#include "wire/tls.h"
+#include "wire/tls_in.h"
 
 #include "ends.h"
 
@@ -270,6 +270,27 @@ test_rekey(void)
 	visit_end(&e, ssl);
 }
 
+static void
+test_context(void)
+{
+	struct tls *t[4] = { NULL };	/* clients, then servers, of two keys */
+	int fd[2][2], bad = 0;
+
+	for (int i = 0; i < 2; i++)
+		bad += socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd[i]) < 0;
+	for (int i = 0; i < 4; i++)
+		bad += tls_new(fd[i % 2][i / 2], i >= 2, i % 2 == 0 ? key : wrong, "worker", &t[i]) < 0 || tls_shake(t[i]) < 0 ||
+		    t[i]->ssl == NULL;
+	is(bad, 0, "two connections begin their handshakes");
+	if (bad > 0)
+		return;
+	ok(SSL_get_SSL_CTX(t[0]->ssl) == SSL_get_SSL_CTX(t[1]->ssl) && SSL_get_SSL_CTX(t[2]->ssl) == SSL_get_SSL_CTX(t[3]->ssl),
+	    "connections of a role share one TLS context");
+	ok(SSL_get_SSL_CTX(t[0]->ssl) != SSL_get_SSL_CTX(t[2]->ssl), "a server has another TLS context than a client");
+	for (int i = 0; i < 4; i++)
+		tls_free(t[i]), close(fd[i / 2][i % 2]);
+}
+
 /* A plain library sends padded records and asks for new keys; our end reads them, and answers with new keys. */
 static void
 test_padding(void)
@@ -383,6 +404,7 @@ main(void)
 	test_flood();
 	test_false_server();
 	test_rekey();
+	test_context();
 	test_padding();
 	test_key_updates();
 	test_close();

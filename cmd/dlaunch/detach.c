@@ -24,6 +24,7 @@
 /* The longest wait for a worker's output: of pworker, which may check a large data set, and of another command. */
 #define TRAINS_S	20.0
 #define RUNS_S		2.0
+#define STARTED		"+"	/* in place of why the job did not start */
 
 void
 dlaunch_make_job(const struct dlaunch *c, struct jobdir *d)
@@ -91,14 +92,16 @@ forward_signal(int signals, pid_t launcher)
 	kill(launcher, SIGTERM);
 }
 
-/* Waits until the launcher has written a byte.  Returns false if it has ended before. */
+/*
+ * Waits until the launcher has said that the job has started.  Returns false if it has ended before, or said why not:
+ * `why`, else "".
+ */
 static bool
-wait_for_start(const struct jobdir *d, int fd, int signals, pid_t launcher)
+wait_for_start(const struct jobdir *d, int fd, int signals, pid_t launcher, char why[ERR_LINE])
 {
 	struct pollfd p[2] = { { .fd = fd, .events = POLLIN }, { .fd = signals, .events = POLLIN } };
 	double since = clk_s(), report_at = since + DLAUNCH_REPORT_S;
 	size_t got;
-	char c;
 
 	while (poll(p, 2, DLAUNCH_TICK_MS) <= 0 || p[0].revents == 0) {
 		if (p[1].revents != 0)
@@ -108,7 +111,31 @@ wait_for_start(const struct jobdir *d, int fd, int signals, pid_t launcher)
 		front_say("job %s: waiting for its processes to start", d->name);
 		report_at = clk_s() + (clk_s() - since);
 	}
-	return io_read(fd, &c, 1, &got) == 0 && got == 1;
+	if (io_read(fd, why, ERR_LINE - 1, &got) < 0)
+		got = 0;
+	why[got] = 0;
+	return strcmp(why, STARTED) == 0;
+}
+
+/* Prints why the job did not start, unless its error output says so, and where its files are. */
+static void
+print_cause(const struct jobdir *d, const char *why)
+{
+	char link[32], dir[PATH_MAX];
+	struct buf b = { 0 };
+	ssize_t n;
+
+	if (*why == 0 || (jobdir_get(d, "err", JOBDIR_MOST, &b) == 0 && strstr((char *)b.p, why) != NULL)) {
+		buf_free(&b);
+		return;
+	}
+	buf_free(&b);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", d->dir);
+	/* A line without a path is about one of these files. */
+	if (strchr(why, '/') != NULL || (n = readlink(link, dir, sizeof(dir) - 1)) < 0)
+		front_say("%s", why);
+	else
+		front_say("%s; make room for the job's files in %.*s", why, (int)n, dir);
 }
 
 /*
@@ -118,15 +145,17 @@ wait_for_start(const struct jobdir *d, int fd, int signals, pid_t launcher)
 static void
 print_job_name(struct jobdir *d, int fd, int signals, pid_t launcher, bool new, off_t errors)
 {
+	char why[ERR_LINE];
 	int how;
 
-	if (wait_for_start(d, fd, signals, launcher)) {
+	if (wait_for_start(d, fd, signals, launcher, why)) {
 		printf("%s\n", d->name);
 		front_flush();
 		_exit(0);
 	}
 	if (waitpid(launcher, &how, 0) < 0)
 		front_die("--detach", err_sys("wait"));
+	print_cause(d, why);
 	copy_errors(d, errors);
 	front_say("job %s did not start", d->name);
 	if (new && jobdir_remove(d) < 0)
@@ -189,15 +218,28 @@ dlaunch_check_start(struct dlaunch_start *s)
 		dlaunch_started(s);
 }
 
-void
-dlaunch_started(struct dlaunch_start *s)
+/* Ends the wait of the first process. */
+static void
+tell_waiter(struct dlaunch_start *s, const char *text)
 {
 	if (s->fd < 0)
 		return;
-	if (io_write(s->fd, "x", 1) < 0)
+	if (io_write(s->fd, text, strlen(text)) < 0)
 		front_say("--detach: %s", err_line());
 	close(s->fd);
 	s->fd = -1;
+}
+
+void
+dlaunch_started(struct dlaunch_start *s)
+{
+	tell_waiter(s, STARTED);
+}
+
+void
+dlaunch_fail_start(struct dlaunch_start *s, const char *why)
+{
+	tell_waiter(s, why);
 }
 
 /* Reads the command line, and changes to the directory where the job was started. */

@@ -88,7 +88,7 @@ void	 dlaunch_open_ended(const char *job, struct jobdir *d, struct words *argv);
 /*
  * Returns in a process of its own.  Its output is appended to the directory's files, or replaces them without
  * `append`.  The first process waits for dlaunch_started() with the descriptor that this returns, prints the
- * job's name, and ends.  It passes signals of the signalfd(2) on meanwhile.
+ * job's name, and ends.  It passes signals of the signalfd(2) on meanwhile, and prints why the job does not start.
  */
 int	 dlaunch_detach(struct jobdir *d, bool append, int signals);
 /* What the first process of --detach waits for: all processes were started, and all workers have printed something. */
@@ -108,6 +108,8 @@ void	 dlaunch_note_output(void *arg, const struct member *m, bool out, const cha
 void	 dlaunch_check_start(struct dlaunch_start *s);
 /* Says that the job has started, once. */
 void	 dlaunch_started(struct dlaunch_start *s);
+/* Says why it does not start, when the job's directory may have no room for that; not after dlaunch_started(). */
+void	 dlaunch_fail_start(struct dlaunch_start *s, const char *why);
 
 /* scale.c: the job whose launcher is asked for other workers or settings while it runs. */
 struct dlaunch_asked {

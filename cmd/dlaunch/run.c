@@ -235,6 +235,14 @@ report_started(void *arg)
 }
 
 static void
+report_lost(void *arg, const char *why)
+{
+	struct start *s = arg;
+
+	dlaunch_fail_start(&s->at_work, why);
+}
+
+static void
 say_host_line(void *arg, const struct host *host, const char *line)
 {
 	(void)arg;
@@ -306,7 +314,7 @@ run_attempt(const struct dlaunch *c, struct start *s, struct roster *roster, uin
 	    .start_s = c->start_s, .outage_s = c->outage_s, .grace_s = c->grace_s, .signals = s->signals,
 	    .in = STDIN_FILENO, .out = STDOUT_FILENO, .err = STDERR_FILENO,
 	    .detached = { .on = s->id[0] != 0, .attempt = attempts, .save = save_record,
-		.started = report_started, .arg = s, .from = from },
+		.started = report_started, .lost = report_lost, .arg = s, .from = from },
 	    .scale = dlaunch_scale_calls(&s->asked, s->remote ? s->hosts.places : 0),
 	    .set = dlaunch_set_calls(&s->asked),
 	    .verbose = c->verbose, .wait = c->wait, .watch = c->detach ? quiet : watch, .dir = c->output }, roster);

@@ -92,6 +92,20 @@ if on_disk 100 true >"$T/why" 2>&1; then
 	like "$T/out" '^wait 1$' "a detached job whose directory is full ends with status 1"
 	like "$T/out" '^full	ended	1$' "the status of that job is recorded"
 	like "$T/out" '^g-[0-9]*-[0-9]*.safetensors$|^g-[0-9]*.safetensors$' "the state of that job is saved"
+
+	# It is full before the job starts, and the job's error output has no room for the reason.
+	cat >early <<-END
+		mount -t tmpfs -o size=\$1 none state || exit
+		export XDG_STATE_HOME=$T/state
+		dlaunch --detach --job early -n 1 -s 0 -- sleep 1000
+		echo "status \$?"
+	END
+	for size in 16k 20k; do
+		unshare -m sh early $size >"$T/out" 2>&1
+		is "$(cat "$T/out")" "$(printf '%s\n' "dlaunch: job early: record: write: No space left on device; \
+make room for the job's files in $T/state/tally/jobs/early" "dlaunch: job early did not start" "status 1")" \
+			"--detach says why a job does not start that has no room in its directory ($size)"
+	done
 else
 	skip "full disks" "no file system can be mounted: $(tail -n 1 "$T/why")"
 fi

@@ -50,6 +50,7 @@ struct launch_detached {
 	const struct job_record *from;	/* take the job over from this record; NULL: start it */
 	int		 (*save)(void *arg, const void *p, size_t n);	/* replaces the record; 0 or an error */
 	void		(*started)(void *arg);	/* all processes were started; called in each round from then on */
+	void		(*lost)(void *arg, const char *why);	/* the record or the output cannot be written */
 	void		*arg;
 };
 

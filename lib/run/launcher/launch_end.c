@@ -119,9 +119,13 @@ launch_stop(struct launch *l)
 void
 launch_lose_output(struct launch *l, const char *what)
 {
+	char why[ERR_LINE + 32];
+
+	snprintf(why, sizeof(why), "%s%s%s", what, *what != 0 ? ": " : "", err_line());
 	if (!l->roster->asked && !l->roster->termed)
-		launch_report(l, "%s%s%s%s", what, *what != 0 ? ": " : "", err_line(),
-		    l->started ? "; stopping the workers" : "");
+		launch_report(l, "%s%s", why, l->started ? "; stopping the workers" : "");
+	if (launch_is_detached(l))
+		l->opt->detached.lost(l->opt->detached.arg, why);
 	if (l->started) {
 		roster_fail(l->roster, 1);
 		launch_stop(l);

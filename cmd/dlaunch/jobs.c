@@ -254,10 +254,10 @@ dlaunch_find_launcher(const char *name, const struct jobdir *d, const char *what
 		s = read_job_state(d);
 	if (!s.running)
 		front_wrong("job %s is not running", name);
-	/* A home may be shared by hosts: there the id may be that of any process. */
+	/* A home may be shared by hosts and containers: there the id may be that of any process. */
 	if (!s.here)
-		front_wrong("job %s: its launcher is process %d on host %s; %s", name, (int)s.pid,
-		    s.host[0] != 0 ? s.host : "?", what);
+		front_wrong("job %s: its launcher is process %d %s host %s; %s", name, (int)s.pid,
+		    s.beside ? "in another container of" : "on", s.host[0] != 0 ? s.host : "?", what);
 	return s;
 }
 

@@ -414,11 +414,12 @@ jobdir_end(struct jobdir *d, int status)
 static void
 parse_claim(const char *text, struct jobdir_state *s)
 {
-	char space[JOBDIR_SPACE], own[JOBDIR_SPACE];
-	int n = sscanf(text, "%d %255s %127s", &s->pid, s->host, space);
+	char space[JOBDIR_SPACE] = "", own[JOBDIR_SPACE];
 
+	sscanf(text, "%d %255s %127s", &s->pid, s->host, space);
 	read_pid_space(own);
-	s->here = n == 3 && strcmp(space, own) == 0;
+	s->here = strcmp(space, own) == 0;
+	s->beside = !s->here && *own != '/' && strncmp(space, own, strcspn(own, "/") + 1) == 0;
 }
 
 int

@@ -47,6 +47,7 @@ struct jobdir_state {
 	pid_t	 pid;		/* process id of the launcher; 0: not known */
 	char	 host[JOBDIR_HOST];	/* where the launcher runs or ran; "": not known */
 	bool	 here;		/* pid is one of this machine, since it was booted, and of this container */
+	bool	 beside;	/* likewise of this machine, and of another container */
 	int	 status;	/* -1: it runs, or its launcher was lost before it wrote one */
 	time_t	 since;		/* the time of its last start */
 };

@@ -131,6 +131,22 @@ is "$(cat "$T/err")" "dlaunch: job seen: its launcher is process $stranger on ho
 ok "no process of this host is signalled" kill "$stranger"
 is "$(field seen 6)" far.example "status prints the launcher's host"
 cat "$T/lock" >"$lock"
+# In another name space of process ids a process has the launcher's id.  A container may have the same host name.
+read -r launcher _ <"$lock"
+if unshare -pf --mount-proc true 2>"$T/why" && [ "$(unshare -pf --mount-proc sh -c \
+	"echo $((launcher - 1)) >/proc/sys/kernel/ns_last_pid && sh -c 'echo \$\$'" 2>>"$T/why")" = "$launcher" ]; then
+	# shellcheck disable=SC2016
+	status 2 "stop refuses a job of another container, and signals no process with its id" unshare -pf --mount-proc sh -c '
+		echo $(($1 - 1)) >/proc/sys/kernel/ns_last_pid && { sleep 1000 & }
+		timeout 20 dlaunch stop seen
+		got=$?
+		kill "$1" 2>/dev/null && exit $got' sh "$launcher"
+	is "$(cat "$T/err")" "dlaunch: job seen: its launcher is process $launcher in another container of host $(hostname); \
+stop it there" "the error says that it is another container"
+	ok "that job runs on" test "$(field seen 2)" = runs
+else
+	skip "stop from another container" "$(tail -n 1 "$T/why")"
+fi
 dlaunch stop seen
 status 143 "wait returns the status of a stopped job" dlaunch wait seen
 status 2 "rm reports a missing job" dlaunch rm nothing seen

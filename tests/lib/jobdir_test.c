@@ -192,21 +192,36 @@ write_lock(const struct jobdir *d, const char *text)
 }
 
 static void
+read_boot(char boot[64])
+{
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
+
+	if (f == NULL || fscanf(f, "%63s", boot) != 1)
+		printf("Bail out! no id of this boot\n"), exit(1);
+	fclose(f);
+}
+
+static void
 test_host(void)
 {
-	char host[JOBDIR_HOST] = "";
+	char host[JOBDIR_HOST] = "", boot[64], text[JOBDIR_HOST + 128];
 	struct jobdir_state s;
 	struct jobdir d;
 
 	gethostname(host, sizeof(host) - 1);
 	jobdir_make("shared", false, argv, "/", &d);
 	jobdir_read_state(&d, &s);
-	ok(s.here && s.pid == getpid(), "a launcher's process id counts on its own host");
+	ok(s.here && !s.beside && s.pid == getpid(), "a launcher's process id counts on its own host");
 	is_str(s.host, host, "the host of a launcher is recorded");
 	write_lock(&d, "1 other 11111111-2222-3333-4444-555555555555/pid:[4026531836]\n");
 	jobdir_read_state(&d, &s);
-	ok(!s.here && s.running, "a launcher of another boot is not here, whatever its host is called");
+	ok(!s.here && !s.beside && s.running, "a launcher of another boot is not here, whatever its host is called");
 	is_str(s.host, "other", "the host that it wrote is known");
+	read_boot(boot);
+	snprintf(text, sizeof(text), "1 %s %s/pid:[1]\n", host, boot);
+	write_lock(&d, text);
+	jobdir_read_state(&d, &s);
+	ok(!s.here && s.beside, "a launcher of another container is not here, even with this host's name");
 	write_lock(&d, "1\n");
 	jobdir_read_state(&d, &s);
 	ok(!s.here && s.pid == 1 && s.host[0] == 0, "a lock without a host is of no known host");

@@ -62,8 +62,8 @@ tell_settings(struct train *t)
 }
 
 /*
- * The change that a request has become.  One that sets what the last change does is that change: it may have been
- * decided before all processes were lost, and nothing would change again.
+ * The change that a request has become.  One that sets what the last change does is that change, unless that holds
+ * later only: it may have been decided before all processes were lost, and nothing would change again.
  */
 static const struct setting *
 find_decided(const struct train *t, uint64_t id, const struct setting *s)
@@ -71,7 +71,7 @@ find_decided(const struct train *t, uint64_t id, const struct setting *s)
 	const struct setting *decided = settings_find(&t->settings, id);
 	const struct setting *last = t->settings.n > 0 ? &t->settings.at[t->settings.n - 1] : NULL;
 
-	return decided == NULL && last != NULL && settings_same(last, s) ? last : decided;
+	return decided == NULL && last != NULL && last->from <= t->step + 1 && settings_same(last, s) ? last : decided;
 }
 
 /* Asks server 0 for what a user wants, and answers when that is decided, or at once if the job cannot have it. */

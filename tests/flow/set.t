@@ -23,6 +23,9 @@ like err '^dlaunch: set: rate: no such setting; there are codec, lr, momentum, s
 ok "a synchronous job starts" start s --codec f32
 status 0 "set changes two settings" dlaunch set s wd=0.001 lr=0.01
 said lr=0.01 wd=0.001
+first=$(cat out)
+status 0 "set repeats the last change" dlaunch set s lr=0.01 wd=0.001
+is "$(cat out)" "$first" "the last change is not made twice"
 ok "worker 0 reports it" line_of "$job/s/err" '^worker 0: pworker: after step [0-9]*: lr=0.01,wd=0.001$' 1
 ok "both workers have it in their logs" line_of "$job/s/out" '^# set [0-9]*:lr=0.01,wd=0.001$' 2
 is "$(grep '^# set' "$job/s/out" | sort -u | wc -l)" 1 "both follow at the same step"

@@ -7,6 +7,21 @@
 #define EVERY		200u	/* turns between two requests, on average */
 #define CHANGES		4u	/* most of a job */
 
+/* Changes that all workers know from the start, as those of TALLY_SET. */
+static void
+draw_first(struct job *j, struct rng *c)
+{
+	while (j->x.changes.left > 0 && rng_below(c, 2) && changes_want(&j->x.changes, c)) {
+		struct setting s = j->x.changes.wanted;
+
+		j->x.changes.wanted.id = s.id = 0;
+		s.from = rng_below(c, j->steps);
+		s.number = (uint32_t)j->stored.n + 1;
+		settings_add(&j->stored, &s);
+	}
+	j->given = j->x.changes.heard = j->stored;
+}
+
 void
 job_set_draw(struct job *j)
 {
@@ -19,6 +34,8 @@ job_set_draw(struct job *j)
 	if (j->x.local > 0)
 		j->x.changes.kinds &= SETTING_LR | SETTING_CODEC;
 	j->x.changes.left = 1 + (unsigned)rng_below(&c, CHANGES);
+	if (rng_below(&c, 2))
+		draw_first(j, &c);
 }
 
 /* The agent leaves the request in the mailbox. */

@@ -99,6 +99,14 @@ survives_losses() {
 	done
 	[ "$(repeats)" -gt "$from" ] && went_on "$1" 4 && ! grep -E 'lost|has not answered|away' "$1"
 }
+# survives_deaths FILE: server 0 and worker 1 die just before an outage.
+survives_deaths() {
+	kill -9 "$(real_process --server 0)" "$(real_process --worker 1)"
+	netns_link b down
+	read -rt "$outage" <> <(:)
+	netns_link b up
+	went_on "$1" 4
+}
 netns_in switch dlaunch "${over[@]}" -n 2 -s 2 $train >/dev/null 2>attached & pid=$!
 ok "a job over two hosts trains" line_of attached Speed 4
 is "$(tr '\0' '\n' <"/proc/$(real_process --worker 0)/environ" | grep TALLY_SILENCE)" "TALLY_SILENCE=${SILENCE:-10}" \
@@ -107,6 +115,7 @@ ok "a job survives an outage, and names who does not answer" survives attached
 cat back
 ok "a job survives a link that loses one direction" survives_one_way attached
 ok "a job survives a link that loses packets" survives_losses attached
+ok "a job survives an outage in which a server and a worker are started again" survives_deaths attached
 kill -TERM "$(cat "/proc/$pid/task/$pid/children" | grep . || echo $pid)"
 wait "$pid"
 is $? 143 "a job ends when it is asked to"

@@ -15,7 +15,7 @@
  * A worker whose connection breaks before its goodbye is lost.  A synchronous job ends then, and the server sends the
  * reason to the other workers.  Any other job goes on, and the lost worker may return.
  *
- * A worker is away, not lost, for SERVE_RETURN_S if its hello says that it is started again when it dies, or if the
+ * A worker is away, not lost, for return_s if its hello says that it is started again when it dies, or if the
  * server was restarted.
  *
  * A worker that joins an elastic job is a stranger that nobody misses.  For SERVE_RETURN_S after joins_fd was readable
@@ -57,7 +57,7 @@ struct serve_opt {
 	double		 silence_s;		/* silence of wire/conn.h with each worker; 0: CONN_SILENCE_S */
 	uint64_t	 incarnation;		/* random number of this start of the server, from io_random() */
 	struct memory	*memory;		/* a memory that outlives this server, lent; or NULL */
-	double		 return_s;		/* 0: SERVE_RETURN_S */
+	double		 return_s;		/* 0: SERVE_RETURN_S, or 30 more than silence_s */
 	int		 stop_fd;		/* the server stops once this is readable; -1: none */
 	int		 joins_fd;		/* signalfd(2): a worker is about to join an elastic job; 0: none */
 	void		(*listening)(void *arg, const char *where);	/* called with the actual port */

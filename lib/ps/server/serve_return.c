@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#define AFTER_S	30.0	/* an outage may keep a worker away for the silence, and no longer than that */
+
 void
 serve_expect_nobody(struct serve *s)
 {
@@ -16,7 +18,7 @@ serve_expect_nobody(struct serve *s)
 static double
 get_return_s(const struct serve *s)
 {
-	return s->o->return_s > 0 ? s->o->return_s : SERVE_RETURN_S;
+	return s->o->return_s > 0 ? s->o->return_s : fmax(SERVE_RETURN_S, s->o->silence_s + AFTER_S);
 }
 
 void

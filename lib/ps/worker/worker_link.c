@@ -8,7 +8,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#define CONNECT_S	30.0		/* how long to try to connect to a server */
+#define CONNECT_S	30.0		/* how long to try to connect to a server, if its silence is not longer, */
+#define AFTER_S		10.0		/* and after its silence: an outage may hide that it is there */
 #define STOP_S		2.0		/* the same after a request to stop: its job may end because of that server */
 #define PART_S		2.0		/* nobody listens for so long: the server has ended after the goodbye */
 #define RETRY_MS	50		/* time between attempts */
@@ -43,6 +44,19 @@ close_other(struct link *l)
 {
 	conn_close(l->other);
 	l->other = NULL;
+}
+
+static double
+get_connect_s(const struct worker_net *n)
+{
+	return fmax(CONNECT_S, (n->o->silence_s > 0 ? n->o->silence_s : CONN_SILENCE_S) + AFTER_S);
+}
+
+void
+worker_link_expect_again(struct worker_net *n)
+{
+	for (uint32_t s = 0; s < n->o->nservers; s++)
+		n->link[s].until = clk_s() + get_connect_s(n);
 }
 
 /* Passes the messages of a connection to the state machine. */
@@ -158,7 +172,7 @@ lose_link(struct worker_net *n, uint32_t s)
 	pthread_mutex_lock(&n->lock);
 	worker_state_keep(n->state, s);
 	if (!l->lost) {
-		l->until = clk_s() + CONNECT_S;
+		l->until = clk_s() + get_connect_s(n);
 		l->failing_since = 0;
 	}
 	l->lost = true;
@@ -394,7 +408,7 @@ poll_greetings(struct worker_net *n, uint32_t end)
 int
 worker_link_connect(struct worker_net *n, uint32_t end)
 {
-	double until = clk_s() + CONNECT_S, report_at = clk_s() + n->o->wait_report_s;
+	double until = clk_s() + get_connect_s(n), report_at = clk_s() + n->o->wait_report_s;
 	uint32_t missing = 0;
 	int e;
 
@@ -419,7 +433,10 @@ worker_link_connect(struct worker_net *n, uint32_t end)
 			worker_late_report(n, missing);
 			report_at += n->o->wait_report_s;
 		}
-		if (!poll_greetings(n, end))
+		if (!poll_greetings(n, end)) {
 			report_at = clk_s() + n->o->wait_report_s;
+			until = clk_s() + get_connect_s(n);
+			worker_link_expect_again(n);
+		}
 	}
 }

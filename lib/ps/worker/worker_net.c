@@ -171,6 +171,7 @@ poll_links(struct worker_net *n)
 {
 	uint32_t all = n->o->nservers;
 	uint64_t count;
+	double until;
 	bool turn;
 	int e;
 
@@ -184,7 +185,11 @@ poll_links(struct worker_net *n)
 		n->poll[s] = (struct pollfd){ .fd = conn_fd(c), .events = conn_events(c) };
 	}
 	n->poll[all] = (struct pollfd){ .fd = n->wake, .events = POLLIN };
-	if (poll(n->poll, all + 1, worker_link_timeout(n)) < 0)
+	until = clk_s() + worker_link_timeout(n) * 1e-3;
+	e = poll(n->poll, all + 1, worker_link_timeout(n));
+	if (clk_stopped(until))
+		worker_link_expect_again(n);
+	if (e < 0)
 		return 0;	/* interrupted */
 	if (n->poll[all].revents != 0)
 		(void)!read(n->wake, &count, sizeof(count));

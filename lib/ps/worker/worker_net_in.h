@@ -62,6 +62,8 @@ struct worker_net {
 int	 worker_link_connect(struct worker_net *n, uint32_t end);
 /* Runs a connection once, or connects again.  Returns 0 or an error that ends the job. */
 int	 worker_link_run(struct worker_net *n, uint32_t s);
+/* After this process was stopped: lost servers have their time to return again. */
+void	 worker_link_expect_again(struct worker_net *n);
 /* Moves queued messages to the connection while it has room.  Returns 0 or an error of the connection. */
 int	 worker_link_push(struct worker_net *n, uint32_t s);
 /* Counts a message.  With the lock, or before there is a thread. */

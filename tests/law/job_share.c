@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OFTEN	5u		/* one job in so many */
+#define OFTEN	6u		/* one job in so many */
 #define BATCH	6u		/* most samples of a worker at first */
 #define STEPS	24u		/* of a job by speed: shares change after 10 steps, or 10 later */
 #define SHARES_NS	(40 * SIM_S)	/* most time in which a worker dies after a change, which is several steps */
@@ -35,7 +35,7 @@ job_share_draw(struct job *j)
 		j->batch[r] = 1 + (uint32_t)rng_below(&c, BATCH);
 		j->sample_ns[r] = SAMPLE + rng_below(&c, 7 * SAMPLE);
 	}
-	if (rng_below(&c, 2)) {
+	if (rng_below(&c, 3) == 0) {
 		j->steps = STEPS;
 		return;
 	}

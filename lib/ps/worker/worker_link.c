@@ -426,8 +426,9 @@ worker_link_connect(struct worker_net *n, uint32_t end)
 			missing++;
 		if (missing == end)
 			return 0;
-		/* A server that is connected may take minutes to get its memory from a busy machine. */
-		if (n->link[missing].conn != NULL && !conn_open(n->link[missing].conn) && clk_s() >= until)
+		/* One that is connected may take minutes to get its memory from a busy machine, and be stopped. */
+		if (n->link[missing].conn != NULL && !conn_open(n->link[missing].conn) && !n->o->kept &&
+		    clk_s() >= until)
 			return err_fail(ERR_PEER, "server %" PRIu32 ": %s: no answer", missing, n->o->server[missing]);
 		if (clk_s() >= report_at) {
 			worker_late_report(n, missing);

@@ -7,6 +7,7 @@
 #include "run/agent/proc.h"
 #include "run/outfile.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,8 @@
  * calls are short, and some long, for a host that is slow.
  */
 #define SHORT_CALL_S	4.0
-#define LONG_CALLS	4	/* every so many calls one is long */
+#define LONG_CALLS	4	/* every so many calls one is long, */
+#define LONG_PART	4	/* but at most this part of the silence, which must hold short ones, too */
 #define SHELL_S		1.0	/* time until a remote shell that should end is killed */
 #define PAUSE_S		1.0	/* time between two calls, so that the seconds between two outages are used */
 #define LONG_AWAY_S	600.0	/* after this time the pauses are longer */
@@ -150,6 +152,14 @@ is_given_up(const struct launch *l, const struct remote *r, double now)
 	    (l->roster->killed && now > l->kill_at + GIVEN_UP_S);
 }
 
+static double
+get_call_s(const struct launch *l, const struct remote *r)
+{
+	const double longest = l->opt->job.silence_ms * 1e-3 / LONG_PART;
+
+	return r->tries % LONG_CALLS == 0 && longest > SHORT_CALL_S ? fmin(CALL_S, longest) : SHORT_CALL_S;
+}
+
 static void
 check_away_host(struct launch *l, struct remote *r)
 {
@@ -162,7 +172,7 @@ check_away_host(struct launch *l, struct remote *r)
 		snprintf(why, sizeof(why), "given up (%s); its processes end after %.0f s without a launcher",
 		    r->reason, l->opt->job.silence_ms * 1e-3);
 		launch_lose(l, r, why, ROSTER_AGAIN);
-	} else if (r->chan != NULL && now - r->called_at > (r->tries % LONG_CALLS == 0 ? CALL_S : SHORT_CALL_S)) {
+	} else if (r->chan != NULL && now - r->called_at > get_call_s(l, r)) {
 		launch_lose_link(l, r, "does not answer");
 	} else if (r->chan == NULL && r->pid != 0 && now - r->call_at > SHELL_S) {
 		child_signal(r->pid, SIGKILL);

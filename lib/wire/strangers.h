@@ -10,7 +10,7 @@
  * closes it after all others and handles it before them, and it costs nothing.  So it gets in beside a flood from its
  * own address.  An eavesdropper cannot repeat these bytes: the listener knows the latest that it has seen.
  *
- * Connections cost processor time, most of it in the system: to accept, hear and close one takes about 30 us.  While
+ * Connections cost processor time, most of it in the system: to accept, hear and close one takes about 20 us.  While
  * the listener expects nobody, it accepts STRANGERS_ACCEPTS of them a second, and runs those that are not credible then
  * STRANGERS_TURNS times a second, so that a flood takes about 1 % of a processor.  The others wait in the system's
  * queue, or unread.  Addresses with few connections are handled first.  To see that one has gone costs little, and

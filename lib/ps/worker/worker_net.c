@@ -236,9 +236,11 @@ worker_net_connect(struct worker_net *n)
 
 	/*
 	 * Server 0 first: of two processes in the name of one worker the same one is refused everywhere.  Then the
-	 * others at once: each may take seconds to find that the last process in this worker's name is gone.
+	 * others at once: each may take seconds to find that the last process in this worker's name is gone.  One that
+	 * is started again has no other beside it, and no server may wait for it in vain because another one is stopped.
 	 */
-	ERR_TRY(worker_link_connect(n, 1));
+	if (!n->o->kept)
+		ERR_TRY(worker_link_connect(n, 1));
 	ERR_TRY(worker_link_connect(n, n->o->nservers));
 	if ((e = pthread_create(&n->thread, NULL, run_network_thread, n)) != 0)
 		return threads_fail(e, "the network");

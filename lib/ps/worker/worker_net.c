@@ -237,7 +237,7 @@ worker_net_connect(struct worker_net *n)
 	/*
 	 * Server 0 first: of two processes in the name of one worker the same one is refused everywhere.  Then the
 	 * others at once: each may take seconds to find that the last process in this worker's name is gone.  One that
-	 * is started again has no other beside it, and no server may wait for it in vain because another one is stopped.
+	 * is started again has no other beside it, and no server may miss it because another one is stopped.
 	 */
 	if (!n->o->kept)
 		ERR_TRY(worker_link_connect(n, 1));

@@ -127,10 +127,11 @@ changes_codec(const struct settings *all, uint64_t step, struct codec usual)
 }
 
 uint32_t
-changes_slack(const struct settings *all, uint32_t usual)
+changes_slack(const struct changes *c, uint32_t usual)
 {
+	const bool wanted = c->wanted.id != 0 && c->wanted.has & SETTING_SLACK;
 	uint32_t last = usual, most;
 
-	settings_slack(all, &last, &most);
-	return most;
+	settings_slack(&c->heard, &last, &most);
+	return wanted && c->wanted.slack > most ? c->wanted.slack : most;
 }

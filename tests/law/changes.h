@@ -42,7 +42,7 @@ void	 changes_add_rates(float (*range)[2], uint64_t n, double sum[2]);
 struct opt_hyper changes_hyper(const struct settings *all, uint64_t step, const struct opt_hyper *usual);
 /* The codec of slices with `usual` in a step. */
 struct codec changes_codec(const struct settings *all, uint64_t step, struct codec usual);
-/* The largest slack so far. */
-uint32_t changes_slack(const struct settings *all, uint32_t usual);
+/* The largest slack so far.  Servers follow a request before any worker hears that it is decided. */
+uint32_t changes_slack(const struct changes *c, uint32_t usual);
 
 #endif

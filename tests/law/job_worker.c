@@ -91,7 +91,7 @@ check_slack(const struct job_life *l)
 {
 	const struct job *j = l->p->job;
 
-	const uint32_t slack = changes_slack(&j->x.changes.heard, j->x.slack);
+	const uint32_t slack = changes_slack(&j->x.changes, j->x.slack);
 
 	for (uint32_t i = j->x.S; i < j->n && slack != STALE_ASYNC && j->x.backup == 0; i++)
 		if (!j->process[i].complete && l->step > j->process[i].pushed + slack)

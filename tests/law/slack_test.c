@@ -38,7 +38,7 @@ many(uint32_t slack, uint32_t repeats, uint32_t crashes, uint32_t dying, const c
 		x.sets = seed % 2 ? 5 : 0;
 		x.trace = s.trace;
 		world_open(&x, STEPS);
-		well = world_run(&x) && world_counts(&x, STEPS) && x.furthest <= changes_slack(&x.changes.heard, slack);
+		well = world_run(&x) && world_counts(&x, STEPS) && x.furthest <= changes_slack(&x.changes, slack);
 		if (!well)
 			printf("# seed %llu: %s\n", (unsigned long long)seed, x.why);
 		good += well;

@@ -24,6 +24,9 @@ run_host_agent(int in, int out, int listener, const char *name, bool adopts)
 	e = agent_run(&(struct agent_opt){ .in = in, .out = out, .attach_fd = listener,
 	    .name = name != NULL ? name : "", .adopts = adopts,
 	    .signals = dlaunch_signals((const int[]){ SIGCHLD, SIGTERM, 0 }), .version = TALLY_VERSION, .bin = bin });
+	/* A launcher that is heard no more may hear its agent. */
+	if (e == ERR_PEER)
+		front_say("%s", err_line());
 	return e == 0 ? 0 : e == ERR_PEER ? FRONT_AGAIN : FRONT_PARTIAL;
 }
 

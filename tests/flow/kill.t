@@ -113,7 +113,9 @@ done
 
 start 2 --silence 1 -- wait && kill -STOP "$pid"
 ok "a silent launcher is given up by the agent" none_left
-kill -9 "$pid"
+kill -CONT "$pid"
+ok "a launcher that was given up ends" ends 75
+like "$T/err" '^dlaunch: host localhost: went away: .*its agent has heard nothing from dlaunch for 2 s$' "the error is the cause"
 
 start 2 --silence 1 -- wait && kill -STOP "$agent"
 ok "a silent agent is a lost host" ends 75

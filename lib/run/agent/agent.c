@@ -20,6 +20,7 @@ void
 agent_lose_launcher(struct agent *a, int why)
 {
 	a->end_error = why;
+	snprintf(a->end_line, sizeof(a->end_line), "%s", why < 0 ? err_line() : "");
 	a->kill_at = clk_s() + AGENT_GRACE_S;
 	chan_close(a->chan);
 	chan_close(a->incoming);
@@ -156,7 +157,7 @@ service_chan(struct agent *a)
 		if (a->chan != NULL)
 			chan_run(a->chan);
 	} else if (e == 0 && a->chan != NULL && chan_silent_s(a->chan) > silence) {
-		e = ERR_PEER;
+		e = err_fail(ERR_PEER, "its agent has heard nothing from dlaunch for %.0f s", silence);
 	}
 	if (e < 0 && a->chan != NULL)
 		agent_lose_launcher(a, a->done && e == ERR_PEER ? 0 : e);
@@ -369,5 +370,8 @@ agent_run(const struct agent_opt *opt)
 	free(a.proc);
 	free(a.fd);
 	free(a.go);
-	return e < 0 ? e : a.end_error;
+	if (e < 0 || a.end_error == 0)
+		return e;
+	err_note(0, "%s", a.end_line);
+	return a.end_error;
 }

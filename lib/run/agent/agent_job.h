@@ -32,6 +32,7 @@ struct agent {
 	bool		 done;		/* CTL_DONE is queued */
 	double		 accept_at;	/* no connection is accepted before, as descriptors or memory ran out */
 	int		 end_error;	/* why the launcher is lost */
+	char		 end_line[ERR_LINE];
 	double		 kill_at;	/* when the processes of a lost launcher are killed */
 	double		 log_full_since; /* 0: the log has room */
 	double		 log_full_s;	/* seconds without room that were not yet reported */

@@ -7,7 +7,6 @@
 #include "run/agent/proc.h"
 #include "run/outfile.h"
 
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,9 +154,11 @@ is_given_up(const struct launch *l, const struct remote *r, double now)
 static double
 get_call_s(const struct launch *l, const struct remote *r)
 {
-	const double longest = l->opt->job.silence_ms * 1e-3 / LONG_PART;
+	const double most = l->opt->job.silence_ms * 1e-3 / LONG_PART;
 
-	return r->tries % LONG_CALLS == 0 && longest > SHORT_CALL_S ? fmin(CALL_S, longest) : SHORT_CALL_S;
+	if (r->tries % LONG_CALLS != 0 || most < SHORT_CALL_S)
+		return SHORT_CALL_S;
+	return most < CALL_S ? most : CALL_S;
 }
 
 static void

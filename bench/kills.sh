@@ -80,7 +80,7 @@ train() {
 	follow "$1" | while read -r line; do echo "$EPOCHREALTIME $line"; done >"$T/$1.err"
 	return "${PIPESTATUS[0]}"
 }
-steps() { grep -cs "worker 1: Epoch.*Batch" "$T/cut.err" || :; }
+steps() { cat "$T/cut.err" 2>"$T/errors" | grep -c "worker 1: Epoch.*Batch" || :; }
 # victims WHAT: its processes that run now.
 victims() {
 	case $1 in

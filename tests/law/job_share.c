@@ -82,8 +82,10 @@ job_share_step(struct job_life *l)
 	if ((e = train_balance(&l->t)) < 0)
 		return e;
 	j->figures->shares[j->schedule.n == 0] += e > 0;
-	if (e > 0)
+	if (e > 0) {
+		l->p->job->deaths++;	/* earlier ones must not use all up */
 		job_fault_worker(l->p, SHARES_NS);
+	}
 	if (share[0] == 0)
 		memcpy(share, l->t.batches, size);
 	if (memcmp(share, l->t.batches, size) != 0)

@@ -57,7 +57,7 @@ struct serve_opt {
 	double		 silence_s;		/* silence of wire/conn.h with each worker; 0: CONN_SILENCE_S */
 	uint64_t	 incarnation;		/* random number of this start of the server, from io_random() */
 	struct memory	*memory;		/* a memory that outlives this server, lent; or NULL */
-	double		 return_s;		/* 0: SERVE_RETURN_S, or 30 more than silence_s */
+	double		 return_s;		/* 0: the longer of SERVE_RETURN_S and silence_s + 30 */
 	int		 stop_fd;		/* the server stops once this is readable; -1: none */
 	int		 joins_fd;		/* signalfd(2): a worker is about to join an elastic job; 0: none */
 	void		(*listening)(void *arg, const char *where);	/* called with the actual port */

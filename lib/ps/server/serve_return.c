@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#define AFTER_S	30.0	/* an outage may keep a worker away for the silence, and no longer than that */
+#define AFTER_S	30.0	/* least time beyond the silence, for which an outage may keep a worker away */
 
 void
 serve_expect_nobody(struct serve *s)

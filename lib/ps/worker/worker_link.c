@@ -8,12 +8,12 @@
 #include <math.h>
 #include <stdio.h>
 
-#define CONNECT_S	30.0		/* how long to try to connect to a server, if its silence is not longer, */
-#define AFTER_S		10.0		/* and after its silence: an outage may hide that it is there */
+#define CONNECT_S	30.0		/* least time to try to connect to a server */
+#define AFTER_S		10.0		/* least time beyond the silence: an outage may hide that the server is there */
 #define STOP_S		2.0		/* the same after a request to stop: its job may end because of that server */
 #define PART_S		2.0		/* nobody listens for so long: the server has ended after the goodbye */
 #define RETRY_MS	50		/* time between attempts */
-#define OTHER_MS	500		/* the same while the server's host does not answer */
+#define OTHER_MS	500		/* time between attempts while the server's host does not answer */
 #define SERVE_MS		500		/* time between looks at the servers that are there already */
 #define MEMORY_FLOATS	(6 + 2 * OPT_STATES)	/* most floats in a server's memory for each weight */
 #define MEMORY_SLICE	4096			/* most bytes in it for each slice, besides its floats */
@@ -282,7 +282,7 @@ try_other(struct worker_net *n, uint32_t s)
 	struct conn *new;
 	bool kept;
 
-	if (l->lost)
+	if (l->lost || (!l->unanswered && l->other == NULL))
 		return 0;
 	pthread_mutex_lock(&n->lock);
 	kept = worker_state_kept(n->state, s);
@@ -426,7 +426,10 @@ worker_link_connect(struct worker_net *n, uint32_t end)
 			missing++;
 		if (missing == end)
 			return 0;
-		/* One that is connected may take minutes to get its memory from a busy machine, and be stopped. */
+		/*
+		 * A server that is connected may take minutes to get its memory from a busy machine.  A worker that is
+		 * started again also waits for one that is stopped.
+		 */
 		if (n->link[missing].conn != NULL && !conn_open(n->link[missing].conn) && !n->o->kept &&
 		    clk_s() >= until)
 			return err_fail(ERR_PEER, "server %" PRIu32 ": %s: no answer", missing, n->o->server[missing]);

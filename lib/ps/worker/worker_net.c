@@ -173,7 +173,7 @@ poll_links(struct worker_net *n)
 	uint64_t count;
 	double until;
 	bool turn;
-	int e;
+	int e, timeout_ms;
 
 	for (uint32_t s = 0; s < all; s++) {
 		struct conn *c = n->link[s].conn;
@@ -185,8 +185,9 @@ poll_links(struct worker_net *n)
 		n->poll[s] = (struct pollfd){ .fd = conn_fd(c), .events = conn_events(c) };
 	}
 	n->poll[all] = (struct pollfd){ .fd = n->wake, .events = POLLIN };
-	until = clk_s() + worker_link_timeout(n) * 1e-3;
-	e = poll(n->poll, all + 1, worker_link_timeout(n));
+	timeout_ms = worker_link_timeout(n);
+	until = clk_s() + timeout_ms * 1e-3;
+	e = poll(n->poll, all + 1, timeout_ms);
 	if (clk_stopped(until))
 		worker_link_expect_again(n);
 	if (e < 0)

@@ -1,15 +1,8 @@
 #!/usr/bin/env bash
 # strangers.t - a running job beside those who have no key: each does what it can, and the job ends with the same bits.
 . "$TOP/tests/tap.sh"
-# In a network of its own, where a scan of all ports meets no other test.
-if [ -z "${STRANGERS_ALONE:-}" ]; then
-	export STRANGERS_ALONE=no
-	for alone in "unshare -n" "unshare -rn"; do
-		$alone ip link set lo up 2>/dev/null || continue
-		rm -rf "$T"
-		STRANGERS_ALONE=yes exec $alone sh -c 'ip link set lo up && exec "$0"' "$0"
-	done
-fi
+# A scan of all ports meets no other test.
+. "$TOP/tests/flow/alone.sh"
 . "$TOP/tests/standin.sh"
 cd "$T" || exit 1
 export OMP_NUM_THREADS=1
@@ -98,7 +91,7 @@ $attack send 100 caught.all 127.0.0.1 "${ports[@]}" >replay
 alive "beside 100 replays of a worker's connection"
 $attack close 5000 - 127.0.0.1 "${ports[@]}"
 alive "beside 5000 connections that are closed at once"
-if [ "$STRANGERS_ALONE" = yes ]; then
+if [ "$ALONE" = yes ]; then
 	$attack scan 65535 - 127.0.0.1
 	alive "beside a scan of all ports"
 else

@@ -1,15 +1,8 @@
 #!/usr/bin/env bash
 # strangers_join.t - a worker joins a job, and one returns, under floods from their own address.
 . "$TOP/tests/tap.sh"
-# In a network of its own, whose counters no other process moves.
-if [ -z "${STRANGERS_ALONE:-}" ]; then
-	export STRANGERS_ALONE=no
-	for alone in "unshare -n" "unshare -rn"; do
-		$alone ip link set lo up 2>/dev/null || continue
-		rm -rf "$T"
-		STRANGERS_ALONE=yes exec $alone sh -c 'ip link set lo up && exec "$0"' "$0"
-	done
-fi
+# No other process moves the counters of the network.
+. "$TOP/tests/flow/alone.sh"
 . "$TOP/tests/standin.sh"
 cd "$T" || exit 1
 export OMP_NUM_THREADS=1 XDG_STATE_HOME=$T/state

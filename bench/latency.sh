@@ -15,15 +15,15 @@ rounds=${1:-5} steps=${2:-60} delay=${3:-0.05}
 set +u
 trap 'jobs -p | xargs -r kill 2>/dev/null; rm -rf "$T"' EXIT
 have mnist || { echo "latency.sh: $WHY" >&2; exit 1; }
-mkfifo "$T/at"
+mkfifo "$T/server.at" "$T/relay.at"	# the end of one must not end the other
 
 # run SECONDS: samples a second with so much delay each way.
 run() {
 	local at relay server
-	pserver --listen 127.0.0.1:0 --workers 1 --plain --ready-fd 9 9>"$T/at" >"$T/server" 2>&1 & server=$!
-	read -r at <"$T/at"
-	"$TOP/tests/relay.pl" "$1" "$at" >"$T/at" & relay=$!
-	read -r at <"$T/at"
+	pserver --listen 127.0.0.1:0 --workers 1 --plain --ready-fd 9 9>"$T/server.at" >"$T/server" 2>&1 & server=$!
+	read -r at <"$T/server.at"
+	"$TOP/tests/relay.pl" "$1" "$at" >"$T/relay.at" & relay=$!
+	read -r at <"$T/relay.at"
 	pworker --net lenet --data "$MNIST_TRAIN" --batch 128 --steps "$steps" --frequent 10 --plain --servers "$at" --worker 0/1 \
 		>"$T/log" 2>"$T/err" || { cat "$T/err" >&2; exit 1; }
 	wait $server

@@ -5,15 +5,15 @@ export OMP_NUM_THREADS=1 TALLY_TRANSPORT=tcp
 trap 'jobs -p | xargs -r kill 2>/dev/null; rm -rf "$T"' EXIT
 cd "$T" || exit 1
 bright_records 60 || exit 1
-mkfifo at
+mkfifo server.at relay.at	# the end of one must not end the other
 # train NAME [DELAY]: a job of one server and two workers, which reach it through a relay if there is a delay.
 train() {
 	local name=$1 at worker server relay=
-	pserver --listen 127.0.0.1:0 --workers 2 --plain --ready-fd 9 9>at >/dev/null 2>"$name.server" & server=$!
-	read -r at <at
+	pserver --listen 127.0.0.1:0 --workers 2 --plain --ready-fd 9 9>server.at >/dev/null 2>"$name.server" & server=$!
+	read -r at <server.at
 	if [ $# -gt 1 ]; then
-		"$TOP/tests/relay.pl" "$2" "$at" >at & relay=$!
-		read -r at <at
+		"$TOP/tests/relay.pl" "$2" "$at" >relay.at & relay=$!
+		read -r at <relay.at
 	fi
 	set -- pworker --net mlp --shape 3x28x28 --data train.rec --batch 6 --scale 0.00390625 --steps 5 --plain --servers "$at"
 	"$@" --worker 1/2 >/dev/null 2>"$name.1" & worker=$!

@@ -22,6 +22,7 @@ for host in a b; do
 	netns_in $host tc qdisc add dev eth0 root tbf rate "$rate" burst 256kb latency 400ms
 done
 mkfifo "$T/at"
+exec 7<>"$T/at"	# open, so that one server does not end it for the next
 job=(pworker --net "$net" --data "$records" --batch "$batch" --steps "$steps" --seed 1 --threads 1 --frequent 1)
 
 # finish: waits for all processes.
@@ -48,7 +49,7 @@ run() {
 	for i in 0 1; do
 		netns_in "$([ $i = 0 ] && echo a || echo b)" pserver --listen 10.93.0.$((i + 2)):0 --workers 2 --server $i/2 --plain \
 			--ready-fd 9 9>"$T/at" >"$T/server$i.log" 2>"$T/server$i.err" & pids+=($!)
-		read -r at <"$T/at"
+		read -r at <&7
 		servers+=${servers:+,}$at
 	done
 	for i in 0 1; do

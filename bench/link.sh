@@ -20,6 +20,7 @@ T=$(mktemp -d) pids=()
 trap '[ -z "${pids[*]}" ] || kill "${pids[@]}" 2>/dev/null || :; netns_away; rm -rf "$T"' EXIT
 netns_make a b c || { cat "$T/netns" >&2; exit 1; }
 mkfifo "$T/at"
+exec 7<>"$T/at"	# open, so that one server does not end it for the next
 head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$T/key"
 chmod 600 "$T/key"
 
@@ -41,7 +42,7 @@ train() {
 	for host in a b c; do
 		netns_in $host pserver --listen 10.93.0.$((i + 2)):0 --workers 3 --server $i/3 --key-file "$T/key" --ready-fd 9 \
 			9>"$T/at" >"$T/server$i.log" 2>"$T/server$i.err" & pids+=($!)
-		read -r at <"$T/at"
+		read -r at <&7
 		servers+=${servers:+,}$at i=$((i + 1))
 	done
 	i=0

@@ -240,6 +240,8 @@ struct slow {
 	uint32_t	 first_layer;	/* slices below are of the first layer */
 	unsigned	 pushes;	/* slices of the last layer that have arrived */
 	unsigned	 before;	/* of those, before the last slice of the first layer */
+	unsigned	 all;		/* slices of all layers that have arrived */
+	unsigned	 pinged;	/* of those, before the answer to the question of the server */
 };
 
 /* Answers a message; a push only after the pipe has a byte. */
@@ -257,9 +259,17 @@ answer_zeros(void *arg, const struct msg *m)
 		answer.type = MSG_WEIGHTS;
 	if (m->type == MSG_PULL)
 		return;		/* INIT has the length */
+	if (m->type == MSG_PING) {
+		h->pinged = h->all;
+		return;
+	}
 	if (m->type == MSG_PUSH) {
-		if (!h->reads)
+		if (!h->reads) {
+			conn_send(h->conn, &(struct msg){ .type = MSG_PING, .step = 1 });
+			conn_run(h->conn);
 			h->reads = read(h->may[0], &byte, 1) == 1;
+		}
+		h->all++;
 		if (m->slice >= h->first_layer)
 			h->pushes++;
 		else
@@ -320,6 +330,8 @@ test_order(void)
 	pthread_join(thread, NULL);
 	ok(h.pushes > 0 && h.before < h.pushes,
 	    "the first layer's gradient overtakes the last one's: %u of %u slices went before", h.before, h.pushes);
+	ok(h.pinged > 0 && h.pinged < h.all,
+	    "a sign of life does not queue behind all gradients: %u of %u slices went before", h.pinged, h.all);
 	close(h.fd);
 	close(h.may[0]);
 	close(h.may[1]);

@@ -29,18 +29,43 @@ cpu_bn_scratch(uint32_t n, size_t lanes)
 	return 2 * (size_t)n * lanes;
 }
 
-/* The walk over group g: in whole vectors if no view has a stride, else pixel by pixel. */
-static struct bn_walk
-plan_walk(const struct cpu_view *x, size_t g, const struct cpu_view *more, uint32_t nmore)
+/* Are pixels whole vectors of one group, with no stride between them? */
+static bool
+is_whole(const struct cpu_view *x, const struct cpu_view *more, uint32_t nmore)
 {
-	size_t lanes = cpu_lanes(x), count = (size_t)x->h * x->w * lanes;
+	size_t lanes = cpu_lanes(x);
 	bool whole = x->pitch == lanes && CPU_VEC % lanes == 0;
 
 	for (uint32_t k = 0; k < nmore; k++)
 		whole = whole && more[k].pitch == lanes;
-	if (whole)
-		return (struct bn_walk) { count / CPU_VEC, CPU_VEC, lanes, count % CPU_VEC, x->bf16 };
-	return (struct bn_walk) { (size_t)x->h * x->w, cpu_width(x, g), CPU_VEC, 0, x->bf16 };
+	return whole;
+}
+
+/* Groups that follow each other within a pixel can be one unit. */
+static size_t
+count_unit_groups(const struct cpu_view *x)
+{
+	return x->block == cpu_lanes(x) ? 1 : BN_GROUPS;
+}
+
+static size_t
+count_units(const struct cpu_view *x)
+{
+	size_t each = count_unit_groups(x);
+
+	return (cpu_groups(x) + each - 1) / each;
+}
+
+/* The walk over the unit that begins with group g: in whole vectors if no view has a stride, else pixel by pixel. */
+static struct bn_walk
+plan_walk(const struct cpu_view *x, size_t g, const struct cpu_view *more, uint32_t nmore)
+{
+	size_t lanes = cpu_lanes(x), count = (size_t)x->h * x->w * lanes, left = cpu_groups(x) - g;
+	size_t groups = left < count_unit_groups(x) ? left : count_unit_groups(x);
+
+	if (is_whole(x, more, nmore))
+		return (struct bn_walk) { 1, count / CPU_VEC, CPU_VEC, lanes, count % CPU_VEC, x->bf16 };
+	return (struct bn_walk) { groups, (size_t)x->h * x->w, cpu_width(x, g + groups - 1), CPU_VEC, 0, x->bf16 };
 }
 
 static struct bn_line
@@ -98,16 +123,15 @@ join_moments(const struct cpu_view *x, uint32_t n, float *scratch, size_t g, siz
 void
 cpu_bn_moments(const struct cpu_view *x, uint32_t n, float *scratch, struct cpu_bn *bn)
 {
-	size_t groups = cpu_groups(x), lanes = cpu_lanes(x);
+	size_t units = count_units(x), lanes = cpu_lanes(x);
 
 	#pragma omp parallel for
-	for (size_t k = 0; k < n * groups; k++) {
-		size_t i = k / groups, g = k % groups;
+	for (size_t k = 0; k < n * units; k++) {
+		size_t i = k / units, g = k % units * count_unit_groups(x);
 		struct bn_walk u = plan_walk(x, g, NULL, 0);
 		struct bn_line from = get_line(&u, x, i, g);
-		float *s = get_sums(x, scratch, i, g);
 
-		cpu_bn_unit_moments(&u, &from, s, s + cpu_width(x, g));
+		cpu_bn_unit_moments(&u, &from, get_sums(x, scratch, i, g));
 	}
 	#pragma omp parallel for
 	for (size_t c = 0; c < x->c; c++)
@@ -128,11 +152,11 @@ cpu_bn_coefficients(struct cpu_bn *bn, const float *mean, const float *var, size
 void
 cpu_bn_forward(const struct cpu_view *x, const struct cpu_view *y, uint32_t n, const struct cpu_bn *bn, bool relu)
 {
-	size_t groups = cpu_groups(x);
+	size_t units = count_units(x);
 
 	#pragma omp parallel for
-	for (size_t k = 0; k < n * groups; k++) {
-		size_t i = k / groups, g = k % groups;
+	for (size_t k = 0; k < n * units; k++) {
+		size_t i = k / units, g = k % units * count_unit_groups(x);
 		struct bn_walk u = plan_walk(x, g, y, 1);
 		struct bn_line from = get_line(&u, x, i, g), to = get_line(&u, y, i, g);
 		struct bn_lanes c = load_lanes(bn, g * cpu_lanes(x));
@@ -164,17 +188,16 @@ static void
 reduce_batch(const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, uint32_t n, float *scratch,
     struct cpu_bn *bn, bool relu, float eps)
 {
-	size_t groups = cpu_groups(x), lanes = cpu_lanes(x);
+	size_t units = count_units(x), lanes = cpu_lanes(x);
 
 	#pragma omp parallel for
-	for (size_t k = 0; k < n * groups; k++) {
-		size_t i = k / groups, g = k % groups;
+	for (size_t k = 0; k < n * units; k++) {
+		size_t i = k / units, g = k % units * count_unit_groups(x);
 		struct bn_walk u = plan_walk(x, g, dy, ndy);
 		struct bn_incoming in = describe_incoming(&u, x, dy, ndy, i, g);
 		struct bn_lanes c = load_lanes(bn, g * lanes);
-		float *s = get_sums(x, scratch, i, g);
 
-		cpu_bn_unit_reduce(&u, &in, &c, relu, s, s + cpu_width(x, g));
+		cpu_bn_unit_reduce(&u, &in, &c, relu, get_sums(x, scratch, i, g));
 	}
 	#pragma omp parallel for
 	for (size_t c = 0; c < x->c; c++)
@@ -185,15 +208,15 @@ void
 cpu_bn_backward(const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, const struct cpu_view *dx,
     uint32_t n, float *scratch, struct cpu_bn *bn, bool relu, bool constant, float eps)
 {
-	size_t groups = cpu_groups(x);
+	size_t units = count_units(x);
 
 	if (!constant)
 		reduce_batch(x, dy, ndy, n, scratch, bn, relu, eps);
 	if (dx == NULL)
 		return;
 	#pragma omp parallel for
-	for (size_t k = 0; k < n * groups; k++) {
-		size_t i = k / groups, g = k % groups;
+	for (size_t k = 0; k < n * units; k++) {
+		size_t i = k / units, g = k % units * count_unit_groups(x);
 		struct bn_walk u = plan_walk(x, g, dy, ndy);
 		struct bn_incoming in = describe_incoming(&u, x, dy, ndy, i, g);
 		struct bn_line to = get_line(&u, dx, i, g);

@@ -1,4 +1,4 @@
-/* cpu_bn_unit - batch norm of one sample's group of channels. */
+/* cpu_bn_unit - batch norm of one sample's groups of channels. */
 #include "engine/cpu/cpu_bn_unit.h"
 #include "engine/cpu/cpu_vec.h"
 
@@ -25,14 +25,19 @@ widen_channels(const float *from, size_t period, struct cpu_vec *to)
 	memcpy(to, f, sizeof(f));
 }
 
+/* w [groups]. */
 ISA_INLINE void
-widen_all(const struct bn_lanes *c, size_t period, struct coeffs *w)
+widen_all(const struct bn_walk *u, const struct bn_lanes *c, struct coeffs *w)
 {
-	widen_channels(c->scale, period, &w->scale);
-	widen_channels(c->shift, period, &w->shift);
-	widen_channels(c->mean, period, &w->mean);
-	widen_channels(c->k1, period, &w->k1);
-	widen_channels(c->k0, period, &w->k0);
+	for (size_t g = 0; g < u->groups; g++, w++) {
+		const size_t at = g * CPU_VEC;
+
+		widen_channels(c->scale + at, u->period, &w->scale);
+		widen_channels(c->shift + at, u->period, &w->shift);
+		widen_channels(c->mean + at, u->period, &w->mean);
+		widen_channels(c->k1 + at, u->period, &w->k1);
+		widen_channels(c->k0 + at, u->period, &w->k0);
+	}
 }
 
 ISA_INLINE void
@@ -49,33 +54,91 @@ flush_sums(struct sums *s)
 	s->a = s->b = (struct cpu_vec){ 0 };
 }
 
+/* The channels of a group. */
+ISA_INLINE size_t
+count_channels(const struct bn_walk *u, size_t g)
+{
+	return g + 1 < u->groups ? CPU_VEC : u->width;
+}
+
 /* Adds the sums of all elements of a channel. */
 ISA_INLINE void
-narrow_sums(struct sums *s, const struct bn_walk *u, float *s1, float *s2)
+narrow_sums(const struct bn_walk *u, struct sums *s, float *to)
 {
-	flush_sums(s);
-	for (size_t l = 0; l < u->width && l < u->period; l++) {
-		double a = 0, b = 0;
+	for (size_t g = 0; g < u->groups; g++, s++, to += 2 * CPU_VEC) {
+		const size_t width = count_channels(u, g), channels = width < u->period ? width : u->period;
 
-		for (size_t j = l; j < u->width; j += u->period) {
-			a += s->all_a[j];
-			b += s->all_b[j];
+		flush_sums(s);
+		for (size_t l = 0; l < channels; l++) {
+			double a = 0, b = 0;
+
+			for (size_t j = l; j < width; j += u->period) {
+				a += s->all_a[j];
+				b += s->all_b[j];
+			}
+			to[l] = (float)a;
+			to[channels + l] = (float)b;
 		}
-		s1[l] = (float)a;
-		s2[l] = (float)b;
 	}
 }
 
-/* DO(bf16, width), with constants if the walk is in whole vectors. */
-#define EACH_KIND(u, DO) \
-	do { \
-		if ((u)->width != CPU_VEC) \
-			DO((u)->bf16, (u)->width); \
-		else if ((u)->bf16) \
-			DO(true, CPU_VEC); \
-		else \
-			DO(false, CPU_VEC); \
-	} while (0)
+/* Vectors [first, first + count) of group g, and with `tail` that many elements after them. */
+struct run {
+	size_t g, first, count, tail;
+	size_t ahead;	/* vectors from one that is loaded to one that is fetched */
+};
+
+ISA_INLINE struct run
+next_run(const struct bn_walk *u, size_t most, size_t first, size_t g)
+{
+	const size_t left = u->vectors - first;
+
+	return (struct run) { .g = g, .first = first, .count = left < most ? left : most,
+	    .tail = left <= most ? u->tail : 0, .ahead = u->groups > 1 ? RUN : 0 };
+}
+
+/* Of a run without sums. */
+ISA_INLINE size_t
+most_vectors(const struct bn_walk *u)
+{
+	return u->groups > 1 ? RUN : u->vectors + 1;
+}
+
+/* Element of vector i of a run's group, for a load or a store. */
+ISA_INLINE size_t
+run_at(const struct run *r, const struct bn_line *line, size_t i)
+{
+	return (r->first + i) * line->stride + r->g * CPU_VEC;
+}
+
+/*
+ * Vector i of a run's group, loaded.  The processor does not foresee the next run's pixels, whose groups are apart, so
+ * they are fetched one run ahead.
+ */
+ISA_INLINE void
+load_ahead(const struct run *r, const struct bn_line *line, size_t i, bool bf16, size_t width, struct cpu_vec *v)
+{
+	const size_t at = run_at(r, line, i);
+
+	if (bf16)
+		__builtin_prefetch((const uint16_t *)line->p + at + r->ahead * line->stride);
+	cpu_load_some(line->p, at, bf16, width, v);
+}
+
+/* DO(run, bf16, width) for each run, of at most this many vectors, and group; whole vectors give constants. */
+#define EACH_RUN(u, most, DO) \
+	for (size_t i_ = 0; i_ == 0 || i_ < (u)->vectors; i_ += (most)) \
+		for (size_t g_ = 0; g_ < (u)->groups; g_++) { \
+			const struct run run_ = next_run(u, most, i_, g_); \
+			const size_t width_ = count_channels(u, g_); \
+			\
+			if (width_ != CPU_VEC) \
+				DO(&run_, (u)->bf16, width_); \
+			else if ((u)->bf16) \
+				DO(&run_, true, CPU_VEC); \
+			else \
+				DO(&run_, false, CPU_VEC); \
+		}
 
 ISA_INLINE void
 add_moments(const struct cpu_vec *x, const struct cpu_vec *first, struct sums *s)
@@ -89,39 +152,40 @@ add_moments(const struct cpu_vec *x, const struct cpu_vec *first, struct sums *s
 }
 
 ISA_INLINE void
-measure_moments(const struct bn_walk *u, bool bf16, size_t width, const struct bn_line *x, const struct cpu_vec *first,
+measure_moments(const struct run *r, bool bf16, size_t width, const struct bn_line *x, const struct cpu_vec *first,
     struct sums *s)
 {
 	struct cpu_vec v = *first;
-	size_t i = 0;
 
-	for (; i < u->vectors; i++) {
-		if (i % RUN == 0)
-			flush_sums(s);
-		cpu_load_some(x->p, i * x->stride, bf16, width, &v);
+	flush_sums(s);
+	for (size_t i = 0; i < r->count; i++) {
+		cpu_load_some(x->p, run_at(r, x, i), bf16, width, &v);
 		add_moments(&v, first, s);
 	}
-	if (u->tail > 0) {
+	if (r->tail > 0) {
 		v = *first;
-		cpu_load_part(x->p, i * x->stride, bf16, u->tail, &v);
+		cpu_load_part(x->p, run_at(r, x, r->count), bf16, r->tail, &v);
 		add_moments(&v, first, s);
 	}
 }
 
-ISA_CLONES(extern, void, cpu_bn_unit_moments, (const struct bn_walk *u, const struct bn_line *x, float *restrict s1,
-    float *restrict s2),
-    (u, x, s1, s2))
+ISA_CLONES(extern, void, cpu_bn_unit_moments, (const struct bn_walk *u, const struct bn_line *x, float *s),
+    (u, x, s))
 {
-	struct sums s = { 0 };
-	float from[CPU_VEC] = { 0 };
-	struct cpu_vec first;
+	struct sums sums[BN_GROUPS];
+	struct cpu_vec first[BN_GROUPS];
 
-	for (size_t l = 0; l < u->width && l < u->period; l++)
-		from[l] = cpu_read(x->p, l, u->bf16);
-	widen_channels(from, u->period, &first);
-#define MOMENTS(bf16, width) measure_moments(u, bf16, width, x, &first, &s)
-	EACH_KIND(u, MOMENTS);
-	narrow_sums(&s, u, s1, s2);
+	for (size_t g = 0; g < u->groups; g++) {
+		float from[CPU_VEC] = { 0 };
+
+		for (size_t l = 0; l < count_channels(u, g) && l < u->period; l++)
+			from[l] = cpu_read(x->p, g * CPU_VEC + l, u->bf16);
+		widen_channels(from, u->period, &first[g]);
+		sums[g] = (struct sums){ 0 };
+	}
+#define MOMENTS(run, bf16, width) measure_moments(run, bf16, width, x, &first[g_], &sums[g_])
+	EACH_RUN(u, RUN, MOMENTS)
+	narrow_sums(u, sums, s);
 }
 
 ISA_INLINE void
@@ -135,21 +199,20 @@ bn_forward_wide(const struct cpu_vec *x, struct cpu_vec *y, const struct coeffs 
 }
 
 ISA_INLINE void
-forward_all(const struct bn_walk *u, bool bf16, size_t width, const struct bn_line *x, const struct bn_line *y,
+forward_run(const struct run *r, bool bf16, size_t width, const struct bn_line *x, const struct bn_line *y,
     const struct coeffs *w, bool relu)
 {
 	struct cpu_vec v = { 0 };
-	size_t i = 0;
 
-	for (; i < u->vectors; i++) {
-		cpu_load_some(x->p, i * x->stride, bf16, width, &v);
+	for (size_t i = 0; i < r->count; i++) {
+		cpu_load_some(x->p, run_at(r, x, i), bf16, width, &v);
 		bn_forward_wide(&v, &v, w, relu);
-		cpu_store_some(&v, y->p, i * y->stride, bf16, width);
+		cpu_store_some(&v, y->p, run_at(r, y, i), bf16, width);
 	}
-	if (u->tail > 0) {
-		cpu_load_part(x->p, i * x->stride, bf16, u->tail, &v);
+	if (r->tail > 0) {
+		cpu_load_part(x->p, run_at(r, x, r->count), bf16, r->tail, &v);
 		bn_forward_wide(&v, &v, w, relu);
-		cpu_store_part(&v, y->p, i * y->stride, bf16, u->tail);
+		cpu_store_part(&v, y->p, run_at(r, y, r->count), bf16, r->tail);
 	}
 }
 
@@ -157,28 +220,28 @@ ISA_CLONES(extern, void, cpu_bn_unit_forward, (const struct bn_walk *u, const st
     const struct bn_line *y, const struct bn_lanes *c, bool relu),
     (u, x, y, c, relu))
 {
-	struct coeffs w;
+	struct coeffs w[BN_GROUPS];
 
-	widen_all(c, u->period, &w);
-#define FORWARD(bf16, width) forward_all(u, bf16, width, x, y, &w, false)
-#define FORWARD_RELU(bf16, width) forward_all(u, bf16, width, x, y, &w, true)
+	widen_all(u, c, w);
+#define FORWARD(run, bf16, width) forward_run(run, bf16, width, x, y, &w[g_], false)
+#define FORWARD_RELU(run, bf16, width) forward_run(run, bf16, width, x, y, &w[g_], true)
 	if (relu)
-		EACH_KIND(u, FORWARD_RELU);
+		EACH_RUN(u, most_vectors(u), FORWARD_RELU)
 	else
-		EACH_KIND(u, FORWARD);
+		EACH_RUN(u, most_vectors(u), FORWARD)
 }
 
-/* Loads x, and d, the sum of the gradient's parts; 0 where ReLU zeroed the output. */
+/* Loads x, and d, the sum of the gradient's parts; 0 where ReLU zeroed the output.  i is a vector of the run. */
 ISA_INLINE void
-read_incoming(const struct bn_incoming *in, size_t i, bool bf16, size_t width, bool two, const struct coeffs *w,
-    bool relu, struct cpu_vec *x, struct cpu_vec *d)
+read_incoming(const struct bn_incoming *in, const struct run *r, size_t i, bool bf16, size_t width, bool two,
+    const struct coeffs *w, bool relu, struct cpu_vec *x, struct cpu_vec *d)
 {
 	struct cpu_vec more = { 0 };
 
-	cpu_load_some(in->x.p, i * in->x.stride, bf16, width, x);
-	cpu_load_some(in->d0.p, i * in->d0.stride, bf16, width, d);
+	load_ahead(r, &in->x, i, bf16, width, x);
+	load_ahead(r, &in->d0, i, bf16, width, d);
 	if (two) {
-		cpu_load_some(in->d1.p, i * in->d1.stride, bf16, width, &more);
+		load_ahead(r, &in->d1, i, bf16, width, &more);
 		CPU_EACH(k)
 			d->v[k] += more.v[k];
 	}
@@ -197,67 +260,66 @@ reduce_wide(const struct cpu_vec *x, const struct cpu_vec *d, const struct coeff
 }
 
 ISA_INLINE void
-reduce_all(const struct bn_walk *u, bool bf16, size_t width, const struct bn_incoming *in, bool two,
+reduce_run(const struct run *r, bool bf16, size_t width, const struct bn_incoming *in, bool two,
     const struct coeffs *w, bool relu, struct sums *s)
 {
 	struct cpu_vec x = { 0 }, d = { 0 }, none = { 0 };
-	size_t i = 0;
 
-	for (; i < u->vectors; i++) {
-		if (i % RUN == 0)
-			flush_sums(s);
-		read_incoming(in, i, bf16, width, two, w, relu, &x, &d);
+	flush_sums(s);
+	for (size_t i = 0; i < r->count; i++) {
+		read_incoming(in, r, i, bf16, width, two, w, relu, &x, &d);
 		reduce_wide(&x, &d, w, s);
 	}
-	if (u->tail > 0) {
+	if (r->tail > 0) {
 		x = d = none;
-		read_incoming(in, i, bf16, u->tail, two, w, relu, &x, &d);
+		read_incoming(in, r, r->count, bf16, r->tail, two, w, relu, &x, &d);
 		reduce_wide(&x, &d, w, s);
 	}
 }
 
 ISA_CLONES(extern, void, cpu_bn_unit_reduce, (const struct bn_walk *u, const struct bn_incoming *in,
-    const struct bn_lanes *c, bool relu, float *restrict s1, float *restrict s2),
-    (u, in, c, relu, s1, s2))
+    const struct bn_lanes *c, bool relu, float *s),
+    (u, in, c, relu, s))
 {
-	struct sums s = { 0 };
-	struct coeffs w;
+	struct sums sums[BN_GROUPS];
+	struct coeffs w[BN_GROUPS];
 
-	widen_all(c, u->period, &w);
-#define REDUCE(bf16, width) reduce_all(u, bf16, width, in, false, &w, relu, &s)
-#define REDUCE_TWO(bf16, width) reduce_all(u, bf16, width, in, true, &w, relu, &s)
+	for (size_t g = 0; g < u->groups; g++)
+		sums[g] = (struct sums){ 0 };
+	widen_all(u, c, w);
+#define REDUCE(run, bf16, width) reduce_run(run, bf16, width, in, false, &w[g_], relu, &sums[g_])
+#define REDUCE_TWO(run, bf16, width) reduce_run(run, bf16, width, in, true, &w[g_], relu, &sums[g_])
 	if (in->d1.p != NULL)
-		EACH_KIND(u, REDUCE_TWO);
+		EACH_RUN(u, RUN, REDUCE_TWO)
 	else
-		EACH_KIND(u, REDUCE);
-	narrow_sums(&s, u, s1, s2);
+		EACH_RUN(u, RUN, REDUCE)
+	narrow_sums(u, sums, s);
 }
 
 ISA_INLINE void
-bn_backward_wide(const struct bn_incoming *in, size_t i, bool bf16, size_t width, bool two, const struct coeffs *w,
-    bool relu, struct cpu_vec *dx)
+bn_backward_wide(const struct bn_incoming *in, const struct run *r, size_t i, bool bf16, size_t width, bool two,
+    const struct coeffs *w, bool relu, struct cpu_vec *dx)
 {
 	struct cpu_vec x = { 0 }, d = { 0 };
 
-	read_incoming(in, i, bf16, width, two, w, relu, &x, &d);
+	read_incoming(in, r, i, bf16, width, two, w, relu, &x, &d);
 	CPU_EACH(k)
 		dx->v[k] = w->scale.v[k] * d.v[k] + (w->k1.v[k] * (x.v[k] - w->mean.v[k]) + w->k0.v[k]);
 }
 
 ISA_INLINE void
-backward_all(const struct bn_walk *u, bool bf16, size_t width, const struct bn_incoming *in, bool two,
+backward_run(const struct run *r, bool bf16, size_t width, const struct bn_incoming *in, bool two,
     const struct bn_line *dx, const struct coeffs *w, bool relu)
 {
 	struct cpu_vec v;
-	size_t i = 0;
 
-	for (; i < u->vectors; i++) {
-		bn_backward_wide(in, i, bf16, width, two, w, relu, &v);
-		cpu_store_some(&v, dx->p, i * dx->stride, bf16, width);
+	for (size_t i = 0; i < r->count; i++) {
+		bn_backward_wide(in, r, i, bf16, width, two, w, relu, &v);
+		cpu_store_some(&v, dx->p, run_at(r, dx, i), bf16, width);
 	}
-	if (u->tail > 0) {
-		bn_backward_wide(in, i, bf16, u->tail, two, w, relu, &v);
-		cpu_store_part(&v, dx->p, i * dx->stride, bf16, u->tail);
+	if (r->tail > 0) {
+		bn_backward_wide(in, r, r->count, bf16, r->tail, two, w, relu, &v);
+		cpu_store_part(&v, dx->p, run_at(r, dx, r->count), bf16, r->tail);
 	}
 }
 
@@ -265,13 +327,13 @@ ISA_CLONES(extern, void, cpu_bn_unit_backward, (const struct bn_walk *u, const s
     const struct bn_line *dx, const struct bn_lanes *c, bool relu),
     (u, in, dx, c, relu))
 {
-	struct coeffs w;
+	struct coeffs w[BN_GROUPS];
 
-	widen_all(c, u->period, &w);
-#define BACKWARD(bf16, width) backward_all(u, bf16, width, in, false, dx, &w, relu)
-#define BACKWARD_TWO(bf16, width) backward_all(u, bf16, width, in, true, dx, &w, relu)
+	widen_all(u, c, w);
+#define BACKWARD(run, bf16, width) backward_run(run, bf16, width, in, false, dx, &w[g_], relu)
+#define BACKWARD_TWO(run, bf16, width) backward_run(run, bf16, width, in, true, dx, &w[g_], relu)
 	if (in->d1.p != NULL)
-		EACH_KIND(u, BACKWARD_TWO);
+		EACH_RUN(u, most_vectors(u), BACKWARD_TWO)
 	else
-		EACH_KIND(u, BACKWARD);
+		EACH_RUN(u, most_vectors(u), BACKWARD)
 }

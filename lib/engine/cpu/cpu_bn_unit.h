@@ -1,17 +1,24 @@
-/* cpu_bn_unit - the inner loops of cpu_bn: batch norm of one sample's group of channels. */
+/*
+ * cpu_bn_unit - the inner loops of cpu_bn: batch norm of a unit, which is one sample's group of channels, or several
+ * adjacent groups whose pixels are adjacent.
+ */
 #ifndef ENGINE_CPU_CPU_BN_UNIT_H
 #define ENGINE_CPU_CPU_BN_UNIT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#define BN_GROUPS 8u	/* most groups of a unit */
+
 /*
- * How a unit, here one sample's group of channels, is walked: in vectors of CPU_VEC adjacent elements, whose channels
- * repeat after `period`, or pixel by pixel with `width` channels each.
+ * How a unit is walked: in vectors of CPU_VEC adjacent elements, whose channels repeat after `period`, or pixel by
+ * pixel.  A pixel has `groups` vectors, the last of which has `width` channels.  A run of pixels is walked group by
+ * group, so that it is in the cache after the first one.
  */
 struct bn_walk {
-	size_t vectors, width, period;
-	size_t tail;		/* elements after the last vector */
+	size_t groups;
+	size_t vectors, width, period;	/* vectors: of each group */
+	size_t tail;			/* elements after the last vector */
 	bool   bf16;
 };
 
@@ -31,13 +38,16 @@ struct bn_incoming {
 	struct bn_line x, d0, d1;	/* d1.p NULL: one part */
 };
 
-/* For each channel: s1 = sum (x - x[0]), s2 = sum (x - x[0])^2. */
-void	 cpu_bn_unit_moments(const struct bn_walk *u, const struct bn_line *x, float *restrict s1, float *restrict s2);
+/*
+ * For each channel: sum (x - x[0]), and sum (x - x[0])^2.  s gets the first sums of a group's channels, and then the
+ * second ones; from one group to the next are 2 CPU_VEC floats.
+ */
+void	 cpu_bn_unit_moments(const struct bn_walk *u, const struct bn_line *x, float *s);
 void	 cpu_bn_unit_forward(const struct bn_walk *u, const struct bn_line *x, const struct bn_line *y,
 	     const struct bn_lanes *c, bool relu);
-/* s1 = sum dy, s2 = sum dy (x - mean). */
-void	 cpu_bn_unit_reduce(const struct bn_walk *u, const struct bn_incoming *in, const struct bn_lanes *c,
-	     bool relu, float *restrict s1, float *restrict s2);
+/* The same with sum dy, and sum dy (x - mean). */
+void	 cpu_bn_unit_reduce(const struct bn_walk *u, const struct bn_incoming *in, const struct bn_lanes *c, bool relu,
+	     float *s);
 /* dx may be x. */
 void	 cpu_bn_unit_backward(const struct bn_walk *u, const struct bn_incoming *in, const struct bn_line *dx,
 	     const struct bn_lanes *c, bool relu);

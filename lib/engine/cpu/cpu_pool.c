@@ -67,21 +67,24 @@ get_reciprocal(const struct frame *f, size_t i, size_t j, const struct window *v
 ISA_INLINE void
 store_argmax(const struct cpu_mask *at, size_t lanes, uint16_t *to)
 {
-	cpu_shorts out[CPU_REGS];
+	cpu_shorts out[CPU_REGS / 2];
 
-	CPU_EACH(k)
-		out[k] = __builtin_convertvector(at->v[k], cpu_shorts);
+	for (size_t k = 0; k < CPU_REGS; k += 2)
+		out[k / 2] = ISA_EVEN((cpu_shorts)at->v[k], (cpu_shorts)at->v[k + 1]);
 	memcpy(to, out, lanes * sizeof(*to));
 }
 
 ISA_INLINE void
 load_argmax(const uint16_t *from, size_t lanes, struct cpu_mask *at)
 {
-	cpu_shorts in[CPU_REGS] = { { 0 } };
+	const cpu_shorts none = { 0 };
+	cpu_shorts in[CPU_REGS / 2] = { { 0 } };
 
 	memcpy(in, from, lanes * sizeof(*from));
-	CPU_EACH(k)
-		at->v[k] = __builtin_convertvector(in[k], cpu_ints);
+	for (size_t k = 0; k < CPU_REGS; k += 2) {
+		at->v[k] = (cpu_ints)ISA_MIX_LOW(in[k / 2], none);
+		at->v[k + 1] = (cpu_ints)ISA_MIX_HIGH(in[k / 2], none);
+	}
 }
 
 /* Adds pixel p, at index n of the window, to the maximum and the sum. */
@@ -97,13 +100,14 @@ add_max_pixel(const struct cpu_vec *p, int32_t n, struct cpu_vec *top, struct cp
 	}
 }
 
-/* Computes channels [c, c + lanes) of a unit. */
+/* Computes channels [c, c + lanes) of line i of a unit's output. */
 ISA_INLINE void
-compute_max(const struct frame *f, const struct cpu_ptr *x, size_t c, size_t lanes, bool bf16, const struct cpu_ptr *y,
-    uint16_t *restrict argmax)
+compute_max(const struct frame *f, const struct cpu_ptr *x, size_t i, size_t c, size_t lanes, bool bf16,
+    const struct cpu_ptr *y, uint16_t *restrict argmax)
 {
-	for (size_t o = 0; o < f->oh * f->ow; o++) {
-		struct window v = clip_window(f, o / f->ow, o % f->ow);
+	for (size_t j = 0; j < f->ow; j++) {
+		const size_t o = i * f->ow + j;
+		struct window v = clip_window(f, i, j);
 		int32_t skipped = (int32_t)(f->s - (v.w1 - v.w0));
 		int32_t n = (int32_t)(v.r0 * f->s + v.s0);
 		struct cpu_vec top = { 0 }, p = { 0 }, sum = { 0 };
@@ -128,25 +132,24 @@ compute_max(const struct frame *f, const struct cpu_ptr *x, size_t c, size_t lan
 }
 
 ISA_INLINE void
-compute_average(const struct frame *f, const struct cpu_ptr *x, size_t c, size_t lanes, bool bf16,
+compute_average(const struct frame *f, const struct cpu_ptr *x, size_t i, size_t c, size_t lanes, bool bf16,
     const struct cpu_ptr *y)
 {
-	for (size_t i = 0; i < f->oh; i++)
-		for (size_t j = 0; j < f->ow; j++) {
-			struct window v = clip_window(f, i, j);
-			struct cpu_vec sum = { 0 }, p = { 0 };
-			float share = get_reciprocal(f, i, j, &v);
+	for (size_t j = 0; j < f->ow; j++) {
+		struct window v = clip_window(f, i, j);
+		struct cpu_vec sum = { 0 }, p = { 0 };
+		float share = get_reciprocal(f, i, j, &v);
 
-			for (size_t h = v.h0; h < v.h1; h++)
-				for (size_t w = v.w0; w < v.w1; w++) {
-					cpu_load_some(x->p, (h * f->w + w) * x->pitch + c, bf16, lanes, &p);
-					CPU_EACH(k)
-						sum.v[k] += p.v[k];
-				}
-			CPU_EACH(k)
-				sum.v[k] *= share;
-			cpu_store_some(&sum, y->p, (i * f->ow + j) * y->pitch + c, bf16, lanes);
-		}
+		for (size_t h = v.h0; h < v.h1; h++)
+			for (size_t w = v.w0; w < v.w1; w++) {
+				cpu_load_some(x->p, (h * f->w + w) * x->pitch + c, bf16, lanes, &p);
+				CPU_EACH(k)
+					sum.v[k] += p.v[k];
+			}
+		CPU_EACH(k)
+			sum.v[k] *= share;
+		cpu_store_some(&sum, y->p, (i * f->ow + j) * y->pitch + c, bf16, lanes);
+	}
 }
 
 /* Windows [find_first_window, find_end_window) of a side contain its index i. */
@@ -193,30 +196,32 @@ get_window_gradient(const struct frame *f, enum graph_pool pool, const struct cp
 	}
 }
 
+/* Computes channels [c, c + lanes) of line h of a unit's input. */
 ISA_INLINE void
-gather_unit_gradient(const struct frame *f, enum graph_pool pool, const struct cpu_ptr *d0, const struct cpu_ptr *d1,
-    size_t c, size_t lanes, bool bf16, const struct cpu_ptr *dx, const uint16_t *restrict argmax)
+gather_gradient(const struct frame *f, enum graph_pool pool, const struct cpu_ptr *d0, const struct cpu_ptr *d1,
+    size_t h, size_t c, size_t lanes, bool bf16, const struct cpu_ptr *dx, const uint16_t *restrict argmax)
 {
-	for (size_t h = 0; h < f->h; h++)
-		for (size_t w = 0; w < f->w; w++) {
-			size_t i1 = find_end_window(h, f->pad[0], f->stride[0], f->oh);
-			size_t j0 = find_first_window(w, f->pad[1], f->s, f->stride[1]);
-			size_t j1 = find_end_window(w, f->pad[1], f->stride[1], f->ow);
-			struct cpu_vec sum = { 0 }, d = { 0 };
+	const size_t i0 = find_first_window(h, f->pad[0], f->r, f->stride[0]);
+	const size_t i1 = find_end_window(h, f->pad[0], f->stride[0], f->oh);
 
-			for (size_t i = find_first_window(h, f->pad[0], f->r, f->stride[0]); i < i1; i++)
-				for (size_t j = j0; j < j1; j++) {
-					get_window_gradient(f, pool, d0, d1, c, lanes, bf16, argmax, i, j, h, w, &d);
-					CPU_EACH(k)
-						sum.v[k] += d.v[k];
-				}
-			cpu_store_some(&sum, dx->p, (h * f->w + w) * dx->pitch + c, bf16, lanes);
-		}
+	for (size_t w = 0; w < f->w; w++) {
+		size_t j0 = find_first_window(w, f->pad[1], f->s, f->stride[1]);
+		size_t j1 = find_end_window(w, f->pad[1], f->stride[1], f->ow);
+		struct cpu_vec sum = { 0 }, d = { 0 };
+
+		for (size_t i = i0; i < i1; i++)
+			for (size_t j = j0; j < j1; j++) {
+				get_window_gradient(f, pool, d0, d1, c, lanes, bf16, argmax, i, j, h, w, &d);
+				CPU_EACH(k)
+					sum.v[k] += d.v[k];
+			}
+		cpu_store_some(&sum, dx->p, (h * f->w + w) * dx->pitch + c, bf16, lanes);
+	}
 }
 
 /*
  * DO(c, lanes, bf16) for a unit's channels, with constants for whole vectors.  The last vector may overlap the one
- * before it.
+ * before it.  Callers go line by line, so that a line is in the cache after its first channels.
  */
 #define EACH_LANES(f, DO) \
 	if ((f)->lanes >= CPU_VEC) \
@@ -238,24 +243,26 @@ ISA_CLONES(static, void, unit_forward, (const struct frame *f, const struct cpu_
     uint16_t *restrict argmax),
     (f, x, y, argmax))
 {
-#define MAX(c, lanes, bf16) compute_max(f, x, c, lanes, bf16, y, argmax)
-#define AVG(c, lanes, bf16) compute_average(f, x, c, lanes, bf16, y)
-	if (f->pool == GRAPH_MAX)
-		EACH_LANES(f, MAX);
-	else
-		EACH_LANES(f, AVG);
+#define MAX(c, lanes, bf16) compute_max(f, x, i, c, lanes, bf16, y, argmax)
+#define AVG(c, lanes, bf16) compute_average(f, x, i, c, lanes, bf16, y)
+	for (size_t i = 0; i < f->oh; i++)
+		if (f->pool == GRAPH_MAX)
+			EACH_LANES(f, MAX);
+		else
+			EACH_LANES(f, AVG);
 }
 
 ISA_CLONES(static, void, unit_backward, (const struct frame *f, const struct cpu_ptr *d0, const struct cpu_ptr *d1,
     const struct cpu_ptr *dx, const uint16_t *restrict argmax),
     (f, d0, d1, dx, argmax))
 {
-#define MAX_BACK(c, lanes, bf16) gather_unit_gradient(f, GRAPH_MAX, d0, d1, c, lanes, bf16, dx, argmax)
-#define AVG_BACK(c, lanes, bf16) gather_unit_gradient(f, GRAPH_AVG, d0, d1, c, lanes, bf16, dx, argmax)
-	if (f->pool == GRAPH_MAX)
-		EACH_LANES(f, MAX_BACK);
-	else
-		EACH_LANES(f, AVG_BACK);
+#define MAX_BACK(c, lanes, bf16) gather_gradient(f, GRAPH_MAX, d0, d1, h, c, lanes, bf16, dx, argmax)
+#define AVG_BACK(c, lanes, bf16) gather_gradient(f, GRAPH_AVG, d0, d1, h, c, lanes, bf16, dx, argmax)
+	for (size_t h = 0; h < f->h; h++)
+		if (f->pool == GRAPH_MAX)
+			EACH_LANES(f, MAX_BACK);
+		else
+			EACH_LANES(f, AVG_BACK);
 }
 
 static struct frame

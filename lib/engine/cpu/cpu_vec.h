@@ -23,7 +23,7 @@
 typedef float cpu_floats __attribute__((vector_size(ISA_BYTES), aligned(4), may_alias));
 typedef int32_t cpu_ints __attribute__((vector_size(ISA_BYTES), aligned(4), may_alias));
 typedef uint32_t cpu_words __attribute__((vector_size(ISA_BYTES), aligned(4), may_alias));
-typedef uint16_t cpu_shorts __attribute__((vector_size(ISA_BYTES / 2), aligned(2), may_alias));
+typedef uint16_t cpu_shorts __attribute__((vector_size(ISA_BYTES), aligned(2), may_alias));
 
 struct cpu_vec {
 	cpu_floats v[CPU_REGS];
@@ -63,9 +63,26 @@ cpu_load(const void *p, size_t at, bool bf16, struct cpu_vec *to)
 	const uint16_t *h = (const uint16_t *)p + at;
 	const float *f = (const float *)p + at;
 
-	CPU_EACH(k)
-		to->v[k] = bf16 ? (cpu_floats)(__builtin_convertvector(((const cpu_shorts *)h)[k], cpu_words) << 16) :
-		    ((const cpu_floats *)f)[k];
+	if (!bf16) {
+		CPU_EACH(k)
+			to->v[k] = ((const cpu_floats *)f)[k];
+		return;
+	}
+	for (size_t k = 0; k < CPU_REGS; k += 2) {
+		const cpu_shorts none = { 0 }, both = ((const cpu_shorts *)h)[k / 2];
+
+		to->v[k] = (cpu_floats)ISA_MIX_LOW(none, both);
+		to->v[k + 1] = (cpu_floats)ISA_MIX_HIGH(none, both);
+	}
+}
+
+/* Rounds to bf16, in the upper halves of *to. */
+ISA_INLINE void
+cpu_round_bf16(const cpu_floats *f, cpu_words *to)
+{
+	const cpu_words u = (cpu_words)*f, nan = (cpu_words)(*f != *f);
+
+	*to = ((u + 0x7fff + (u >> 16 & 1)) & ~nan) | (0x7fc00000 & nan);
 }
 
 ISA_INLINE void
@@ -74,14 +91,17 @@ cpu_store(const struct cpu_vec *from, void *p, size_t at, bool bf16)
 	uint16_t *h = (uint16_t *)p + at;
 	float *f = (float *)p + at;
 
-	CPU_EACH(k) {
-		cpu_words u = (cpu_words)from->v[k], nan = (cpu_words)(from->v[k] != from->v[k]);
-
-		if (bf16) {
-			u = (u + 0x7fff + (u >> 16 & 1)) >> 16;
-			((cpu_shorts *)h)[k] = __builtin_convertvector((u & ~nan) | (0x7fc0 & nan), cpu_shorts);
-		} else
+	if (!bf16) {
+		CPU_EACH(k)
 			((cpu_floats *)f)[k] = from->v[k];
+		return;
+	}
+	for (size_t k = 0; k < CPU_REGS; k += 2) {
+		cpu_words a, b;
+
+		cpu_round_bf16(&from->v[k], &a);
+		cpu_round_bf16(&from->v[k + 1], &b);
+		((cpu_shorts *)h)[k / 2] = ISA_ODD((cpu_shorts)a, (cpu_shorts)b);
 	}
 }
 

@@ -139,6 +139,7 @@ NETS_UNUSED static const struct nets_case nets_cases[] = {
 	{ "channels that do not fill a block", nets_odd, true, GRAPH_LOSS_SOFTMAX },
 	{ "the loss sigmoid", nets_fc_bn, false, GRAPH_LOSS_SIGMOID },
 	{ "the loss squared", nets_fc_bn, false, GRAPH_LOSS_SQUARED },
+	{ "conv of small maps", nets_small, false, GRAPH_LOSS_SOFTMAX },
 };
 
 #define NETS_CASES (sizeof(nets_cases) / sizeof(*nets_cases))

@@ -72,6 +72,23 @@ nets_conv3x3(struct graph *g, struct rng *r, uint32_t x, bool big)
 	return NODE(g, x, CONV, .k = k, .r = 3, .s = 3, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(1), .bias = true);
 }
 
+/* Maps of at most 2x2, of whole blocks of channels, which the cpu engine multiplies as matrices. */
+static uint32_t
+nets_small(struct graph *g, struct rng *r, uint32_t x, bool big)
+{
+	const uint32_t each = big ? 16 : 1, taps = any(r, 0, 1) ? 3 : 5, bias = any(r, 0, 1), stride = any(r, 1, 2);
+	uint32_t k = each * any(r, 1, 3);
+
+	x = NODE(g, x, CONV, .k = k, .r = 1, .s = 1, .stride = GRAPH_BOTH(1));
+	x = NODE(g, x, POOL, .pool = GRAPH_AVG, .r = g->node[x].h > 1 ? g->node[x].h - 1 : 1,
+	    .s = g->node[x].w > 1 ? g->node[x].w - 1 : 1, .stride = GRAPH_BOTH(1));
+	k = each * any(r, 1, 3);
+	x = NODE(g, x, CONV, .k = k, .r = taps, .s = taps, .stride = { 1, stride }, .pad = GRAPH_BOTH(taps / 2),
+	    .bias = bias);
+	x = NODE(g, x, ACT, .act = big ? GRAPH_RELU : GRAPH_TANH);
+	return NODE(g, x, CONV, .k = k, .r = 3, .s = 3, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(1), .bias = true);
+}
+
 static uint32_t
 nets_conv5x5(struct graph *g, struct rng *r, uint32_t x, bool big)
 {

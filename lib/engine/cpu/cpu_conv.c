@@ -1,15 +1,17 @@
-/* cpu_conv - a layer's calls, passed on to oneDNN or to Winograd's algorithm. */
+/* cpu_conv - a layer's calls, passed on to one of three algorithms. */
 #include "engine/cpu/cpu_conv.h"
 
 #include "base/err.h"
+#include "engine/cpu/cpu_dense.h"
 #include "engine/cpu/wino/wino.h"
 
 #include <stdlib.h>
 
-/* One of the two is NULL. */
+/* Two of the three are NULL. */
 struct cpu_conv {
 	struct dnnl_layer *dnnl;
 	struct wino	  *wino;
+	struct cpu_dense  *dense;
 };
 
 int
@@ -22,6 +24,8 @@ cpu_conv_new(struct dnnl_dev *dev, const struct dnnl_shape *shape, const struct 
 		return err_nomem();
 	if (wino_fits(shape))
 		e = wino_new(shape, dnnl_dev_block(), &c->wino);
+	else if (cpu_dense_fits(shape))
+		e = cpu_dense_new(dev, shape, like != NULL ? like->dense : NULL, &c->dense);
 	else
 		e = dnnl_layer_new(dev, shape, like != NULL ? like->dnnl : NULL, &c->dnnl);
 	if (e < 0) {
@@ -39,26 +43,29 @@ cpu_conv_free(struct cpu_conv *c)
 		return;
 	dnnl_layer_free(c->dnnl);
 	wino_free(c->wino);
+	cpu_dense_free(c->dense);
 	free(c);
 }
 
 bool
 cpu_conv_last(const struct dnnl_shape *shape)
 {
-	return !wino_fits(shape) && dnnl_layer_last(shape);
+	return !wino_fits(shape) && !cpu_dense_fits(shape) && dnnl_layer_last(shape);
 }
 
 const struct dnnl_needs *
 cpu_conv_needs(const struct cpu_conv *c)
 {
-	return c->wino != NULL ? wino_needs(c->wino) : dnnl_layer_needs(c->dnnl);
+	if (c->wino != NULL)
+		return wino_needs(c->wino);
+	return c->dense != NULL ? cpu_dense_needs(c->dense) : dnnl_layer_needs(c->dnnl);
 }
 
 int
 cpu_conv_bind(struct cpu_conv *c, const struct dnnl_place *place)
 {
 	if (c->wino == NULL)
-		return dnnl_layer_bind(c->dnnl, place);
+		return c->dense != NULL ? cpu_dense_bind(c->dense, place) : dnnl_layer_bind(c->dnnl, place);
 	wino_bind(c->wino, place);
 	return 0;
 }
@@ -67,7 +74,7 @@ int
 cpu_conv_load(struct cpu_conv *c, const float *w)
 {
 	if (c->wino == NULL)
-		return dnnl_layer_load(c->dnnl, w);
+		return c->dense != NULL ? cpu_dense_load(c->dense, w) : dnnl_layer_load(c->dnnl, w);
 	wino_load(c->wino, w);
 	return 0;
 }
@@ -75,5 +82,7 @@ cpu_conv_load(struct cpu_conv *c, const float *w)
 int
 cpu_conv_run(struct cpu_conv *c, enum dnnl_direction dir, float *dw)
 {
-	return c->wino != NULL ? wino_run(c->wino, dir, dw) : dnnl_layer_run(c->dnnl, dir, dw);
+	if (c->wino != NULL)
+		return wino_run(c->wino, dir, dw);
+	return c->dense != NULL ? cpu_dense_run(c->dense, dir, dw) : dnnl_layer_run(c->dnnl, dir, dw);
 }

@@ -4,8 +4,8 @@
  *	y = x * w + b,  dx = dy * w^T,  dw = sum over the batch of x^T dy,  db = sum of dy
  *
  * lib/engine/cpu/dnnl hides oneDNN from the rest of tally.  dnnl_pick chooses kernels and layouts, dnnl_product
- * multiplies matrices, and dnnl_dev has the library's engine and stream.  dnnl_lib.h hides the differences between its
- * major versions 2 and 3 (github.com/oneapi-src/oneDNN, doc/).
+ * multiplies matrices, dnnl_fc has a faster forward pass in f32, and dnnl_dev has the library's engine and stream.
+ * dnnl_lib.h hides the differences between its major versions 2 and 3 (github.com/oneapi-src/oneDNN, doc/).
  *
  * Layouts: f32 activations have block 1 (plain [N,C,H,W]) or block B = 8 or 16: [N, ceil(C/B), H, W, B], where the
  * channels past C are zero.  With channels_last they have block C, [N, H, W, C].  The library is asked for its
@@ -61,6 +61,7 @@ struct dnnl_place {
 struct dnnl_needs {
 	uint32_t x_block, y_block;	/* layouts of x and dx, and of y and dy */
 	size_t	 packed, scratch;	/* bytes */
+	bool	 canonical;		/* packed weights are canonical: the caller may write them in place of load() */
 	/* The name of each direction's kernel, with "+reorder" for each reordered operand; "-": no such kernel. */
 	const char *kernel[DNNL_DIRECTIONS];
 };

@@ -2,6 +2,7 @@
 #include "engine/cpu/dnnl/dnnl_pick.h"
 
 #include "base/err.h"
+#include "engine/cpu/dnnl/dnnl_fc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +54,8 @@ struct dnnl_layer {
 	dnnl_memory_t	    mem[ROLES];
 	dnnl_primitive_t    load;	/* packs canonical weights; NULL: packed weights are canonical */
 	struct direction    direction[DNNL_DIRECTIONS];
+	bool		    product;	/* dnnl_fc has the forward pass */
+	struct dnnl_place   place;
 };
 
 static size_t
@@ -153,6 +156,7 @@ agree_descriptors(struct dnnl_layer *l, const struct dnnl_layer *like, const_dnn
 		l->needs.packed = dnnl_memory_desc_get_size(l->md[PACKED]);
 	if (e == 0 && !dnnl_memory_desc_equal(l->md[DW], l->md[PACKED]))
 		e = make_reorder(l->dev, l->md[DW], l->md[PACKED], &l->load);
+	l->needs.canonical = l->load == NULL;
 	return e;
 }
 
@@ -185,6 +189,22 @@ make_layer(struct dnnl_layer *l, const struct dnnl_layer *like)
 	return e;
 }
 
+/* dnnl_fc takes over a forward pass whose operands the kernel reads as they are. */
+static void
+choose_product(struct dnnl_layer *l)
+{
+	struct direction *d = &l->direction[DNNL_FORWARD];
+
+	l->product = dnnl_fc_fits(&l->shape) && l->needs.canonical;
+	for (uint32_t i = 0; i < d->n; i++)
+		l->product = l->product && d->detour[i].reorder == NULL;
+	if (!l->product)
+		return;
+	snprintf(d->name, sizeof(d->name), "own:product");
+	if (l->needs.scratch < dnnl_fc_scratch(&l->shape))
+		l->needs.scratch = dnnl_fc_scratch(&l->shape);
+}
+
 int
 dnnl_layer_new(struct dnnl_dev *dev, const struct dnnl_shape *shape, const struct dnnl_layer *like,
     struct dnnl_layer **layer)
@@ -200,6 +220,7 @@ dnnl_layer_new(struct dnnl_dev *dev, const struct dnnl_shape *shape, const struc
 		dnnl_layer_free(l);
 		return e;
 	}
+	choose_product(l);
 	*layer = l;
 	return 0;
 }
@@ -240,6 +261,7 @@ dnnl_layer_bind(struct dnnl_layer *l, const struct dnnl_place *p)
 	    [BIAS] = p->bias, [DBIAS] = p->dbias };
 	dnnl_status_t e = dnnl_success;
 
+	l->place = *p;
 	for (int r = 0; r < ROLES && e == dnnl_success; r++)
 		if (at[r] != NULL)
 			e = dnnl_memory_set_data_handle(l->mem[r], at[r]);
@@ -287,6 +309,8 @@ dnnl_layer_run(struct dnnl_layer *l, enum dnnl_direction dir, float *dw)
 	const struct direction *d = &l->direction[dir];
 	dnnl_status_t e = dnnl_success;
 
+	if (dir == DNNL_FORWARD && l->product)
+		return dnnl_fc_forward(&l->shape, &l->place);
 	if (dir == DNNL_WEIGHT)
 		e = dnnl_memory_set_data_handle(l->mem[DW], dw);
 	if (e == dnnl_success && (e = run_detours(l, dir, false)) == dnnl_success &&

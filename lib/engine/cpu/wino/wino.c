@@ -39,7 +39,7 @@ wino_fits(const struct dnnl_shape *s)
 {
 	return !s->fc && !s->bf16 && !s->channels_last && s->groups == 1 && s->r == 3 && s->s == 3 &&
 	    s->stride[0] == 1 && s->stride[1] == 1 && s->pad[0] == 1 && s->pad[1] == 1 && s->dilate[0] == 1 &&
-	    s->dilate[1] == 1 && s->c >= 32 && s->k >= 32 && s->h >= 4 && s->w >= 4;
+	    s->dilate[1] == 1 && s->c >= 32 && s->k >= 32 && s->h >= 3 && s->w >= 3;
 }
 
 /* ------ sizes ------ */

@@ -20,7 +20,7 @@
 struct wino;
 
 /*
- * 3x3, stride 1, pad 1, one group, f32, at least 32 channels in and out, maps of at least 4x4, and
+ * 3x3, stride 1, pad 1, one group, f32, at least 32 channels in and out, maps of at least 3x3, and
  * not channels last.
  */
 bool	 wino_fits(const struct dnnl_shape *s);

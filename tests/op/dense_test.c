@@ -1,0 +1,125 @@
+/*
+ * dense_test - convolutions of small maps and fully connected layers, as products of matrices, against sums in f64.
+ *
+ * Paddings, strides and dilations that leave some pairs of pixels without a tap, and batches that fill no tile.
+ */
+#include "op/convs.h"
+
+#include "base/err.h"
+#include "engine/cpu/cpu_conv.h"
+#include "engine/cpu/cpu_dense.h"
+#include "engine/cpu/dnnl/dnnl_fc.h"
+
+#define BOUND 1e-6	/* 4e-7 was measured */
+
+static struct dnnl_dev *dev;
+
+static void
+must(int e)
+{
+	if (e == 0)
+		return;
+	printf("Bail out! %s\n", err_line());
+	exit(1);
+}
+
+/* Runs all three directions.  The weights are loaded twice, as before each step. */
+static void
+run(struct layer *l)
+{
+	struct dnnl_place at = { .x = room(blocked(l, false) * 4), .y = room(blocked(l, true) * 4),
+		.dx = room(blocked(l, false) * 4), .dy = room(blocked(l, true) * 4), .bias = l->bias,
+		.dbias = l->dbias };
+	struct cpu_conv *c;
+
+	must(cpu_conv_new(dev, &l->shape, NULL, &c));
+	at.packed = room(cpu_conv_needs(c)->packed);
+	at.scratch = room(cpu_conv_needs(c)->scratch);
+	memset(at.scratch, 0xff, cpu_conv_needs(c)->scratch);	/* NaN: must be written before it is read */
+	memset(at.y, 0xff, blocked(l, true) * 4);
+	memset(at.dx, 0xff, blocked(l, false) * 4);
+	copy(l, false, l->x, at.x, false);
+	copy(l, true, l->dy, at.dy, false);
+	must(cpu_conv_bind(c, &at));
+	must(cpu_conv_load(c, l->dw));
+	must(cpu_conv_load(c, l->w));
+	must(cpu_conv_run(c, DNNL_FORWARD, NULL));
+	must(cpu_conv_run(c, DNNL_DATA, NULL));
+	must(cpu_conv_run(c, DNNL_WEIGHT, l->dw));
+	copy(l, true, l->y, at.y, true);
+	copy(l, false, l->dx, at.dx, true);
+	cpu_conv_free(c);
+	free(at.x);
+	free(at.y);
+	free(at.dx);
+	free(at.dy);
+	free(at.packed);
+	free(at.scratch);
+}
+
+/* fc: a layer whose taps are its whole input. */
+static void
+compare(struct dnnl_shape s, bool fc)
+{
+	struct layer l;
+	struct sums want;
+	char name[80];
+
+	s.groups = 1;
+	s.data = true;
+	snprintf(name, sizeof(name), "%u of %ux%ux%u to %u by %ux%u%s", s.n, s.c, s.h, s.w, s.k, s.r, s.s,
+	    fc ? ", connected" : "");
+	l = layer_new(s, fc ? 1 : dnnl_dev_block());
+	l.shape.fc = fc;
+	ok(fc ? dnnl_fc_fits(&l.shape) : cpu_dense_fits(&s), "%s: fits", name);
+	run(&l);
+	want = direct(&l);
+	close_to(l.y, want.y, l.ys, BOUND, name, s.relu ? "y, bias and ReLU" : "y");
+	close_to(l.dx, want.dx, l.xs, BOUND, name, "dx");
+	close_to(l.dw, want.dw, l.ws, BOUND, name, "dw");
+	if (s.bias)
+		close_to(l.dbias, want.dbias, s.k, BOUND, name, "dbias");
+	sums_free(&want);
+	layer_free(&l);
+}
+
+static void
+rule(void)
+{
+	const struct dnnl_shape fits = { .n = 1, .c = 32, .h = 2, .w = 2, .k = 32, .r = 3, .s = 3, .stride = { 1, 1 },
+		.pad = { 1, 1 }, .dilate = { 1, 1 }, .groups = 1 };
+	struct dnnl_shape s[] = { fits, fits, fits, fits, fits };
+	bool any = false;
+
+	s[0].c = 30;
+	s[1].h = 3;
+	s[2].channels_last = true;
+	s[3].groups = 2;
+	s[4].pad[0] = s[4].pad[1] = 3;	/* 36 outputs of 4 inputs */
+	for (size_t i = 0; i < sizeof(s) / sizeof(*s); i++)
+		any = any || cpu_dense_fits(&s[i]);
+	ok(cpu_dense_fits(&fits) && !any, "cpu_dense_fits accepts maps of 2x2 and refuses larger ones, or other shapes");
+}
+
+int
+main(void)
+{
+	must(dnnl_dev_open(&dev));
+	rule();
+	compare((struct dnnl_shape){ .n = 5, .c = 32, .h = 2, .w = 2, .k = 48, .r = 3, .s = 3, .stride = { 1, 1 },
+	    .pad = { 1, 1 }, .dilate = { 1, 1 }, .bias = true, .relu = true }, false);
+	compare((struct dnnl_shape){ .n = 37, .c = 16, .h = 2, .w = 1, .k = 32, .r = 3, .s = 3, .stride = { 2, 1 },
+	    .pad = { 1, 1 }, .dilate = { 1, 1 }, .bias = true }, false);
+	compare((struct dnnl_shape){ .n = 20, .c = 16, .h = 2, .w = 3, .k = 16, .r = 5, .s = 5, .stride = { 1, 2 },
+	    .pad = { 2, 2 }, .dilate = { 1, 1 } }, false);
+	compare((struct dnnl_shape){ .n = 16, .c = 48, .h = 2, .w = 2, .k = 16, .r = 3, .s = 3, .stride = { 1, 1 },
+	    .pad = { 2, 2 }, .dilate = { 2, 2 }, .relu = true }, false);
+	compare((struct dnnl_shape){ .n = 3, .c = 16, .h = 1, .w = 1, .k = 16, .r = 3, .s = 3, .stride = { 1, 1 },
+	    .pad = { 1, 1 }, .dilate = { 1, 1 } }, false);
+	compare((struct dnnl_shape){ .n = 37, .c = 75, .h = 1, .w = 1, .k = 50, .r = 1, .s = 1, .stride = { 1, 1 },
+	    .dilate = { 1, 1 }, .bias = true, .relu = true }, true);
+	compare((struct dnnl_shape){ .n = 16, .c = 3, .h = 4, .w = 5, .k = 33, .r = 4, .s = 5, .stride = { 1, 1 },
+	    .dilate = { 1, 1 } }, true);
+	dnnl_dev_close(dev);
+	return done();
+}

@@ -4,7 +4,8 @@
  * If a map has no more pixels than half of the kernel's taps, most taps of a direct convolution read padding.  A dense
  * matrix maps all numbers of a sample to all of its outputs: each pair of pixels has its tap, or 0.  For 3x3 taps on
  * maps of 2x2 that is 16 multiply-adds for each pair of channels, and not 36.  The product is a fully connected layer
- * of oneDNN, in f32 or bf16.  The matrix is filled when the weights are loaded, and its gradient is added up into theirs.
+ * of oneDNN, in f32 or bf16.  The matrix is filled when the weights are loaded, and its gradient is added up into
+ * theirs.
  *
  * Layouts, ownership and threads: as in dnnl.h.  Maps have the processor's preferred block in f32, and their channels
  * last in bf16.

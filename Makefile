@@ -165,6 +165,7 @@ $(patsubst %.c,$(BUILD)/%.o,$(shell grep -rl TALLY_VERSION --include='*.c' lib c
 
 # Kernels over whole arrays.  Instrumented at -O3 some take minutes.
 $(BUILD)/lib/engine/%.o $(BUILD)/lib/net/optim/%.o $(BUILD)/lib/net/merge/merge_sum.o: KERNEL := $(if $(SAN),-O1,-O3) -fopenmp
+$(BUILD)/lib/engine/cpu/wino/wino_product.o: KERNEL := $(if $(SAN),-O1,-O3) -ffp-contract=fast
 $(BUILD)/lib/batch/aug_%.o $(BUILD)/lib/batch/mean_make.o $(BUILD)/lib/batch/planes.o $(BUILD)/lib/image/resize_pass.o $(BUILD)/lib/wire/codec.o: KERNEL := $(if $(SAN),-O1,-O3)
 
 $(BUILD)/lib/engine/engine.o: DEFINES += $(foreach e,$(engines),-DENGINE_$e)

@@ -2,6 +2,7 @@
 #include "engine/cpu/wino/wino.h"
 
 #include "base/err.h"
+#include "engine/cpu/wino/wino_product.h"
 #include "engine/cpu/wino/wino_tile.h"
 
 #include <omp.h>
@@ -37,9 +38,11 @@ struct wino {
 bool
 wino_fits(const struct dnnl_shape *s)
 {
+	const uint32_t least = wino_product_is_own() ? 16 : 32;
+
 	return !s->fc && !s->bf16 && !s->channels_last && s->groups == 1 && s->r == 3 && s->s == 3 &&
 	    s->stride[0] == 1 && s->stride[1] == 1 && s->pad[0] == 1 && s->pad[1] == 1 && s->dilate[0] == 1 &&
-	    s->dilate[1] == 1 && s->c >= 32 && s->k >= 32 && s->h >= 3 && s->w >= 3;
+	    s->dilate[1] == 1 && s->c >= least && s->k >= least && s->h >= 3 && s->w >= 3;
 }
 
 /* ------ sizes ------ */
@@ -80,7 +83,10 @@ count_weight_floats(const struct side *in, const struct side *out)
 	return WINO_POSITIONS * count_matrix_floats(in->channels, out);
 }
 
-/* Tiles of a chunk whose matrices have about this many bytes; at least 32.  All chunks are about equal. */
+/*
+ * Tiles of a chunk whose matrices have about this many bytes: at least 32, and a multiple of 4, as products compute 4
+ * rows at once.  All chunks are about equal.
+ */
 static size_t
 choose_chunk(const struct wino *w, size_t bytes)
 {
@@ -89,7 +95,7 @@ choose_chunk(const struct wino *w, size_t bytes)
 	if (most < 32)
 		most = 32;
 	chunks = (w->tiles + most - 1) / most;
-	return (w->tiles + chunks - 1) / chunks;
+	return ((w->tiles + chunks - 1) / chunks + 3) / 4 * 4;
 }
 
 /*
@@ -265,7 +271,7 @@ convolve_chunk(const struct wino *w, const struct pass *p, size_t first, float *
 	for (run.block = 0; run.block < p->in->map.blocks; run.block++)
 		wino_tile_x(w->lanes, &p->in->map, &run, p->from, &v);
 	for (size_t i = 0; i < WINO_POSITIONS && e == 0; i++)
-		e = dnnl_product(&product, v.p + i * v.position, p->u + i * u_position, m.p + i * m.position);
+		e = wino_product(&product, v.p + i * v.position, p->u + i * u_position, m.p + i * m.position);
 	for (run.block = 0; run.block < p->out->map.blocks; run.block++) {
 		const size_t at = run.block * w->lanes;
 		float bias[16] = { 0 };
@@ -346,7 +352,7 @@ add_chunk(const struct wino *w, const struct part *p, size_t first, size_t count
 		    p->line == 0 ? sums + run.block * w->lanes : unused);
 	}
 	for (size_t i = 0; i < p->lines * LINES && e == 0; i++)
-		e = dnnl_product(&product, v.p + i * v.position, d.p + i * d.position,
+		e = wino_product(&product, v.p + i * v.position, d.p + i * d.position,
 		    p->u + (p->line * LINES + i) * position);
 	return e;
 }

@@ -1,14 +1,14 @@
 /*
  * wino - a 3x3 convolution in its three directions by Winograd's algorithm F(4x4, 3x3), in f32.
  *
- * lib/engine/cpu/wino is wino (the passes) and wino_tile (the formulas for a tile).  The algorithm works on chunks of
- * tiles: it transforms a chunk of x (B^T x B), multiplies it by the transformed weights in 36 products of the library,
+ * lib/engine/cpu/wino is wino (the passes), wino_tile (the formulas for a tile) and wino_product.  The algorithm works
+ * on chunks of tiles: it transforms a chunk of x (B^T x B), multiplies it by the transformed weights in 36 products,
  * and transforms the results back.  A thread takes a chunk at a time, whose memory fits its cache.  For dw a thread
  * sums the products of a slice of the tiles, or of some of a slice's 36 positions, and the slices are added at the end.
  * The threads therefore wait for each other once a pass; waiting is expensive when other programs run.  The sizes of
  * chunks and slices depend on the layer's shape only, so any number of threads gives the same bits.
  *
- * Another algorithm gives other bits, so a fixed rule of the shape selects the layers.
+ * Another algorithm gives other bits, so a fixed rule of the shape and the processor selects the layers.
  *
  * Layouts, ownership and threads: as in dnnl.h.  x and y have the processor's preferred block.
  */
@@ -20,7 +20,7 @@
 struct wino;
 
 /*
- * 3x3, stride 1, pad 1, one group, f32, at least 32 channels in and out, maps of at least 3x3, and
+ * 3x3, stride 1, pad 1, one group, f32, at least 32 channels in and out, 16 with AVX-512, maps of at least 3x3, and
  * not channels last.
  */
 bool	 wino_fits(const struct dnnl_shape *s);

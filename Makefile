@@ -50,7 +50,7 @@ LUA     := $(firstword $(shell for p in lua5.4 lua-5.4 lua54 lua; do \
 PKGS    := libarchive libturbojpeg libjpeg spng libdeflate libwebp libwebpdemux libtiff-4 zlib liblzma libzstd $(LUA) jansson openssl libxxhash
 # A caller's CFLAGS= takes the place of OPT alone: no result depends on it.
 CFLAGS  ?= $(OPT)
-# Without contraction every compiler rounds alike on every processor; without traps a choice of two numbers needs no branch.
+# Without contraction every compiler rounds alike on every processor (wino_product.o has it, as oneDNN's products do); without traps a choice of two numbers needs no branch.
 DIALECT := -std=c11 -ffp-contract=off -fno-trapping-math -fno-math-errno $(WARN) $(if $(WERROR),-Werror)
 # So do CPPFLAGS, LDFLAGS and LDLIBS only add to what is here.
 DEFINES := -D_GNU_SOURCE -DTALLY_VERSION='"$(VERSION)"' -Ilib -Icmd $(CPPFLAGS) $(shell $(PKGCONF) --cflags $(PKGS) 2>/dev/null)

@@ -13,7 +13,8 @@
  * This makes scale_sse2(), scale_avx2(), scale_avx512(), and scale(), which calls the one that isa_level() names.  On
  * processors other than x86-64 it makes only scale().  type is void or bool; linkage is static or extern.
  *
- * All versions give the same bits: no sum changes its order, and the build forbids fused multiply-add.  Such a
+ * All versions give the same bits: no sum changes its order, and the build forbids fused multiply-add, except in
+ * engine/cpu/wino/wino_product.c, which only AVX-512 uses.  Such a
  * function must not use OpenMP, because the compiler outlines parallel regions without their function's instruction
  * set.
  *

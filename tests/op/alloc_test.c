@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <sys/resource.h>
 
-#define BATCH	8
+#define BATCH	20
 #define STEPS	2
 #define GAP	(1u << 20)	/* bytes */
 

@@ -1,5 +1,5 @@
 /*
- * convs - a convolution in f64, against which the tests hold one of the cpu engine.  Maps have blocks of channels.
+ * convs - a convolution in f64, with which tests compare those of the cpu engine.  Maps have blocks of channels.
  */
 #ifndef TESTS_OP_CONVS_H
 #define TESTS_OP_CONVS_H

@@ -140,6 +140,7 @@ NETS_UNUSED static const struct nets_case nets_cases[] = {
 	{ "the loss sigmoid", nets_fc_bn, false, GRAPH_LOSS_SIGMOID },
 	{ "the loss squared", nets_fc_bn, false, GRAPH_LOSS_SQUARED },
 	{ "conv of small maps", nets_small, false, GRAPH_LOSS_SOFTMAX },
+	{ "bn of many channels", nets_bn_wide, false, GRAPH_LOSS_SOFTMAX },
 };
 
 #define NETS_CASES (sizeof(nets_cases) / sizeof(*nets_cases))

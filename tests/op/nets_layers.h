@@ -72,6 +72,16 @@ nets_conv3x3(struct graph *g, struct rng *r, uint32_t x, bool big)
 	return NODE(g, x, CONV, .k = k, .r = 3, .s = 3, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(1), .bias = true);
 }
 
+/* More channels than the cpu engine walks at once. */
+static uint32_t
+nets_bn_wide(struct graph *g, struct rng *r, uint32_t x, bool big)
+{
+	const uint32_t k = big ? any(r, 130, 150) : any(r, 2, 3);
+
+	x = NODE(g, x, CONV, .k = k, .r = 1, .s = 1, .stride = GRAPH_BOTH(1));
+	return NODE(g, BN(g, x, .fix_gamma = false), ACT, .act = big ? GRAPH_RELU : GRAPH_TANH);
+}
+
 /* Maps of at most 2x2, of whole blocks of channels, which the cpu engine multiplies as matrices. */
 static uint32_t
 nets_small(struct graph *g, struct rng *r, uint32_t x, bool big)

@@ -172,7 +172,7 @@ cpu_unit(const struct cpu_view *v)
 }
 
 static inline bool
-cpu_dense(const struct cpu_view *v)
+cpu_is_dense(const struct cpu_view *v)
 {
 	return v->pitch == v->block && v->step == cpu_blocks(v) * cpu_unit(v);
 }

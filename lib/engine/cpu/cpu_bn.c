@@ -29,7 +29,7 @@ cpu_bn_scratch(uint32_t n, size_t lanes)
 	return 2 * (size_t)n * lanes;
 }
 
-/* Are pixels whole vectors of one group, with no stride between them? */
+/* Is a group a run of whole vectors, with no stride between its pixels? */
 static bool
 is_whole(const struct cpu_view *x, const struct cpu_view *more, uint32_t nmore)
 {
@@ -41,27 +41,34 @@ is_whole(const struct cpu_view *x, const struct cpu_view *more, uint32_t nmore)
 	return whole;
 }
 
-/* Groups that follow each other within a pixel can be one unit. */
+/* Groups that follow each other within a pixel are one unit, unless there would be too few units for all threads. */
 static size_t
-count_unit_groups(const struct cpu_view *x)
+count_unit_groups(const struct cpu_view *x, uint32_t n)
 {
-	return x->block == cpu_lanes(x) ? 1 : BN_GROUPS;
+	const size_t units = n * ((cpu_groups(x) + BN_GROUPS - 1) / BN_GROUPS);
+
+	return x->block == cpu_lanes(x) || units < (size_t)omp_get_max_threads() ? 1 : BN_GROUPS;
 }
 
-static size_t
-count_units(const struct cpu_view *x)
-{
-	size_t each = count_unit_groups(x);
+/* The units of a batch: each has this many groups, and each sample this many units. */
+struct units {
+	size_t groups, each;
+};
 
-	return (cpu_groups(x) + each - 1) / each;
+static struct units
+describe_units(const struct cpu_view *x, uint32_t n)
+{
+	size_t groups = count_unit_groups(x, n);
+
+	return (struct units) { groups, (cpu_groups(x) + groups - 1) / groups };
 }
 
 /* The walk over the unit that begins with group g: in whole vectors if no view has a stride, else pixel by pixel. */
 static struct bn_walk
-plan_walk(const struct cpu_view *x, size_t g, const struct cpu_view *more, uint32_t nmore)
+plan_walk(const struct cpu_view *x, const struct units *each, size_t g, const struct cpu_view *more, uint32_t nmore)
 {
 	size_t lanes = cpu_lanes(x), count = (size_t)x->h * x->w * lanes, left = cpu_groups(x) - g;
-	size_t groups = left < count_unit_groups(x) ? left : count_unit_groups(x);
+	size_t groups = left < each->groups ? left : each->groups;
 
 	if (is_whole(x, more, nmore))
 		return (struct bn_walk) { 1, count / CPU_VEC, CPU_VEC, lanes, count % CPU_VEC, x->bf16 };
@@ -123,12 +130,13 @@ join_moments(const struct cpu_view *x, uint32_t n, float *scratch, size_t g, siz
 void
 cpu_bn_moments(const struct cpu_view *x, uint32_t n, float *scratch, struct cpu_bn *bn)
 {
-	size_t units = count_units(x), lanes = cpu_lanes(x);
+	const struct units units = describe_units(x, n);
+	size_t lanes = cpu_lanes(x);
 
 	#pragma omp parallel for
-	for (size_t k = 0; k < n * units; k++) {
-		size_t i = k / units, g = k % units * count_unit_groups(x);
-		struct bn_walk u = plan_walk(x, g, NULL, 0);
+	for (size_t k = 0; k < n * units.each; k++) {
+		size_t i = k / units.each, g = k % units.each * units.groups;
+		struct bn_walk u = plan_walk(x, &units, g, NULL, 0);
 		struct bn_line from = get_line(&u, x, i, g);
 
 		cpu_bn_unit_moments(&u, &from, get_sums(x, scratch, i, g));
@@ -152,12 +160,12 @@ cpu_bn_coefficients(struct cpu_bn *bn, const float *mean, const float *var, size
 void
 cpu_bn_forward(const struct cpu_view *x, const struct cpu_view *y, uint32_t n, const struct cpu_bn *bn, bool relu)
 {
-	size_t units = count_units(x);
+	const struct units units = describe_units(x, n);
 
 	#pragma omp parallel for
-	for (size_t k = 0; k < n * units; k++) {
-		size_t i = k / units, g = k % units * count_unit_groups(x);
-		struct bn_walk u = plan_walk(x, g, y, 1);
+	for (size_t k = 0; k < n * units.each; k++) {
+		size_t i = k / units.each, g = k % units.each * units.groups;
+		struct bn_walk u = plan_walk(x, &units, g, y, 1);
 		struct bn_line from = get_line(&u, x, i, g), to = get_line(&u, y, i, g);
 		struct bn_lanes c = load_lanes(bn, g * cpu_lanes(x));
 
@@ -188,12 +196,13 @@ static void
 reduce_batch(const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, uint32_t n, float *scratch,
     struct cpu_bn *bn, bool relu, float eps)
 {
-	size_t units = count_units(x), lanes = cpu_lanes(x);
+	const struct units units = describe_units(x, n);
+	size_t lanes = cpu_lanes(x);
 
 	#pragma omp parallel for
-	for (size_t k = 0; k < n * units; k++) {
-		size_t i = k / units, g = k % units * count_unit_groups(x);
-		struct bn_walk u = plan_walk(x, g, dy, ndy);
+	for (size_t k = 0; k < n * units.each; k++) {
+		size_t i = k / units.each, g = k % units.each * units.groups;
+		struct bn_walk u = plan_walk(x, &units, g, dy, ndy);
 		struct bn_incoming in = describe_incoming(&u, x, dy, ndy, i, g);
 		struct bn_lanes c = load_lanes(bn, g * lanes);
 
@@ -208,16 +217,16 @@ void
 cpu_bn_backward(const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, const struct cpu_view *dx,
     uint32_t n, float *scratch, struct cpu_bn *bn, bool relu, bool constant, float eps)
 {
-	size_t units = count_units(x);
+	const struct units units = describe_units(x, n);
 
 	if (!constant)
 		reduce_batch(x, dy, ndy, n, scratch, bn, relu, eps);
 	if (dx == NULL)
 		return;
 	#pragma omp parallel for
-	for (size_t k = 0; k < n * units; k++) {
-		size_t i = k / units, g = k % units * count_unit_groups(x);
-		struct bn_walk u = plan_walk(x, g, dy, ndy);
+	for (size_t k = 0; k < n * units.each; k++) {
+		size_t i = k / units.each, g = k % units.each * units.groups;
+		struct bn_walk u = plan_walk(x, &units, g, dy, ndy);
 		struct bn_incoming in = describe_incoming(&u, x, dy, ndy, i, g);
 		struct bn_line to = get_line(&u, dx, i, g);
 		struct bn_lanes c = load_lanes(bn, g * cpu_lanes(x));

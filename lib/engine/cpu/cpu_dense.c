@@ -21,15 +21,6 @@ struct cpu_dense {
 	struct dnnl_place  place;
 };
 
-/* Lines or columns of the output. */
-static uint32_t
-count_outputs(const struct dnnl_shape *s, int axis)
-{
-	const uint32_t in = axis == 0 ? s->h : s->w, taps = axis == 0 ? s->r : s->s;
-
-	return (in + 2 * s->pad[axis] - s->dilate[axis] * (taps - 1) - 1) / s->stride[axis] + 1;
-}
-
 bool
 cpu_dense_fits(const struct dnnl_shape *s)
 {
@@ -37,7 +28,7 @@ cpu_dense_fits(const struct dnnl_shape *s)
 
 	return !s->fc && s->groups == 1 && !s->channels_last && s->c % dnnl_dev_block() == 0 &&
 	    s->k % dnnl_dev_block() == 0 && 2 * in <= taps &&
-	    in * count_outputs(s, 0) * count_outputs(s, 1) <= 2 * taps;
+	    in * dnnl_layer_side(s, 0) * dnnl_layer_side(s, 1) <= 2 * taps;
 }
 
 static size_t
@@ -95,8 +86,8 @@ cpu_dense_new(struct dnnl_dev *dev, const struct dnnl_shape *shape, const struct
 		return err_nomem();
 	d->shape = *shape;
 	d->threads = (size_t)omp_get_max_threads();
-	d->oh = count_outputs(shape, 0);
-	d->ow = count_outputs(shape, 1);
+	d->oh = dnnl_layer_side(shape, 0);
+	d->ow = dnnl_layer_side(shape, 1);
 	d->rows = (size_t)shape->k * d->oh * d->ow;
 	d->columns = (size_t)shape->c * shape->h * shape->w;
 	product.fc = true;

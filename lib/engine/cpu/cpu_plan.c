@@ -306,7 +306,7 @@ may_share(const struct cpu_planner *pl, uint32_t i)
 	if (pl->note[i].readers != 1 || pl->g->node[reader].op != GRAPH_ACT || cpu_act_wants_x(&pl->g->node[reader]))
 		return false;
 	if (cpu_plan_is_conv(l))
-		return cpu_dense(&pl->note[reader].view);
+		return cpu_is_dense(&pl->note[reader].view);
 	return l->op == GRAPH_BN || (l->op == GRAPH_POOL && !pl->note[l->in[0]].delayed) || l->op == GRAPH_ADD ||
 	    l->op == GRAPH_DROPOUT;
 }

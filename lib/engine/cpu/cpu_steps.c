@@ -37,7 +37,7 @@ convert_dense(struct cpu_planner *pl, uint32_t i, struct cpu_view v, uint32_t bl
 {
 	struct cpu_view y;
 
-	if (cpu_plan_has_layout(&v, block, bf16) && cpu_dense(&v))
+	if (cpu_plan_has_layout(&v, block, bf16) && cpu_is_dense(&v))
 		return cpu_plan_reshape(v, v.c, v.h, v.w, block);
 	y = cpu_plan_view(pl, v.c, v.h, v.w, block, bf16);
 	add_copy(pl, i, v, 0, y, 0, v.c);
@@ -213,7 +213,7 @@ new_gradient_part(struct cpu_planner *pl, uint32_t i)
 static bool
 may_overwrite_part(const struct cpu_view *part)
 {
-	return cpu_dense(part) && !part->shared;
+	return cpu_is_dense(part) && !part->shared;
 }
 
 /* The gradient of layer i as one part. */
@@ -246,7 +246,7 @@ plan_conv_back(struct cpu_planner *pl, uint32_t i)
 	    .no_dx = !m->shape.data, .frozen = freeze_node(pl->g, i) };
 
 	m->dy = note->part[0];
-	if (note->parts > 1 || !cpu_dense(&m->dy)) {
+	if (note->parts > 1 || !cpu_is_dense(&m->dy)) {
 		struct cpu_step sum = { .kind = CPU_SUM, .node = i };
 
 		read_gradient(pl, i, &sum);

@@ -83,6 +83,8 @@ uint32_t dnnl_dev_block(void);
 int	 dnnl_layer_new(struct dnnl_dev *dev, const struct dnnl_shape *shape, const struct dnnl_layer *like,
 	     struct dnnl_layer **layer);
 void	 dnnl_layer_free(struct dnnl_layer *layer);	/* NULL is fine */
+/* The output's lines (axis 0) or columns (1). */
+uint32_t dnnl_layer_side(const struct dnnl_shape *shape, int axis);
 /* Is the layer faster with its channels last, because it would fill less than four fifths of its blocks? */
 bool	 dnnl_layer_last(const struct dnnl_shape *shape);
 const struct dnnl_needs *dnnl_layer_needs(const struct dnnl_layer *layer);

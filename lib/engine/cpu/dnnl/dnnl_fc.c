@@ -2,6 +2,7 @@
 #include "engine/cpu/dnnl/dnnl_fc.h"
 
 #include "base/err.h"
+#include "base/isa.h"
 
 #define TILE	16u	/* lines and columns that a thread transposes at a time: both sides fill cache lines */
 
@@ -14,7 +15,7 @@ count_inputs(const struct dnnl_shape *s)
 bool
 dnnl_fc_fits(const struct dnnl_shape *s)
 {
-	return s->fc && !s->bf16 && s->n >= TILE;
+	return s->fc && !s->bf16 && s->n >= TILE && s->k >= s->n && isa_level() >= ISA_AVX512;
 }
 
 size_t

@@ -10,7 +10,7 @@
 
 #include "engine/cpu/dnnl/dnnl.h"
 
-/* f32, and a batch that is no single vector. */
+/* f32 with AVX-512, at least 16 samples, and at least as many outputs as samples. */
 bool	 dnnl_fc_fits(const struct dnnl_shape *s);
 /* Bytes of scratch. */
 size_t	 dnnl_fc_scratch(const struct dnnl_shape *s);

@@ -200,7 +200,7 @@ choose_product(struct dnnl_layer *l)
 		l->product = l->product && d->detour[i].reorder == NULL;
 	if (!l->product)
 		return;
-	snprintf(d->name, sizeof(d->name), "own:product");
+	snprintf(d->name, sizeof(d->name), "gemm:transposed");
 	if (l->needs.scratch < dnnl_fc_scratch(&l->shape))
 		l->needs.scratch = dnnl_fc_scratch(&l->shape);
 }

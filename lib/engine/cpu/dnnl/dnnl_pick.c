@@ -24,17 +24,19 @@ dnnl_pick_x(const struct dnnl_shape *s, uint32_t block)
 	return describe_sample(s, s->c, s->h, s->w, block, s->bf16 ? dnnl_bf16 : dnnl_f32);
 }
 
-static uint32_t
-compute_output_side(const struct dnnl_shape *s, uint32_t in, uint32_t kernel, int d)
+uint32_t
+dnnl_layer_side(const struct dnnl_shape *s, int axis)
 {
-	return s->fc ? 1 : (in + 2 * s->pad[d] - (kernel - 1) * s->dilate[d] - 1) / s->stride[d] + 1;
+	const uint32_t in = axis == 0 ? s->h : s->w, taps = axis == 0 ? s->r : s->s;
+
+	return s->fc ? 1 : (in + 2 * s->pad[axis] - (taps - 1) * s->dilate[axis] - 1) / s->stride[axis] + 1;
 }
 
 static dnnl_lib_desc
 describe_output(const struct dnnl_shape *s, uint32_t block, bool bf16)
 {
-	return describe_sample(s, s->k, compute_output_side(s, s->h, s->r, 0), compute_output_side(s, s->w, s->s, 1),
-	    block, bf16 ? dnnl_bf16 : dnnl_f32);
+	return describe_sample(s, s->k, dnnl_layer_side(s, 0), dnnl_layer_side(s, 1), block,
+	    bf16 ? dnnl_bf16 : dnnl_f32);
 }
 
 dnnl_lib_desc
@@ -181,7 +183,7 @@ is_faulty(const struct dnnl_shape *s, enum dnnl_direction dir, struct dnnl_pick_
 	switch (dir) {
 	case DNNL_FORWARD:
 		return s->stride[0] == 1 && s->stride[1] > 1 && s->c == s->groups &&
-		    compute_output_side(s, s->w, s->s, 1) == 1 && strstr(dnnl_pick_name(pd), "brg_conv_fwd") != NULL;
+		    dnnl_layer_side(s, 1) == 1 && strstr(dnnl_pick_name(pd), "brg_conv_fwd") != NULL;
 	case DNNL_DATA:
 		return s->bf16 && s->k / s->groups % 2 == 1 && is_kernel_named(pd, "jit_bf16_1x1") &&
 		    does_desc_fit(dnnl_pick_dy(s, blocks.y), dnnl_pick_operand(pd, DNNL_ARG_DIFF_DST));

@@ -10,7 +10,7 @@
 #define LANES	16u
 #define ROWS	12u	/* rows and vectors of c that the registers hold */
 #define VECTORS	2u
-#define MOST	64u	/* columns, and without transposition also rows of b, up to which the library is slower */
+#define MOST	64u	/* columns of c and rows of the weights up to which the library is slower */
 
 typedef float vec __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 

@@ -2,6 +2,7 @@
 #include "engine/cpu/cpu_dense.h"
 
 #include "base/err.h"
+#include "engine/memplan.h"
 
 #include <omp.h>
 #include <stdio.h>
@@ -32,28 +33,29 @@ cpu_dense_fits(const struct dnnl_shape *s)
 }
 
 static size_t
-round_up_to_64(size_t n)
-{
-	return (n + 63) & ~(size_t)63;
-}
-
-static size_t
 matrix_bytes(const struct cpu_dense *d)
 {
-	return round_up_to_64(d->rows * d->columns * sizeof(float));
+	return memplan_round(d->rows * d->columns * sizeof(float));
 }
 
 /* Of the weights of one output channel. */
 static size_t
 lines_bytes(const struct cpu_dense *d)
 {
-	return round_up_to_64((size_t)d->shape.c * d->shape.r * d->shape.s * sizeof(float));
+	return memplan_round((size_t)d->shape.c * d->shape.r * d->shape.s * sizeof(float));
+}
+
+/* Scratch besides the layer's: a matrix, and lines of each thread. */
+static size_t
+own_bytes(const struct cpu_dense *d)
+{
+	return matrix_bytes(d) + d->threads * lines_bytes(d);
 }
 
 static size_t
 layer_bytes(const struct cpu_dense *d)
 {
-	return round_up_to_64(dnnl_layer_needs(d->layer)->packed);
+	return memplan_round(dnnl_layer_needs(d->layer)->packed);
 }
 
 /* The memory of the layer's weights, then its bias and the gradient of that, with one number for each output. */
@@ -65,8 +67,8 @@ describe_needs(struct cpu_dense *d)
 
 	d->needs = (struct dnnl_needs) { .x_block = s->bf16 ? s->c : dnnl_dev_block(),
 	    .y_block = s->bf16 ? s->k : dnnl_dev_block(),
-	    .packed = layer_bytes(d) + 2 * round_up_to_64(d->rows * sizeof(float)),
-	    .scratch = matrix_bytes(d) + d->threads * lines_bytes(d) + layer->scratch };
+	    .packed = layer_bytes(d) + 2 * memplan_round(d->rows * sizeof(float)),
+	    .scratch = own_bytes(d) + layer->scratch };
 	for (int i = 0; i < DNNL_DIRECTIONS; i++) {
 		snprintf(d->kernel[i], NAME, "%s%s", strcmp(layer->kernel[i], "-") != 0 ? "dense:" : "",
 		    layer->kernel[i]);
@@ -127,7 +129,7 @@ get_bias(const struct cpu_dense *d)
 static float *
 get_dbias(const struct cpu_dense *d)
 {
-	return (float *)((char *)get_bias(d) + round_up_to_64(d->rows * sizeof(float)));
+	return (float *)((char *)get_bias(d) + memplan_round(d->rows * sizeof(float)));
 }
 
 int
@@ -138,7 +140,7 @@ cpu_dense_bind(struct cpu_dense *d, const struct dnnl_place *place)
 	d->place = *place;
 	product.bias = get_bias(d);
 	product.dbias = get_dbias(d);
-	product.scratch = (char *)place->scratch + matrix_bytes(d) + d->threads * lines_bytes(d);
+	product.scratch = (char *)place->scratch + own_bytes(d);
 	return dnnl_layer_bind(d->layer, &product);
 }
 

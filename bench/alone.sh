@@ -37,7 +37,7 @@ both() {
 job() { dlaunch "$@" "${worker[@]}" >"$T/0" 2>"$T/err" || { cat "$T/err" >&2; exit 1; }; }
 # ddp HOOK: PyTorch's two processes print the median of their steps.
 ddp() {
-	local port=$((20000 + RANDOM % 10000)) pids=()
+	local port=$((20000 + RANDOM % 10000)) pids=() i
 	for i in 0 1; do
 		"$PEER_TORCH" "$TOP/bench/peers/codec_ddp.py" $i 2 127.0.0.1:$port "$1" "$net" "$batch" "$steps" $side \
 			>"$T/$i" 2>"$T/$i.err" & pids+=($!)

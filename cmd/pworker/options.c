@@ -247,6 +247,7 @@ check_needs(const struct pworker *p)
 		    "needs --start, or --net with --eval, --predict or --statistics" },
 		{ NEED_RESIZED_CROP, a->resized_crop, "needs --rand-resized-crop" },
 		{ NEED_BORDER, border, "needs --pad, or an option that rotates, shears or bounds images" },
+		{ NEED_PAD, a->pad > 0, "needs --pad" },
 		{ NEED_NO_ROTATE, a->angles == 0, "does not go with --rotate" },
 		{ NEED_SHUFFLE, d->shuffle, "does not go with --no-shuffle" },
 		{ NEED_REMOTE, remote, "needs --data or --val HOST:PORT" },

@@ -15,7 +15,8 @@ static const char data_help[] =
     "  --resize N           the shorter side         --rotate DEGREES,...  by one\n"
     "  --max-rotate-angle DEGREES                    --max-shear-ratio S\n"
     "  --random-scale LO,HI --aspect-ratio LO,HI     --img-size LO,HI  limit sides\n"
-    "  --pad N              --fill-value V (255)     --rand-crop  at random\n"
+    "  --pad N              --fill-value V (255)     --pad-reflect  mirrored edges\n"
+    "  --rand-crop          at random\n"
     "  --crop-size LO,HI    a square, resized        --rand-resized-crop\n"
     "  --random-area LO,HI (0.08,1)  area of a resized crop\n"
     "  --brightness B       --contrast B             --saturation B  1-B to 1+B\n"
@@ -97,6 +98,7 @@ static const struct pworker_option data_options[] = {
 	{ "mixup", PWORKER_REAL, AUG(mixup), 0, 100 },
 	{ "no-shuffle", PWORKER_SET, DATA(shuffle), false, .needs = NEED_EPOCH },
 	{ "pad", PWORKER_WHOLE, AUG(pad), 0, 4096 },
+	{ "pad-reflect", PWORKER_FLAG, AUG(pad_reflect), .needs = NEED_PAD },
 	{ "pca-noise", PWORKER_REAL, AUG(pca), 0, 10 },
 	{ "prefetch", PWORKER_VALUE, .apply = parse_prefetch },
 	{ "rand-crop", PWORKER_FLAG, AUG(rand_crop) },

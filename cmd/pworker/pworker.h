@@ -136,7 +136,8 @@ enum worker_need {
 	NEED_SHUFFLE = 2048,		/* no --no-shuffle */
 	NEED_REMOTE = 4096,		/* records of a dataset server */
 	NEED_FILE = 8192,		/* records that can be read again: no pipe */
-	NEED_EVAL = 16384		/* --eval */
+	NEED_EVAL = 16384,		/* --eval */
+	NEED_PAD = 32768		/* --pad */
 };
 
 struct pworker_option {

@@ -33,7 +33,7 @@ aug_plain(const struct aug *a)
 {
 	return (struct aug){
 		.c = a->c, .h = a->h, .w = a->w, .seed = a->seed, .resize = a->resize, .pad = a->pad, .fill = a->fill,
-		.mirror = a->mirror, .mean = a->mean, .scale = a->scale,
+		.pad_reflect = a->pad_reflect, .mirror = a->mirror, .mean = a->mean, .scale = a->scale,
 		.mean_of = { a->mean_of[0], a->mean_of[1], a->mean_of[2] },
 		.std_of = { a->std_of[0], a->std_of[1], a->std_of[2] },
 	};

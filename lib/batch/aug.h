@@ -6,7 +6,7 @@
  *
  * 	resize	the shorter side to a number of pixels
  * 	warp	rotate, shear, stretch, scale
- * 	pad	a border of the fill value
+ * 	pad	a border of the fill value, or of the image in the mirror
  * 	crop	of the sample's size, or of another size and then resized to it
  * 	colour	brightness, contrast, saturation in random order; hue, saturation, lightness; PCA noise
  * 	x = ((pixel - mean) * contrast + illumination) * scale / std, then mirrored
@@ -56,6 +56,7 @@ struct aug {
 	struct aug_range side;		/* bounds of both sides after the warp, pixels */
 	uint32_t	 pad;
 	uint8_t		 fill;		/* pixel value outside the image */
+	bool		 pad_reflect;	/* the border of `pad` is img_reflect() of the image instead */
 	bool		 rand_crop;	/* crop at a random place, else at the centre */
 	struct aug_range crop_size;	/* side in whole pixels of a square that is resized to the sample */
 	bool		 resized_crop;	/* crop with random area, aspect and place, resized to the sample */

@@ -72,6 +72,15 @@ copy_row(const struct img *pic, int64_t y, int64_t x, uint32_t w, uint8_t fill, 
 	memset(out + (size_t)(left + n) * pic->c, fill, (size_t)(w - left - n) * pic->c);
 }
 
+static void
+copy_reflected_row(const struct img *pic, int64_t y, int64_t x, uint32_t w, uint8_t *out)
+{
+	const uint8_t *row = pic->p + (size_t)img_reflect(y, pic->h) * pic->w * pic->c;
+
+	for (uint32_t i = 0; i < w; i++, out += pic->c)
+		memcpy(out, row + (size_t)img_reflect(x + i, pic->w) * pic->c, pic->c);
+}
+
 /* Copies the crop to an image of its own. */
 static int
 copy_part(const struct aug *a, const struct aug_plan *plan, struct buf *room, const struct img *pic, struct img *part)
@@ -81,7 +90,10 @@ copy_part(const struct aug *a, const struct aug_plan *plan, struct buf *room, co
 	room->n = 0;
 	ERR_TRY(buf_room(room, row * plan->h));
 	for (uint32_t y = 0; y < plan->h; y++)
-		copy_row(pic, (int64_t)plan->y + y, plan->x, plan->w, a->fill, room->p + y * row);
+		if (a->pad_reflect)
+			copy_reflected_row(pic, (int64_t)plan->y + y, plan->x, plan->w, room->p + y * row);
+		else
+			copy_row(pic, (int64_t)plan->y + y, plan->x, plan->w, a->fill, room->p + y * row);
 	*part = (struct img){ room->p, pic->c, plan->h, plan->w };
 	return 0;
 }

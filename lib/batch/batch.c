@@ -125,6 +125,7 @@ get_samples(const struct batch_reader *r, struct batch_micro *p)
 		.pixel = r->pixels && r->cached == NULL ? p->sample : NULL,
 		.cached = r->cached != NULL ? p->cached : NULL,
 		.fill = a->fill,
+		.reflect = a->pad_reflect,
 		.mirror = r->pixels ? p->mirror : NULL,
 		.norm = r->norm,
 	};

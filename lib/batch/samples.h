@@ -12,6 +12,7 @@
 #ifndef BATCH_SAMPLES_H
 #define BATCH_SAMPLES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -53,6 +54,7 @@ struct samples {
 	const uint8_t	*pixel;		/* u8 [n,h,w,c], c 1 or 3; or NULL */
 	const struct samples_cached *cached;	/* [n] places for engines with a device cache (engine.h); or NULL */
 	uint8_t		 fill;		/* pixel value outside the images of cached */
+	bool		 reflect;	/* the images of cached are continued by img_reflect() instead */
 	const uint8_t	*mirror;	/* [n] 0 or 1; NULL: none */
 	struct samples_norm norm;
 };

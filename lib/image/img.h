@@ -34,6 +34,19 @@ struct img {
 	uint32_t	 c, h, w;
 };
 
+/*
+ * The place in a side of n pixels that place i shows, if the side is continued by its mirror images, in which the pixel
+ * at the edge is not repeated (BORDER_REFLECT_101 of OpenCV).
+ */
+static inline uint32_t
+img_reflect(int64_t i, uint32_t n)
+{
+	int64_t period = n > 1 ? 2 * ((int64_t)n - 1) : 1, at = i % period;
+
+	at += at < 0 ? period : 0;
+	return (uint32_t)(at < n ? at : period - at);
+}
+
 /* A rectangle inside an image, in pixels. */
 struct img_region {
 	uint32_t	 y, x, h, w;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIELD(m) offsetof(struct preprocess, m), sizeof(((struct preprocess *)NULL)->m) / sizeof(float)
+#define FIELD(m) .at = offsetof(struct preprocess, m), .n = sizeof(((struct preprocess *)NULL)->m) / sizeof(float)
 
 const struct preprocess_field preprocess_fields[] = {
 	{ "resize", "resize", FIELD(resize) },
@@ -20,7 +20,8 @@ const struct preprocess_field preprocess_fields[] = {
 	{ "std", "std-rgb", FIELD(std) },
 	{ "scale", "scale", FIELD(scale) },
 	{ "mean_image", NULL, FIELD(has_mean_image) },
-	{ "label_at", "label-at", FIELD(label_at) },
+	{ "label_at", "label-at", FIELD(label_at), .seldom = true },
+	{ "pad_reflect", "pad-reflect", FIELD(pad_reflect), .seldom = true },
 	{ 0 }
 };
 
@@ -28,7 +29,7 @@ void
 preprocess_from_aug(const struct aug *a, struct preprocess *p)
 {
 	*p = (struct preprocess){ .resize = (float)a->resize, .packed = (float)a->packed, .pad = (float)a->pad,
-	    .fill = a->fill, .mirror = a->mirror, .scale = a->scale > 0 ? a->scale : 1,
+	    .pad_reflect = a->pad_reflect, .fill = a->fill, .mirror = a->mirror, .scale = a->scale > 0 ? a->scale : 1,
 	    .has_mean_image = a->mean != NULL };
 	for (int i = 0; i < 3; i++) {
 		p->mean[i] = a->mean != NULL ? 0 : a->mean_of[i];
@@ -42,6 +43,7 @@ preprocess_to_aug(const struct preprocess *p, struct aug *a)
 	a->resize = (uint32_t)p->resize;
 	a->packed = (uint32_t)p->packed;
 	a->pad = (uint32_t)p->pad;
+	a->pad_reflect = p->pad_reflect > 0;
 	a->fill = (uint8_t)p->fill;
 	a->mirror = p->mirror > 0;
 	a->scale = p->scale;
@@ -72,7 +74,7 @@ preprocess_put(const struct preprocess *p, struct buf *text)
 	int e = 0;
 
 	for (const struct preprocess_field *f = preprocess_fields; f->name != NULL && e == 0; f++)
-		if ((strcmp(f->name, "label_at") != 0 || p->label_at > 0) &&
+		if ((!f->seldom || *(const float *)((const char *)p + f->at) > 0) &&
 		    (e = buf_put_fmt(text, "%s%s=", f == preprocess_fields ? "" : " ", f->name)) == 0)
 			e = preprocess_put_field(p, f, text);
 	return e == 0 ? buf_terminate(text) : e;
@@ -108,7 +110,7 @@ check_fields(const struct preprocess *p)
 {
 	bool good = p->resize >= 0 && p->resize <= 65536 && p->packed >= 0 && p->packed <= 65536 && p->pad >= 0 &&
 	    p->pad <= 4096 && p->fill >= 0 && p->fill <= 255 && p->scale >= 1e-30f &&
-	    p->label_at >= 0 && p->label_at <= 65535;
+	    p->label_at >= 0 && p->label_at <= 65535 && (p->pad_reflect == 0 || p->pad_reflect == 1);
 
 	for (int i = 0; i < 3; i++)
 		good = good && p->mean[i] >= -1e6f && p->mean[i] <= 1e6f && p->std[i] >= 1e-6f && p->std[i] <= 1e6f;

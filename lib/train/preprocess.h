@@ -5,8 +5,8 @@
  *
  * 	resize=0 packed=32 pad=0 fill=255 mirror=0 mean=0,0,0 std=1,1,1 scale=0.00390625 mean_image=0
  *
- * and "class_names", one name a line.  If the class is not the first label, there is also label_at=N.  If mean_image is
- * 1, the tensor "mean_image" f32 [c,h,w] replaces mean.
+ * and "class_names", one name a line.  If the class is not the first label, there is also label_at=N; if the border is
+ * reflected, pad_reflect=1.  If mean_image is 1, the tensor "mean_image" f32 [c,h,w] replaces mean.
  *
  * Threads: no state.
  */
@@ -22,6 +22,7 @@ struct preprocess {
 	float	 resize, packed, pad, fill, mirror, mean[3], std[3], scale;
 	float	 has_mean_image;	/* 0 or 1 */
 	float	 label_at;	/* number of the record's label that is the class */
+	float	 pad_reflect;	/* 0 or 1 */
 	float	*mean_image;	/* [c,h,w], or NULL; owned */
 	uint64_t c, h, w;	/* shape of mean_image */
 	char	*class_names;	/* lines, or NULL; owned */
@@ -31,6 +32,7 @@ struct preprocess_field {
 	const char	*name, *option;	/* option: that of pworker(1), or NULL */
 	size_t		 at;		/* offset of the floats in struct preprocess */
 	uint32_t	 n;
+	bool		 seldom;	/* put only if it is not 0 */
 };
 
 extern const struct preprocess_field preprocess_fields[];	/* the last has no name */

@@ -2,6 +2,7 @@
 #include "train/tta.h"
 #include "base/err.h"
 #include "engine/score.h"
+#include "image/img.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -57,14 +58,6 @@ tta_close(struct tta *v)
 	free(v);
 }
 
-static uint32_t
-reflect_index(int64_t i, uint32_t n)
-{
-	if (i < 0)
-		i = -i;
-	return (uint32_t)(i < n ? i : 2 * ((int64_t)n - 1) - i);
-}
-
 /* Moves all samples: their upper left pixel becomes the one at (dy, dx). */
 static void
 shift_samples(struct tta *v, struct samples *s, int64_t dy, int64_t dx)
@@ -74,10 +67,10 @@ shift_samples(struct tta *v, struct samples *s, int64_t dy, int64_t dx)
 
 	for (uint32_t i = 0; i < s->n; i++)
 		for (uint32_t y = 0; y < s->h; y++) {
-			const uint8_t *row = s->pixel + i * size + (size_t)reflect_index(y + dy, s->h) * s->w * s->c;
+			const uint8_t *row = s->pixel + i * size + (size_t)img_reflect(y + dy, s->h) * s->w * s->c;
 
 			for (uint32_t x = 0; x < s->w; x++, to += s->c)
-				memcpy(to, row + (size_t)reflect_index(x + dx, s->w) * s->c, s->c);
+				memcpy(to, row + (size_t)img_reflect(x + dx, s->w) * s->c, s->c);
 		}
 	s->pixel = v->pixel;
 }

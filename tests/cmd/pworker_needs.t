@@ -24,6 +24,7 @@ views="needs --val, --eval or --predict" shuffled="does not go with --no-shuffle
 	alone "--no-average" "needs --eval, --predict or --statistics" $train
 	alone "--random-area 0.1,1" "needs --rand-resized-crop" $train
 	alone "--fill-value 1" "needs --pad, or an option that rotates, shears or bounds images" $train
+	alone "--pad-reflect" "needs --pad" $train
 	alone "--max-rotate-angle 5" "does not go with --rotate" $train --rotate 90
 	alone "--shuffle-buffer 5" "$shuffled" $train --no-shuffle
 	alone "--data-key-file key" "needs --data or --val HOST:PORT" $train

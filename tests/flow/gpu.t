@@ -139,7 +139,7 @@ if [ -e "$BUILD/tests/emu/tally-cuda.so" ]; then
 	unset LD_LIBRARY_PATH
 	# Images in the device's memory, which the device crops, mirrors and normalizes.
 	for how in "--rand-crop --rand-mirror --pad 3 --fill-value 9 --mean-rgb 120,110,100 --std-rgb 60,61,62" \
-		"--alt-mirror --mean mean.bin"; do
+		"--rand-crop --alt-mirror --pad 3 --pad-reflect --mean mean.bin"; do
 		for at in ram device; do
 			# shellcheck disable=SC2086
 			status 0 "a run caches images in memory: $at" \

@@ -79,6 +79,7 @@ def mxnet():
                                  max_random_scale=1.3)))
     table("shear", red(planes(sheared)))
     table("pad", red(iterate((3, 28, 24), pad=3, fill_value=100)))
+    table("reflect", red(planes(cv2.copyMakeBorder(picture, 2, 2, 2, 2, cv2.BORDER_REFLECT_101))))
     table("crop_size", levels(iterate((3, 16, 16), min_crop_size=9, max_crop_size=9)))
     table("hsl", planes(hsl))
     table("normal", iterate((3, 4, 6), mean_r=50, mean_g=60, mean_b=70, std_r=2, std_g=3, std_b=4, scale=0.5, mirror=True))

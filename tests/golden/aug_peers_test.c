@@ -77,6 +77,8 @@ test_geometry(void)
 	SAME(&a, chosen(&a), size, 2, 4, "MXNet's bounds of an image's size");
 	a = (struct aug){ .c = 3, .h = 28, .w = 24, .pad = 3, .fill = 100 };
 	SAME(&a, chosen(&a), pad, 0, 0, "MXNet's pad");
+	a = (struct aug){ .c = 3, .h = 28, .w = 24, .pad = 3, .pad_reflect = true };
+	SAME(&a, chosen(&a), reflect, 0, 0, "OpenCV's reflected border");
 	a = (struct aug){ .c = 3, .h = 16, .w = 16, .crop_size = { 9, 9 } };
 	SAME(&a, chosen(&a), crop_size, 1, 1, "MXNet's crop of another size, enlarged");
 	a = (struct aug){ .c = 3, .h = 12, .w = 10, .resize = 10 };

@@ -140,7 +140,8 @@ send_images(struct engine_plan *p, const struct samples *s)
 	bool uploaded = choose_slot(p, s), mean = s->x == NULL && s->norm.mean != NULL;
 	int e = 0;
 
-	*norm = (struct kernel_norm){ .by_mean = s->norm.mean != NULL, .fill = s->fill };
+	*norm = (struct kernel_norm){ .by_mean = s->norm.mean != NULL, .fill = s->fill,
+	    .reflect = s->reflect };
 	memcpy(norm->flat, s->norm.flat, sizeof(norm->flat));
 	memcpy(norm->by, s->norm.by, sizeof(norm->by));
 	if (s->x == NULL)

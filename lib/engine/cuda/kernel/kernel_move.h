@@ -51,6 +51,7 @@ struct kernel_norm {
 	float	 flat[3], by[3];
 	uint32_t by_mean;	/* 1: use the mean image instead of flat */
 	uint32_t fill;		/* the pixel value outside an image */
+	uint32_t reflect;	/* 1: what is outside is img_reflect() of the image instead */
 };
 
 /* An image u8 [h, w, c], and the sample's upper left corner in it, which may lie outside. */
@@ -70,6 +71,16 @@ struct kernel_pixels {
 	struct kernel_view y;
 };
 
+/* As img_reflect(). */
+KERNEL_BODY int32_t
+kernel_reflect(int32_t i, uint32_t n)
+{
+	int32_t period = n > 1 ? 2 * ((int32_t)n - 1) : 1, at = i % period;
+
+	at += at < 0 ? period : 0;
+	return at < (int32_t)n ? at : period - at;
+}
+
 KERNEL_BODY void
 kernel_pixels_at(const struct kernel_pixels *a, uint32_t i, int type)
 {
@@ -84,6 +95,10 @@ kernel_pixels_at(const struct kernel_pixels *a, uint32_t i, int type)
 		column = a->w - 1 - column;
 	at_y = p->y + (int32_t)(row % a->h);
 	at_x = p->x + (int32_t)column;
+	if (norm->reflect) {
+		at_y = kernel_reflect(at_y, p->h);
+		at_x = kernel_reflect(at_x, p->w);
+	}
 	if (at_y >= 0 && at_x >= 0 && (uint32_t)at_y < p->h && (uint32_t)at_x < p->w)
 		pixel = p->pixel[((size_t)at_y * p->w + (size_t)at_x) * c + ch];
 	mean = norm->by_mean ? a->mean[(ch * a->h + row % a->h) * a->w + column] : norm->flat[ch];

@@ -38,8 +38,8 @@ pworker --eval $w --data a.rec --resize 30 >out 2>err
 is "$(cat err)" "pworker: --resize 30: $w was trained with 0" "another size is reported for records"
 status 0 "pworker trains with a reflected border" train --pad 2 --pad-reflect --rand-crop --epochs 1 --save border
 like <(metadata border-0001.safetensors) ' mean_image=0 pad_reflect=1"' "a checkpoint has the reflected border"
-train --pad 2 --fill-value 0 --rand-crop --epochs 1 --save grey >log 2>&1
-ok "a reflected border trains other weights" sh -c '! cmp -s border-0001.safetensors grey-0001.safetensors'
+train --pad 2 --rand-crop --epochs 1 --save white >log 2>&1
+ok "a reflected border trains other weights" sh -c '! cmp -s border-0001.safetensors white-0001.safetensors'
 status 0 "--eval takes the reflected border" pworker --eval border-0001.safetensors --data a.rec
 is "$(cat err)" "" "--eval with a reflected border reports no difference"
 status 0 "--mean-rgb replaces a mean image" pworker --eval $w --data a.rec --mean-rgb 9

@@ -1,6 +1,7 @@
 /*
- * fuzz_conn - any bytes to a connection: from a stranger they open no door, from
- * a process that holds the key they are the messages that they are, or an error.
+ * fuzz_conn - any bytes to a connection: from a stranger they open no door, from a process that holds the key they are the
+ * messages that they are, or an error.  Messages about other paths are for the connection itself, which does not pass
+ * them on.
  *
  * The first byte says who sends, and in pieces of what size.
  */
@@ -29,6 +30,30 @@ stranger(struct conn *c, int fd, const uint8_t *p, size_t n, size_t piece)
 	}
 }
 
+/* The bytes of the message at p, or 0 if it does not end within n bytes. */
+static size_t
+measure_message(const uint8_t *p, size_t n)
+{
+	size_t bytes = n < MSG_HEAD ? 0 : MSG_HEAD + (p[0] | p[1] << 8 | p[2] << 16 | (size_t)p[3] << 24);
+
+	return bytes <= n ? bytes : 0;
+}
+
+/* Moves *at behind the messages there that are about other paths. */
+static void
+skip_paths(const uint8_t *p, size_t n, size_t *at)
+{
+	size_t bytes;
+
+	while ((bytes = measure_message(p + *at, n - *at)) > 0) {
+		unsigned type = p[*at + 4] | p[*at + 5] << 8;
+
+		if (type != MSG_SHM && type != MSG_UCX)
+			break;
+		*at += bytes;
+	}
+}
+
 /* The messages given are those at p, one after the other; *at moves behind them. */
 static void
 compare(struct conn *c, const uint8_t *p, size_t n, size_t *at)
@@ -37,6 +62,7 @@ compare(struct conn *c, const uint8_t *p, size_t n, size_t *at)
 	struct msg m;
 
 	while (conn_next(c, &m) == 1) {
+		skip_paths(p, n, at);
 		msg_head(&m, head);
 		if (n - *at < MSG_HEAD + m.len || memcmp(head, p + *at, MSG_HEAD - 4) != 0 ||
 		    (m.len > 0 && memcmp(m.payload, p + *at + MSG_HEAD, m.len) != 0) || (uintptr_t)m.payload % 8 != 0)
@@ -68,8 +94,8 @@ member(struct conn *c, int fd, const uint8_t *p, size_t n, size_t piece)
 		e = conn_run(c);
 		compare(c, p, n, &taken);
 	}
-	if (e == 0 || (e == ERR_PEER && n - taken >= MSG_HEAD && n - taken - MSG_HEAD >= (p[taken] | p[taken + 1] << 8 |
-	    p[taken + 2] << 16 | (size_t)p[taken + 3] << 24)))
+	skip_paths(p, n, &taken);
+	if (e == 0 || (e == ERR_PEER && measure_message(p + taken, n - taken) > 0))
 		abort();	/* the end was missed, or a whole message before it */
 }
 

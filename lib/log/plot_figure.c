@@ -420,11 +420,14 @@ plot_figure_place_names(struct plot_figure *f, double gap)
 
 	if (named == NULL)
 		return err_nomem();
-	for (struct plot_line *l = f->line; l < f->line + f->lines; l++)
+	for (size_t i = 0; i < f->lines; i++) {
+		struct plot_line *l = &f->line[i];
+
 		if (l->name[0] != 0 && l->n > 0) {
 			l->label = find_last_place(f, l);
 			named[n++] = l;
 		}
+	}
 	qsort(named, n, sizeof(struct plot_line *), compare_by_place);
 	for (size_t i = 1; i < n; i++)
 		named[i]->label = fmax(named[i]->label, named[i - 1]->label + gap);

@@ -118,7 +118,7 @@ really_living() {
 	for p in /proc/[0-9]*; do
 		{ read -r comm <"$p/comm"; } 2>/dev/null || continue
 		[ "$comm" = pworker ] || [ "$comm" = pserver ] || continue
-		{ mapfile -d '' words <"$p/environ"; } 2>/dev/null
+		{ mapfile -d '' words <"$p/environ"; } 2>/dev/null || continue
 		case " ${words[*]} " in *" STAND=$STAND "*) echo "${p#/proc/}" ;; esac
 	done
 }
@@ -126,7 +126,7 @@ really_living() {
 real_process() {
 	local p words
 	for p in $(really_living); do
-		{ mapfile -d '' words <"/proc/$p/cmdline"; } 2>/dev/null
+		{ mapfile -d '' words <"/proc/$p/cmdline"; } 2>/dev/null || continue
 		case " ${words[*]} " in *" $1 $2/2 "*) echo "$p" ;; esac
 	done
 }

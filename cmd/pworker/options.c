@@ -233,7 +233,8 @@ check_needs(const struct pworker *p)
 	bool trains = p->mode == PWORKER_TRAIN, val = p->train.val != NULL, net = p->net != NULL;
 	bool remote = (d->path != NULL && dataset_client_is_addr(d->path)) ||
 	    (val && dataset_client_is_addr(p->train.val));
-	bool border = a->pad > 0 || a->angles > 0 || a->turn.hi > 0 || a->shear.hi > 0 || a->side.hi > 0;
+	bool border = (a->pad > 0 && !a->pad_reflect) || a->angles > 0 || a->turn.hi > 0 || a->shear.hi > 0 ||
+	    a->side.hi > 0;
 	const struct { unsigned need; bool met; const char *why; } rule[] = {
 		{ NEED_TRAINING, trains, NULL },
 		{ NEED_EVALUATION, !trains, "needs --eval, --predict or --statistics" },
@@ -246,7 +247,8 @@ check_needs(const struct pworker *p)
 		{ NEED_FOREIGN, trains ? p->train.start != NULL : net,
 		    "needs --start, or --net with --eval, --predict or --statistics" },
 		{ NEED_RESIZED_CROP, a->resized_crop, "needs --rand-resized-crop" },
-		{ NEED_BORDER, border, "needs --pad, or an option that rotates, shears or bounds images" },
+		{ NEED_BORDER, border,
+		    "needs --pad without --pad-reflect, or an option that rotates, shears or bounds images" },
 		{ NEED_PAD, a->pad > 0, "needs --pad" },
 		{ NEED_NO_ROTATE, a->angles == 0, "does not go with --rotate" },
 		{ NEED_SHUFFLE, d->shuffle, "does not go with --no-shuffle" },

@@ -131,7 +131,7 @@ enum worker_need {
 	NEED_NET = 64,			/* --net */
 	NEED_FOREIGN = 128,		/* --start, or --net with --eval, --predict or --statistics */
 	NEED_RESIZED_CROP = 256,	/* --rand-resized-crop */
-	NEED_BORDER = 512,		/* pixels outside an image: --pad, or a rotation, shear or bound */
+	NEED_BORDER = 512,		/* the fill value: --pad without --pad-reflect, or a rotation, shear or bound */
 	NEED_NO_ROTATE = 1024,		/* no --rotate */
 	NEED_SHUFFLE = 2048,		/* no --no-shuffle */
 	NEED_REMOTE = 4096,		/* records of a dataset server */

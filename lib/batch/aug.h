@@ -6,7 +6,7 @@
  *
  * 	resize	the shorter side to a number of pixels
  * 	warp	rotate, shear, stretch, scale
- * 	pad	a border of the fill value, or of the image in the mirror
+ * 	pad	a border of the fill value, or of the reflected image
  * 	crop	of the sample's size, or of another size and then resized to it
  * 	colour	brightness, contrast, saturation in random order; hue, saturation, lightness; PCA noise
  * 	x = ((pixel - mean) * contrast + illumination) * scale / std, then mirrored

@@ -55,30 +55,32 @@ aug_warp(const struct aug *a, const struct aug_plan *plan, struct aug_room *room
 	return 0;
 }
 
-/* Copies w pixels of row y from x on, with the fill value outside the image. */
+/* Copies n pixels of a row from x on, all of them outside the image. */
 static void
-copy_row(const struct img *pic, int64_t y, int64_t x, uint32_t w, uint8_t fill, uint8_t *out)
+copy_border(const struct aug *a, const struct img *pic, const uint8_t *row, int64_t x, uint32_t n, uint8_t *out)
 {
-	uint32_t left = x < 0 ? (uint32_t)(-x < w ? -x : w) : 0;
+	if (!a->pad_reflect)
+		memset(out, a->fill, (size_t)n * pic->c);
+	else
+		for (uint32_t i = 0; i < n; i++)
+			memcpy(out + (size_t)i * pic->c, row + (size_t)img_reflect(x + i, pic->w) * pic->c, pic->c);
+}
+
+/* Copies w pixels of row y from x on, with the border where they are outside the image. */
+static void
+copy_row(const struct aug *a, const struct img *pic, int64_t y, int64_t x, uint32_t w, uint8_t *out)
+{
+	const int64_t at = a->pad_reflect ? img_reflect(y, pic->h) : y;
+	bool outside = at < 0 || at >= pic->h;
+	const uint8_t *row = outside ? NULL : pic->p + (size_t)at * pic->w * pic->c;
+	uint32_t left = outside || -x > w ? w : x < 0 ? (uint32_t)-x : 0;
 	int64_t here = (int64_t)pic->w - (x + left);
 	uint32_t n = here <= 0 ? 0 : here < w - left ? (uint32_t)here : w - left;
 
-	if (y < 0 || y >= pic->h)
-		left = w, n = 0;
-	memset(out, fill, (size_t)left * pic->c);
+	copy_border(a, pic, row, x, left, out);
 	if (n > 0)
-		memcpy(out + (size_t)left * pic->c, pic->p + ((size_t)y * pic->w + (size_t)(x + left)) * pic->c,
-		    (size_t)n * pic->c);
-	memset(out + (size_t)(left + n) * pic->c, fill, (size_t)(w - left - n) * pic->c);
-}
-
-static void
-copy_reflected_row(const struct img *pic, int64_t y, int64_t x, uint32_t w, uint8_t *out)
-{
-	const uint8_t *row = pic->p + (size_t)img_reflect(y, pic->h) * pic->w * pic->c;
-
-	for (uint32_t i = 0; i < w; i++, out += pic->c)
-		memcpy(out, row + (size_t)img_reflect(x + i, pic->w) * pic->c, pic->c);
+		memcpy(out + (size_t)left * pic->c, row + (size_t)(x + left) * pic->c, (size_t)n * pic->c);
+	copy_border(a, pic, row, x + left + n, w - left - n, out + (size_t)(left + n) * pic->c);
 }
 
 /* Copies the crop to an image of its own. */
@@ -90,10 +92,7 @@ copy_part(const struct aug *a, const struct aug_plan *plan, struct buf *room, co
 	room->n = 0;
 	ERR_TRY(buf_room(room, row * plan->h));
 	for (uint32_t y = 0; y < plan->h; y++)
-		if (a->pad_reflect)
-			copy_reflected_row(pic, (int64_t)plan->y + y, plan->x, plan->w, room->p + y * row);
-		else
-			copy_row(pic, (int64_t)plan->y + y, plan->x, plan->w, a->fill, room->p + y * row);
+		copy_row(a, pic, (int64_t)plan->y + y, plan->x, plan->w, room->p + y * row);
 	*part = (struct img){ room->p, pic->c, plan->h, plan->w };
 	return 0;
 }

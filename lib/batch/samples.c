@@ -22,8 +22,10 @@ samples_cut(const struct samples *s, const uint8_t *images, uint8_t *pixel)
 				const struct samples_cached *cached = &s->cached[i];
 				int64_t row = (int64_t)cached->y + y, column = (int64_t)cached->x + x;
 
-				if (s->reflect)
-					row = img_reflect(row, cached->h), column = img_reflect(column, cached->w);
+				if (s->reflect) {
+					row = img_reflect(row, cached->h);
+					column = img_reflect(column, cached->w);
+				}
 				if (row < 0 || row >= cached->h || column < 0 || column >= cached->w)
 					memset(pixel, s->fill, s->c);
 				else

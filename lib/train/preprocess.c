@@ -20,8 +20,8 @@ const struct preprocess_field preprocess_fields[] = {
 	{ "std", "std-rgb", FIELD(std) },
 	{ "scale", "scale", FIELD(scale) },
 	{ "mean_image", NULL, FIELD(has_mean_image) },
-	{ "label_at", "label-at", FIELD(label_at), .seldom = true },
-	{ "pad_reflect", "pad-reflect", FIELD(pad_reflect), .seldom = true },
+	{ "label_at", "label-at", FIELD(label_at), .optional = true },
+	{ "pad_reflect", "pad-reflect", FIELD(pad_reflect), .optional = true },
 	{ 0 }
 };
 
@@ -74,7 +74,7 @@ preprocess_put(const struct preprocess *p, struct buf *text)
 	int e = 0;
 
 	for (const struct preprocess_field *f = preprocess_fields; f->name != NULL && e == 0; f++)
-		if ((!f->seldom || *(const float *)((const char *)p + f->at) > 0) &&
+		if ((!f->optional || *(const float *)((const char *)p + f->at) > 0) &&
 		    (e = buf_put_fmt(text, "%s%s=", f == preprocess_fields ? "" : " ", f->name)) == 0)
 			e = preprocess_put_field(p, f, text);
 	return e == 0 ? buf_terminate(text) : e;

@@ -32,7 +32,7 @@ struct preprocess_field {
 	const char	*name, *option;	/* option: that of pworker(1), or NULL */
 	size_t		 at;		/* offset of the floats in struct preprocess */
 	uint32_t	 n;
-	bool		 seldom;	/* put only if it is not 0 */
+	bool		 optional;	/* put only if it is not 0 */
 };
 
 extern const struct preprocess_field preprocess_fields[];	/* the last has no name */

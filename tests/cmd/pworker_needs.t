@@ -23,7 +23,9 @@ views="needs --val, --eval or --predict" shuffled="does not go with --no-shuffle
 	alone "--flip" "$views" pworker --statistics $w --data a.rec
 	alone "--no-average" "needs --eval, --predict or --statistics" $train
 	alone "--random-area 0.1,1" "needs --rand-resized-crop" $train
-	alone "--fill-value 1" "needs --pad, or an option that rotates, shears or bounds images" $train
+	border="needs --pad without --pad-reflect, or an option that rotates, shears or bounds images"
+	alone "--fill-value 1" "$border" $train
+	alone "--fill-value 1" "$border" $train --pad 2 --pad-reflect
 	alone "--pad-reflect" "needs --pad" $train
 	alone "--max-rotate-angle 5" "does not go with --rotate" $train --rotate 90
 	alone "--shuffle-buffer 5" "$shuffled" $train --no-shuffle

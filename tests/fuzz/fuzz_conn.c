@@ -39,7 +39,7 @@ measure_message(const uint8_t *p, size_t n)
 	return bytes <= n ? bytes : 0;
 }
 
-/* Moves *at behind the messages there that are about other paths. */
+/* Moves *at past the messages there that are about other paths. */
 static void
 skip_paths(const uint8_t *p, size_t n, size_t *at)
 {

@@ -118,11 +118,11 @@ struct kernel_pad {
 KERNEL_BODY int
 kernel_pad_from(uint32_t i, uint32_t pad, uint32_t size, int reflect)
 {
-	int at = (int)i - (int)pad, end = (int)size - 1;
+	int at = (int)i - (int)pad;
 
-	if (at >= 0 && at <= end)
-		return at;
-	return !reflect ? -1 : at < 0 ? -at : 2 * end - at;
+	if (reflect)
+		return kernel_reflect(at, size);
+	return at >= 0 && at < (int)size ? at : -1;
 }
 
 KERNEL_BODY void

@@ -64,7 +64,7 @@ static const char help[] =
     "  --net NAME           the arrays of a net in place of one array\n"
     "  --net-opt KEY=VALUE  an option of its script\n"
     "  --shape CxHxW        of its images (its own)\n"
-    "  --optimizer NAME     sgd, nesterov, adam ... (sgd)\n"
+    "  --optimizer NAME     sgd, descent (no state), adam ... (sgd)\n"
     "  --plain              no key\n"
     "  --shm                shared memory (TCP)\n"
     "  --ucx                UCX, with --plain (TCP)\n"

@@ -12,8 +12,9 @@
 #
 # tally is ours over TCP with TLS, plain ours over TCP without a key, shm ours through shared memory; with UCX=1 there are
 # ucx_tcp and ucx_shm, ours through what UCX has for them.
-# Our servers apply the optimizer; those of MXNet only add, and gloo (an all-reduce of the workers, at least two) has
-# none.  iperf3 --bidir moves bytes over loopback without reading them.  PEER_TORCH and PEER_MXNET name pythons that have
+# Our servers apply the optimizer, sgd with momentum or another, of which descent keeps no state.  Those of MXNet only
+# add, and gloo (an all-reduce of the workers, at least two) has none.  iperf3 --bidir moves bytes over loopback without
+# reading them.  PEER_TORCH and PEER_MXNET name pythons that have
 # torch and mxnet; a peer that is missing is left out.  TALLY is the command in place of $BUILD/bench/ps, TALLY_OLD that of
 # another build, one more contender.
 set -eu

@@ -19,7 +19,7 @@ static const char learn_help[] =
     "  --lr-scale none|sqrt|linear  multiply rates by the number of workers\n"
     "  --lr-mult PATTERN=X  multiply the rate of these arrays, as in fc*=10\n"
     "Optimizer:\n"
-    "  --optimizer sgd|nesterov|adam|adamw|rmsprop|lars|muon (sgd)\n"
+    "  --optimizer sgd|nesterov|descent|adam|adamw|rmsprop|lars|muon (sgd)\n"
     "  --momentum M (0.9)   rmsprop: 0; muon: 0.95\n"
     "  --beta2 B (0.999)    rmsprop: 0.99; muon: 0.9, the momentum of other arrays\n"
     "  --epsilon X (1e-8)   lars: 0; muon: 1e-7\n"
@@ -123,7 +123,8 @@ static void
 parse_optimizer(struct pworker *p, const char *option, char *text)
 {
 	if (!opt_find(text, &p->learn.rule))
-		front_wrong("%s: '%.64s' is none of sgd, nesterov, adam, adamw, rmsprop, lars and muon", option, text);
+		front_wrong("%s: '%.64s' is none of sgd, nesterov, descent, adam, adamw, rmsprop, lars and muon",
+		    option, text);
 }
 
 #define LEARN(m) PWORKER_MEMBER(learn.m)
@@ -172,6 +173,7 @@ list_rule_names(unsigned rules, struct buf *b)
 }
 
 #define RULE(x)	(1u << OPT_##x)
+#define ALL_RULES	((1u << OPT_RULES) - 1)
 
 /* Refuses options that the optimizer does not use.  A recipe's are ignored: its optimizer may have been replaced. */
 static void
@@ -181,6 +183,7 @@ check_rule(const struct pworker *p)
 		const char	*option;
 		unsigned	 rules;		/* optimizers that use it, a bit each */
 	} used[] = {
+		{ "momentum", ~RULE(DESCENT) & ALL_RULES },
 		{ "beta2", RULE(ADAM) | RULE(ADAMW) | RULE(RMSPROP) | RULE(MUON) },
 		{ "epsilon", RULE(ADAM) | RULE(ADAMW) | RULE(RMSPROP) | RULE(LARS) | RULE(MUON) },
 		{ "trust", RULE(LARS) },
@@ -289,7 +292,8 @@ settle_local_steps(struct pworker *p)
 	struct train_opt *t = &p->train;
 
 	if (opt_needs(&t->ps.hyper) != 0)
-		front_wrong("--local-steps: goes with sgd, nesterov, adam, adamw and rmsprop, without --clip-norm");
+		front_wrong("--local-steps: goes with sgd, nesterov, descent, adam, adamw and rmsprop, "
+		    "without --clip-norm");
 	if (t->ps.slack != STALE_SYNC || t->ps.backup > 0)
 		front_wrong("--local-steps: needs a synchronous job, without --async, --slack and --backup");
 	if (pworker_given(p, "accumulate") == PWORKER_GIVEN || t->skip_nan)
@@ -297,7 +301,7 @@ settle_local_steps(struct pworker *p)
 	t->local = true;
 	t->accumulate = p->local_steps;
 	t->local_hyper = t->ps.hyper;
-	t->ps.hyper = (struct opt_hyper){ .rule = OPT_SGD, .average = t->local_hyper.average };
+	t->ps.hyper = (struct opt_hyper){ .rule = OPT_DESCENT, .average = t->local_hyper.average };
 }
 
 void

@@ -149,7 +149,8 @@ use_defaults(struct pworker *p, const struct graph *g)
 
 	if (d->init[0] != 0 && pworker_given(p, "init") == PWORKER_ABSENT)
 		p->train.init = d->init;
-	if (pworker_given(p, "lr") != PWORKER_ABSENT || (p->learn.rule != OPT_SGD && p->learn.rule != OPT_NESTEROV))
+	if (pworker_given(p, "lr") != PWORKER_ABSENT || (p->learn.rule != OPT_SGD && p->learn.rule != OPT_NESTEROV &&
+	    p->learn.rule != OPT_DESCENT))
 		return;
 	if (d->rate > 0)
 		p->train.sched.base = d->rate;

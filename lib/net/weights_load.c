@@ -167,7 +167,7 @@ load_weights(const struct tensors *t, const struct graph *want, struct weights *
 		return err_fail(ERR_FORMAT, "holds no graph of its net; name the net with --net");
 	ERR_TRY(read_arrays(t, g->w, g->nw, "", g->P, &out->w));
 	ERR_TRY(read_arrays(t, g->aux, g->naux, "", g->A, &out->aux));
-	if (has_tail(t, g, opt_tail(out->rule, 0)))
+	if (opt_states(out->rule) > 0 && has_tail(t, g, opt_tail(out->rule, 0)))
 		ERR_TRY(read_state(t, g, out));
 	return has_tail(t, g, AVERAGE_TAIL) ? read_average(t, g, out) : 0;
 }

@@ -347,10 +347,11 @@ train_first(struct train *t, float *state, struct worker_first *first, uint64_t 
 		return explain_load_error(t->o->resume, e);
 	if (f.graph != NULL && graph_hash(f.graph) != graph_hash(t->graph))
 		e = err_fail(ERR_FORMAT, "holds the weights of another net; use --start for what fits");
-	if (e == 0 && f.state != NULL && f.rule != rule)
+	/* With local steps the servers keep no state, and a checkpoint may be older than that. */
+	if (e == 0 && f.state != NULL && f.rule != rule && !t->o->local)
 		e = err_fail(ERR_ARG, "was saved with --optimizer %s; resume with the same, or use --start",
 		    opt_name(f.rule));
-	if (e == 0 && f.state == NULL)
+	if (e == 0 && f.state == NULL && bytes > 0)
 		train_tell(t, &(struct train_event){ .kind = TRAIN_REMARK,
 		    .text = "the checkpoint has no optimizer state, which starts from zeros" });
 	if (e == 0 && (e = read_position(t, &f, step)) == 0 && (e = resume_average(t, &f, first)) == 0 &&

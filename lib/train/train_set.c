@@ -18,6 +18,8 @@ check_optimizer(const struct train *t, const struct setting *s)
 		return err_fail(ERR_ARG, "%s: does not change where the optimizer runs on the device", name);
 	if (s->has & SETTING_WD && opt_needs(h) & OPT_NORMS)
 		return err_fail(ERR_ARG, "wd: does not change with --optimizer %s", opt_name(h->rule));
+	if (s->has & SETTING_MOMENTUM && h->rule == OPT_DESCENT)
+		return err_fail(ERR_ARG, "momentum: --optimizer %s has none", opt_name(h->rule));
 	if (s->has & SETTING_MOMENTUM && s->momentum >= 1 && (h->rule == OPT_ADAM || h->rule == OPT_ADAMW))
 		return err_fail(ERR_ARG, "momentum: must be below 1 with --optimizer %s", opt_name(h->rule));
 	return 0;

@@ -11,7 +11,7 @@ falls() { awk -F'\t' '$5 == "epoch" { if (!n++) first = $9; loss = $9 } END { ex
 i=0
 for o in "sgd --lr 0.05" "nesterov --lr 0.05" "adam --lr 0.002" "adamw --lr 0.002 --wd 0.05" "rmsprop --lr 0.002" \
 	"rmsprop --lr 0.002 --momentum 0.5" "adam --lr 0.002 --l1 0.001 --clip 0.1" "sgd --lr 0.05 --clip-norm 0.5" \
-	"lars --lr 1 --trust 0.02" "muon --lr 0.02" "muon --lr 0.02 --unit --turns 3 --momentum 0.6" \
+	"descent --lr 0.1" "lars --lr 1 --trust 0.02" "muon --lr 0.02" "muon --lr 0.02 --unit --turns 3 --momentum 0.6" \
 	"sgd --lr 0.04 --ema 0.5" "sgd --lr 0.045 --swa 1" "sgd --lr 0.05 --lookahead 2:0.5"; do
 	i=$((i + 1))
 	# shellcheck disable=SC2086
@@ -30,6 +30,10 @@ pmerge --no-state 1-0004.safetensors >bare.safetensors
 status 0 "--resume accepts a checkpoint without the optimizer's state" train --resume bare.safetensors --epochs 5
 like "$T/err" "^pworker: the checkpoint has no optimizer state, which starts from zeros\$" \
 	"--resume reports that the optimizer's state starts from zeros"
+train --optimizer descent --epochs 1 --save without >/dev/null 2>&1
+is "$(pmerge --list without-0001.safetensors | grep -c ':momentum')" 0 "a checkpoint of --optimizer descent has no state"
+status 0 "--resume accepts a checkpoint of --optimizer descent" train --optimizer descent --resume without-0001.safetensors --epochs 2
+is "$(grep -c 'no optimizer state' "$T/err")" 0 "--resume with --optimizer descent speaks of no missing state"
 status 2 "--resume refuses another optimizer's state" train --optimizer adam --resume 2-0004.safetensors --epochs 5
 like "$T/err" "^pworker: 2-0004\.safetensors: was saved with --optimizer nesterov; resume with the same, or use --start\$" \
 	"--resume's error names the optimizer of the checkpoint"
@@ -115,6 +119,8 @@ refused() {
 refused --beta2 0.9 "--beta2: needs --optimizer adam, adamw, rmsprop or muon, not sgd"
 refused --optimizer lars --beta2 0.9 "--beta2: needs --optimizer adam, adamw, rmsprop or muon, not lars"
 refused --epsilon 0.1 --optimizer nesterov "--epsilon: needs --optimizer adam, adamw, rmsprop, lars or muon, not nesterov"
+refused --optimizer descent --momentum 0.5 \
+	"--momentum: needs --optimizer sgd, nesterov, adam, adamw, rmsprop, lars or muon, not descent"
 refused --trust 0.1 --optimizer adam "--trust: needs --optimizer lars, not adam"
 refused --turns 5 "--turns: needs --optimizer muon, not sgd"
 refused --optimizer muon --turns 0 "--turns: 0 is not in 1..100"

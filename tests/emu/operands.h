@@ -215,7 +215,8 @@ add_pad_back(struct operands *o, const struct kernel_pad_back *a, uint32_t count
 static inline void
 add_opt(struct operands *o, const struct kernel_opt *a, uint32_t count)
 {
-	const size_t states = a->rule == KERNEL_FOLD ? 0 : a->rule == KERNEL_ADAM || a->rule == KERNEL_RMSPROP ? 2 : 1;
+	const size_t states = a->rule == KERNEL_FOLD || a->rule == KERNEL_DESCENT ? 0 :
+	    a->rule == KERNEL_ADAM || a->rule == KERNEL_RMSPROP ? 2 : 1;
 
 	add_array(o, a->range, a->n, sizeof(*a->range));
 	add_array(o, a->bad, 1, sizeof(*a->bad));

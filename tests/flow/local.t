@@ -49,7 +49,7 @@ refused() {
 	is "$(cat err)" "pworker: --local-steps: $2" "$1, in one line"
 }
 refused "local steps with a rule that needs norms are refused" \
-	"goes with sgd, nesterov, adam, adamw and rmsprop, without --clip-norm" --optimizer lars
+	"goes with sgd, nesterov, descent, adam, adamw and rmsprop, without --clip-norm" --optimizer lars
 refused "local steps of an asynchronous job are refused" "needs a synchronous job, without --async, --slack and --backup" --async
 refused "local steps with micro-batches are refused" "does not go with --accumulate" --accumulate 2
 done_testing

@@ -53,6 +53,9 @@ status 2 "set refuses a job that has ended" dlaunch set s lr=0.1
 like err '^dlaunch: job s is not running$' "the error says so"
 status 2 "TALLY_SET is checked" dlaunch -n 1 -s 0 --env STAND --env TALLY_SET=5:slack=2 $train
 like err 'TALLY_SET: slack: the workers of this job wait' "the error says why"
+status 2 "TALLY_SET refuses a momentum for an optimizer that has none" \
+	dlaunch -n 1 -s 0 --env STAND --env TALLY_SET=5:momentum=0.5 $train --optimizer descent
+like err 'TALLY_SET: momentum: --optimizer descent has none$' "the error names the optimizer"
 
 ok "a job with slack starts" start a --slack 1
 status 0 "set makes it asynchronous" dlaunch set a slack=async lr=0.01

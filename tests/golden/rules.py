@@ -45,6 +45,10 @@ def plain(p):
     return O.SGD(p, lr=1)
 
 
+def decayed(p):
+    return O.SGD(p, lr=1, weight_decay=0.125)
+
+
 def nesterov(p):
     return O.SGD(p, lr=1, momentum=0.875, weight_decay=0.125, nesterov=True)
 
@@ -62,7 +66,7 @@ def rmsprop(p):
 
 
 # sgd's momentum holds the rates it was summed at, as MXNet's, where PyTorch's does not: a rate that changes is for the others
-CASES = [("SGD", 0, 0, plain, RATES), ("SGD", 0.875, 0.125, sgd, STEADY), ("NESTEROV", 0.875, 0.125, nesterov, RATES),
+CASES = [("SGD", 0, 0, plain, RATES), ("DESCENT", 0, 0.125, decayed, RATES), ("SGD", 0.875, 0.125, sgd, STEADY), ("NESTEROV", 0.875, 0.125, nesterov, RATES),
          ("ADAM", 0.875, 0.125, adam, RATES), ("ADAMW", 0.875, 0.125, adamw, RATES), ("RMSPROP", 0.875, 0.125, rmsprop, RATES)]
 
 print("/* rules_torch - weights after 4 steps by PyTorch %s; made by rules.py. */" % torch.__version__.split("+")[0])

@@ -10,7 +10,8 @@
 void
 job_local_draw(struct job *j)
 {
-	static const enum opt_rule rules[] = { OPT_SGD, OPT_NESTEROV, OPT_ADAM, OPT_ADAMW, OPT_RMSPROP };
+	static const enum opt_rule rules[] = { OPT_SGD, OPT_NESTEROV, OPT_ADAM, OPT_ADAMW, OPT_RMSPROP,
+		OPT_DESCENT };
 	struct rng c = rng_start(j->x.seed, 3, 6);
 	struct opt_hyper *h = &j->x.local_hyper;
 
@@ -21,7 +22,7 @@ job_local_draw(struct job *j)
 	opt_usual(rules[rng_below(&c, sizeof(rules) / sizeof(*rules))], h);
 	if (j->cut > 0)
 		*h = (struct opt_hyper){ .rule = OPT_SGD, .wd = 1e-3f };
-	j->x.hyper = (struct opt_hyper){ .rule = OPT_SGD, .average = j->x.hyper.average };
+	j->x.hyper = (struct opt_hyper){ .rule = OPT_DESCENT, .average = j->x.hyper.average };
 }
 
 void

@@ -28,6 +28,7 @@ static const struct kind {
 	{ "sgd in f16", NULL, { .rule = OPT_SGD, .wd = 1e-3f }, 1, ENGINE_F16 },
 	{ "nesterov with some frozen", "freeze:n1*;lr:*weight=3;wd:*beta=0", { .rule = OPT_NESTEROV, .wd = 0.01f }, 1,
 	    ENGINE_F32 },
+	{ "descent with some frozen", "freeze:n1*;lr:*weight=3", { .rule = OPT_DESCENT, .wd = 0.01f }, 2, ENGINE_F32 },
 	{ "adam with a decaying average", NULL, { .rule = OPT_ADAM, .wd = 0.01f, .average = { AVERAGE_EMA, 0.7f, 0 } },
 	    1, ENGINE_F32 },
 	{ "adamw, clipped, with lookahead", NULL, { .rule = OPT_ADAMW, .wd = 0.01f, .clip = 0.01f, .l1 = 0.001f,

@@ -25,6 +25,7 @@ static const struct {
 	[OPT_ADAMW] = { "adamw", 2, { ":exp_avg", ":exp_avg_sq" }, 0.9f, 0.999f, 1e-8f, 0 },
 	[OPT_RMSPROP] = { "rmsprop", 2, { ":square_avg", ":momentum" }, 0, 0.99f, 1e-8f, 0 },
 	[OPT_LARS] = { "lars", 1, { ":momentum" }, 0.9f, 0, 0, OPT_NORMS },
+	[OPT_DESCENT] = { "descent", 0, { NULL }, 0, 0, 0, 0 },
 	[OPT_MUON] = { "muon", 1, { ":momentum" }, 0.95f, 0.9f, 1e-7f, OPT_WHOLE },
 };
 
@@ -124,6 +125,14 @@ step_sgd(const float *w, const float *m, float *to_w, float *to_m, const float *
 }
 
 ISA_INLINE void
+step_descent(const float *w, float *to_w, const float *g, size_t count, const struct step s, bool rare)
+{
+	#pragma omp simd
+	for (size_t i = 0; i < count; i++)
+		to_w[i] = w[i] - s.lr * prepare_gradient(g[i], w[i], &s, rare);
+}
+
+ISA_INLINE void
 step_nesterov(const float *w, const float *m, float *to_w, float *to_m, const float *g, size_t count,
     const struct step s, bool rare)
 {
@@ -202,6 +211,9 @@ ISA_CLONES(extern, void, opt_step_to, (const float *w, const float *state, const
 	case OPT_RMSPROP:
 		rare ? step_rmsprop(w, state, to_w, to_state, g, count, s, true) :
 		    step_rmsprop(w, state, to_w, to_state, g, count, s, false);
+		break;
+	case OPT_DESCENT:
+		rare ? step_descent(w, to_w, g, count, s, true) : step_descent(w, to_w, g, count, s, false);
 		break;
 	case OPT_FOLD:
 		opt_fold_to(w, g, count, n, h->momentum, to_w);

@@ -11,6 +11,7 @@
  * With d = g / n, each element clipped to [-clip, clip], and t the number of the update, from 1:
  *
  * 	sgd		m = momentum m - lr (d + wd w);  w = w + m
+ * 	descent		w = w - lr (d + wd w), which is sgd without momentum
  * 	nesterov	d = d + wd w;  m = momentum m + d;  w = w - lr (d + momentum m)
  * 	adam		d = d + wd w, then as adamw without its first step
  * 	adamw		w = w - lr wd w;  m = b1 m + (1 - b1) d;  v = b2 v + (1 - b2) d^2;
@@ -31,7 +32,7 @@
  * Convolutional Networks", 2017, algorithm 1, with the exceptions of MXNet's LARS.  All others: PyTorch, torch/optim
  * and clip_grad_norm_; Loshchilov and Hutter, "Decoupled Weight Decay Regularization", ICLR 2019.
  *
- * A rule keeps opt_states() floats for each weight, side by side: state f32 [count, states].
+ * A rule keeps opt_states() floats for each weight, side by side: state f32 [count, states], or NULL without any.
  */
 #ifndef NET_OPTIM_OPT_H
 #define NET_OPTIM_OPT_H
@@ -43,7 +44,7 @@
 #include <stdint.h>
 
 enum opt_rule {
-	OPT_SGD, OPT_NESTEROV, OPT_ADAM, OPT_ADAMW, OPT_RMSPROP, OPT_LARS, OPT_MUON,
+	OPT_SGD, OPT_NESTEROV, OPT_ADAM, OPT_ADAMW, OPT_RMSPROP, OPT_LARS, OPT_MUON, OPT_DESCENT,
 	OPT_RULES,
 	OPT_FOLD = OPT_RULES	/* running statistics: w = momentum * w + (1 - momentum) * g / n; no state */
 };
@@ -82,7 +83,7 @@ void	 opt_usual(enum opt_rule rule, struct opt_hyper *h);
 const char *opt_name(enum opt_rule rule);
 bool	 opt_find(const char *name, enum opt_rule *rule);
 uint32_t opt_states(enum opt_rule rule);
-/* The suffix of a tensor's name for state i < opt_states(), for example ":momentum". */
+/* The suffix of a tensor's name for state i < opt_states(), for example ":momentum"; NULL for others. */
 const char *opt_tail(enum opt_rule rule, uint32_t i);
 /* Whether a tensor's name ends in the suffix of any rule; *stem is the length of the name before it. */
 bool	 opt_is_state(const char *name, size_t *stem);

@@ -1,7 +1,6 @@
 /* slice - one slice of a model at its server: gradients of workers in, weights out. */
 #include "ps/server/slice_in.h"
 #include "base/err.h"
-#include "net/optim/muon.h"
 #include "ps/deal.h"
 
 #include <inttypes.h>
@@ -41,12 +40,6 @@ slice_free(struct slice *s)
 	stale_free(&s->stale);
 }
 
-static uint32_t
-count_states(const struct slice *s)
-{
-	return s->at->kind == SHARD_PLAN_WEIGHTS ? opt_states(s->hyper.rule) : 0;
-}
-
 void
 slice_place(struct slice *s, void *base, size_t *at, bool once)
 {
@@ -62,8 +55,8 @@ slice_place(struct slice *s, void *base, size_t *at, bool once)
 		s->w[h] = same ? s->w[0] : memory_place(base, at, bytes);
 		if (s->at->frozen)
 			break;
-		if (count_states(s) > 0)
-			s->m[h] = same ? s->m[0] : memory_place(base, at, count_states(s) * bytes);
+		if (slice_count_states(s) > 0)
+			s->m[h] = same ? s->m[0] : memory_place(base, at, slice_count_states(s) * bytes);
 		if (codec_updates(s->answer))
 			s->worker_w[h] = same ? s->worker_w[0] : memory_place(base, at, bytes);
 		if (s->hyper.average.kind != AVERAGE_NONE)
@@ -97,19 +90,6 @@ slice_attach(struct slice *s, const struct memory *m)
 			stale_done(&s->stale, w, s->step);
 	if (!sync && r->worker < s->stale.n)
 		stale_done(&s->stale, r->worker, r->clock);
-}
-
-static void
-copy_floats(float *to, const float *from, size_t n)
-{
-	if (to != from && n > 0)
-		memcpy(to, from, n * sizeof(float));
-}
-
-static void
-note_stored(const struct slice *s, float *p, size_t n)
-{
-	memory_report_change(s->memory, p, n * sizeof(float));
 }
 
 /* The clock of a worker goes on, in the server's memory, too. */
@@ -167,11 +147,11 @@ slice_first(struct slice *s, const struct msg *m)
 	if (state || average)
 		return 0;
 	if (s->worker_w[0] != NULL) {
-		copy_floats(s->worker_w[0], s->w[0], s->at->count);
-		note_stored(s, s->worker_w[0], s->at->count);
+		slice_copy_floats(s->worker_w[0], s->w[0], s->at->count);
+		slice_note_stored(s, s->worker_w[0], s->at->count);
 	}
 	if (s->averaged == 0 && s->average[0] != NULL)
-		copy_floats(s->average[0], s->w[0], s->at->count);
+		slice_copy_floats(s->average[0], s->w[0], s->at->count);
 	s->averaged += s->averaged == 0 && s->hyper.average.kind == AVERAGE_LOOKAHEAD;
 	s->step = m->step;
 	s->updates = m->samples > 0 ? m->samples : m->step;
@@ -184,112 +164,13 @@ slice_first(struct slice *s, const struct msg *m)
 	return 0;
 }
 
-/* The optimizer of step `step`. */
-static struct opt_hyper
-get_hyper(const struct slice *s, uint64_t step)
-{
-	struct opt_hyper h = s->hyper;
-	struct setting c;
-
-	settings_at(settings_kept(s->settings), step, &c);
-	h.momentum = c.has & SETTING_MOMENTUM ? (float)c.momentum : h.momentum;
-	h.wd = c.has & SETTING_WD ? (float)c.wd : h.wd;
-	return h;
-}
-
-/*
- * Takes one step of the optimizer into half `to`, each parameter group with its own rate.  h is without rate and
- * number; k is NULL if no norms are needed.
- */
-static void
-apply_optimizer(struct slice *s, unsigned to, const float *g, double n, struct opt_hyper h,
-    const struct norms_scale *k)
-{
-	size_t first = s->at->first, end = first + s->at->count;
-	uint32_t states = opt_states(s->hyper.rule);
-	float *w = s->w[to], *m = s->m[to];
-	const float wd = h.wd;
-
-	h.t = s->stale.slack == STALE_SYNC ? s->step + 1 : ++s->updates;
-	if (s->at->rows > 0) {
-		copy_floats(w, s->w[s->half], s->at->count);
-		copy_floats(m, s->m[s->half], s->at->count * states);
-	}
-	for (uint32_t i = 0; i < s->plan->ngroup; i++) {
-		const struct shard_plan_group *p = &s->plan->group[i];
-		size_t from = p->first > first ? p->first : first;
-		size_t until = p->first + p->count < end ? p->first + p->count : end, at = from - first;
-
-		if (from >= until)
-			continue;
-		h.lr = s->rate * p->lr * (k != NULL ? k->rate[i] : 1);
-		h.wd = wd * p->wd;
-		if (s->at->rows == 0)
-			opt_step_to(s->w[s->half] + at, s->m[s->half] + at * states, g + at, until - from, n, &h,
-			    w + at, m + at * states);
-		else if (h.lr > 0)
-			muon_step(w, m, g, s->at->rows, p->count / s->at->rows, n, &h, s->pool->work);
-		note_stored(s, w + at, until - from);
-		note_stored(s, m + at * states, (until - from) * states);
-	}
-}
-
-static void
-fold_statistics(struct slice *s, unsigned to, const float *g, double n)
-{
-	size_t first = s->at->first, end = first + s->at->count;
-
-	for (uint32_t i = 0; i < s->plan->nfold; i++) {
-		const struct shard_plan_fold *f = &s->plan->fold[i];
-		size_t from = f->first > first ? f->first : first;
-		size_t until = f->first + f->count < end ? f->first + f->count : end, at = from - first;
-
-		if (from < until)
-			opt_fold_to(s->w[s->half] + at, g + at, until - from, n, f->momentum, s->w[to] + at);
-	}
-	note_stored(s, s->w[to], s->at->count);
-}
-
-/* Updates the slice into half `to` with g, the sum over n samples, which belong to step `step`. */
-static void
-apply_rule(struct slice *s, unsigned to, const float *g, uint64_t n, uint64_t step, const struct norms_scale *k)
-{
-	if (n == 0) {
-		copy_floats(s->w[to], s->w[s->half], s->at->count);
-		copy_floats(s->m[to], s->m[s->half], s->at->count * count_states(s));
-	} else if (s->at->kind == SHARD_PLAN_WEIGHTS) {
-		apply_optimizer(s, to, g, k != NULL ? (double)n / k->shrink : (double)n, get_hyper(s, step), k);
-	} else {
-		fold_statistics(s, to, g, (double)n);
-	}
-}
-
-/* Follows an update into half `to`; any: it had samples. */
-static void
-update_average(struct slice *s, unsigned to, bool any)
-{
-	uint64_t t = s->stale.slack == STALE_SYNC ? s->step + 1 : s->updates;
-	bool moves = s->hyper.average.kind == AVERAGE_SWA ? s->marked : any || s->marked;
-	unsigned a = !s->average_half;
-
-	if (s->average[0] != NULL && moves) {
-		copy_floats(s->average[a], s->average[s->average_half], s->at->count);
-		if (average_step(&s->hyper.average, s->average[a], s->w[to], s->at->count, s->averaged, t, s->marked,
-		    s->at->kind == SHARD_PLAN_AUX) && s->averaged < UINT32_MAX)
-			s->averaged++;
-		note_stored(s, s->average[a], s->at->count);
-		s->average_half = a;
-	}
-	s->marked = false;
-}
-
 void
 slice_update(struct slice *s, const struct norms_scale *k)
 {
 	unsigned to = begin_half(s);
 
-	apply_rule(s, to, slice_sum(s), s->samples, s->step, k);
-	update_average(s, to, s->samples > 0);
+	slice_apply_rule(s, to, slice_sum(s), s->samples, s->step, k);
+	slice_update_average(s, to, s->samples > 0);
 	slice_update_worker_w(s, to);
 	s->step++;
 	publish_half(s, to, 0, 0);
@@ -414,9 +295,9 @@ push_async(struct slice *s, const struct msg *m)
 		s->part[m->worker].behind = (float)(s->updates - s->part[m->worker].read);
 	to = begin_half(s);
 	s->rate = m->rate;
-	apply_rule(s, to, slice_lent(s, m) ? m->payload : s->part[m->worker].g, m->samples, m->step,
+	slice_apply_rule(s, to, slice_lent(s, m) ? m->payload : s->part[m->worker].g, m->samples, m->step,
 	    NULL);
-	update_average(s, to, m->samples > 0);
+	slice_update_average(s, to, m->samples > 0);
 	publish_half(s, to, m->worker, m->step + 1);
 	advance_clock(s, m->worker, m->step + 1);
 	slice_release(s, m->worker);

@@ -4,6 +4,8 @@
 
 #include "ps/server/slice.h"
 
+#include <string.h>
+
 struct slice_part {
 	/* Gradient held until its turn, or the buffer in which it is received.  NULL: none, or added already. */
 	float	*g;
@@ -24,6 +26,34 @@ slice_codec(const struct slice *s, const struct msg *m)
 {
 	return shard_plan_codec(s->at, m, s->stale.slack == STALE_SYNC);
 }
+
+static inline uint32_t
+slice_count_states(const struct slice *s)
+{
+	return s->at->kind == SHARD_PLAN_WEIGHTS ? opt_states(s->hyper.rule) : 0;
+}
+
+static inline void
+slice_copy_floats(float *to, const float *from, size_t n)
+{
+	if (to != from && n > 0)
+		memcpy(to, from, n * sizeof(float));
+}
+
+static inline void
+slice_note_stored(const struct slice *s, float *p, size_t n)
+{
+	memory_report_change(s->memory, p, n * sizeof(float));
+}
+
+/*
+ * slice_rule.c: updates the slice into half `to` with g, the sum over n samples, which belong to step `step`; k is NULL
+ * if no norms are needed.
+ */
+void	 slice_apply_rule(struct slice *s, unsigned to, const float *g, uint64_t n, uint64_t step,
+	     const struct norms_scale *k);
+/* Follows an update into half `to`; any: it had samples. */
+void	 slice_update_average(struct slice *s, unsigned to, bool any);
 
 /* slice_part.c: whether the gradient of m may be read where it is. */
 bool	 slice_lent(const struct slice *s, const struct msg *m);

@@ -51,7 +51,7 @@ worker_state_state(struct worker_state *ws, float *state)
 
 	ws->wants = MSG_STATE_OF;
 	ws->to = state;
-	for (uint32_t i = 0; i < ws->plan->nweights; i++) {
+	for (uint32_t i = 0; states > 0 && i < ws->plan->nweights; i++) {
 		const struct shard_plan_slice *s = &ws->plan->slice[i];
 
 		if (s->frozen) {

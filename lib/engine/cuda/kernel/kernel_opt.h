@@ -3,7 +3,7 @@
 #define ENGINE_CUDA_KERNEL_KERNEL_OPT_H
 
 /* adamw is adam with shrink < 1 */
-enum kernel_rule { KERNEL_SGD, KERNEL_NESTEROV, KERNEL_ADAM, KERNEL_RMSPROP, KERNEL_FOLD };
+enum kernel_rule { KERNEL_SGD, KERNEL_NESTEROV, KERNEL_ADAM, KERNEL_RMSPROP, KERNEL_DESCENT, KERNEL_FOLD };
 
 /*
  * What changes with each update, for one parameter group. It is in GPU memory, where captured
@@ -72,6 +72,9 @@ kernel_opt_at(const struct kernel_opt *a, uint32_t i, KERNEL_ANY_TYPE)
 		m = a->momentum * a->state[j] + d;
 		a->state[j] = m;
 		a->w[j] = w - lr * (d + a->momentum * m);
+		break;
+	case KERNEL_DESCENT:
+		a->w[j] = w - lr * d;
 		break;
 	case KERNEL_RMSPROP:
 		v = a->beta2 * a->state[2 * j] + (1 - a->beta2) * d * d;

@@ -12,7 +12,7 @@ changes_open(struct changes *c, const struct opt_hyper *h, const char *rules, ui
 	c->counting = counting;
 	c->sync = slack == STALE_SYNC;
 	c->kinds = SETTING_LR;
-	if (!counting)
+	if (!counting && h->rule != OPT_DESCENT)
 		c->kinds |= SETTING_MOMENTUM;
 	if (!counting && (opt_needs(h) & OPT_NORMS) == 0)
 		c->kinds |= SETTING_WD;

@@ -43,7 +43,8 @@ slice_copy_floats(float *to, const float *from, size_t n)
 static inline void
 slice_note_stored(const struct slice *s, float *p, size_t n)
 {
-	memory_report_change(s->memory, p, n * sizeof(float));
+	if (n > 0)
+		memory_report_change(s->memory, p, n * sizeof(float));
 }
 
 /*

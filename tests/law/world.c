@@ -423,7 +423,7 @@ world_join(const struct world *x, float *w, float *aux, float *state)
 
 		server_state_slice(x->host[s->owner].server, i, &sw, &sm);
 		memcpy((s->kind == SHARD_PLAN_AUX ? aux : w) + s->first, sw, s->count * sizeof(float));
-		if (state != NULL && s->kind == SHARD_PLAN_WEIGHTS && !s->frozen)
+		if (state != NULL && sm != NULL)
 			memcpy(state + s->first * states, sm, s->count * states * sizeof(float));
 	}
 }

@@ -7,6 +7,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <langinfo.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +23,11 @@ struct arc {
 	struct arc_child	*child;		/* reader in a separate process, or NULL */
 	int			 fd;		/* the file, or -1: read from in */
 	struct arc_in		 in;
+	/*
+	 * The locale for libarchive's calls; 0: the thread's.  libarchive converts the names of these formats to the
+	 * characters of the locale, and loses a name that these cannot express.  Names of a tar are bytes.
+	 */
+	locale_t		 utf8;
 	size_t			 head;		/* bytes of block that were read ahead */
 	size_t			 next;		/* bytes of the head that were consumed */
 	uint8_t			 block[BLOCK];
@@ -66,9 +73,9 @@ read_all_in(void *ctx, void *p, size_t n, size_t *got)
 	return a->next < a->head ? read_ahead(a, p, n, got) : a->in.read(a->in.ctx, p, n, got);
 }
 
-/* Whether the archive, once decompressed, needs a separate process, by the bytes that were read ahead. */
-static bool
-needs_child(struct arc *a)
+/* Whether the archive, once decompressed, is a zip or needs a separate process, by the bytes that were read ahead. */
+static void
+detect_format(struct arc *a, bool *zip, bool *child)
 {
 	struct arc_local_opt opt = { .fd = -1, .in = { read_ahead, a }, .head = a->block, .n = a->head,
 	    .kind = ARC_PACKED };
@@ -82,7 +89,8 @@ needs_child(struct arc *a)
 		arc_local_read(h, p, sizeof(p), &got);
 	arc_local_close(h);
 	a->next = 0;
-	return needs_child_format(p, got);
+	*zip = got >= 2 && memcmp(p, "PK", 2) == 0;
+	*child = needs_child_format(p, got);
 }
 
 /* Copies the input to a temporary file. */
@@ -102,19 +110,45 @@ copy_to_file(struct arc *a)
 	return 0;
 }
 
+/* A locale whose characters are UTF-8, or 0 if the system has none. */
+static locale_t
+open_utf8_locale(void)
+{
+	static const char *const known[] = { "C.UTF-8", "C.utf8", "", "en_US.UTF-8" };
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		locale_t l = newlocale(LC_CTYPE_MASK, known[i], (locale_t)0);
+
+		if (l != (locale_t)0 && strcmp(nl_langinfo_l(CODESET, l), "UTF-8") == 0)
+			return l;
+		if (l != (locale_t)0)
+			freelocale(l);
+	}
+	return (locale_t)0;
+}
+
 static int
 open_reader(struct arc *a, enum arc_kind kind)
 {
 	uint8_t head[HEAD] = { 0 };
 	size_t n = a->head < sizeof(head) ? a->head : sizeof(head);
 	struct arc_local_opt opt = { .fd = a->fd, .in = { read_all_in, a }, .head = head, .n = n, .kind = kind };
+	bool zip = false, child = false;
+	locale_t before;
+	int e;
 
 	memcpy(head, a->block, n);
-	if (kind == ARC_PACKED || !needs_child(a))
-		return arc_local_open(&opt, &a->local);
-	if (a->fd < 0)
+	if (kind != ARC_PACKED)
+		detect_format(a, &zip, &child);
+	if (zip || child)
+		a->utf8 = open_utf8_locale();
+	if (child && a->fd < 0)
 		ERR_TRY(copy_to_file(a));
-	return arc_child_open(a->fd, head, n, kind, &a->child);
+	/* A child that is forked here keeps the locale. */
+	before = uselocale(a->utf8);
+	e = child ? arc_child_open(a->fd, head, n, kind, &a->child) : arc_local_open(&opt, &a->local);
+	uselocale(before);
+	return e;
 }
 
 static int
@@ -176,6 +210,8 @@ arc_close(struct arc *a)
 	arc_child_close(a->child);
 	if (a->fd >= 0)
 		close(a->fd);
+	if (a->utf8 != (locale_t)0)
+		freelocale(a->utf8);
 	free(a);
 }
 
@@ -188,11 +224,19 @@ arc_is_packed(const struct arc *a)
 int
 arc_next(struct arc *a, const char **name)
 {
-	return a->child != NULL ? arc_child_next(a->child, name) : arc_local_next(a->local, name);
+	locale_t before = uselocale(a->utf8);
+	int e = a->child != NULL ? arc_child_next(a->child, name) : arc_local_next(a->local, name);
+
+	uselocale(before);
+	return e;
 }
 
 int
 arc_read(struct arc *a, void *p, size_t n, size_t *got)
 {
-	return a->child != NULL ? arc_child_read(a->child, p, n, got) : arc_local_read(a->local, p, n, got);
+	locale_t before = uselocale(a->utf8);
+	int e = a->child != NULL ? arc_child_read(a->child, p, n, got) : arc_local_read(a->local, p, n, got);
+
+	uselocale(before);
+	return e;
 }

@@ -13,6 +13,9 @@
  * do gzip, xz or zstd data that are cut after the archive's end, have a wrong checksum there or are followed by other
  * bytes than zeros, and a cpio that is followed by other bytes.
  *
+ * The names in a zip, and in what a separate process reads, are UTF-8 in every locale if they are Unicode in the
+ * archive.  libarchive composes their accents (NFC).  Other names are the bytes of the archive.
+ *
  * The bytes come from a file, or sequentially from a function, for a pipe or a member of another archive.  What a
  * separate process is to read is then first copied to a temporary file.  Sizes that an archive states are not
  * trusted.

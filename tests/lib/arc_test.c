@@ -3,6 +3,7 @@
 
 #include "source/arc.h"
 
+#include <locale.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -57,6 +58,36 @@ test_kinds(void)
 		is_str(without(told(&opt), where), want,
 		    "every format and filter is read within another archive");
 	}
+}
+
+/* This program never calls setlocale(), so that its locale is C. */
+static void
+test_unicode_names(void)
+{
+	static const char *const unicode[] = { "\xc3\x84pfel/1.png", "\xe6\x97\xa5\xe6\x9c\xac/2.png", NULL };
+	static const char *const archives[][3] = { { "unicode.zip", "zip", NULL }, { "unicode.7z", "7zip", NULL },
+		{ "unicode.tar", "pax", NULL }, { "unicode.cpio", "newc", NULL },
+		{ "unicode.iso.gz", "iso9660", "gzip" } };
+	static const char want[] = "0 0 \xc3\x84pfel/1.png = 1.png\n1 1 \xe6\x97\xa5\xe6\x9c\xac/2.png = 2.png\n"
+	    "\xc3\x84pfel,\xe6\x97\xa5\xe6\x9c\xac,";
+	locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+	struct source_opt opt = { 0 };
+	char where[64];
+
+	if (utf8 == (locale_t)0) {
+		skip("names in archives are read as UTF-8 in the locale C", "no locale C.UTF-8");
+		return;
+	}
+	for (size_t i = 0; i < sizeof(archives) / sizeof(*archives); i++) {
+		uselocale(utf8);
+		told_pack(archives[i][0], archives[i][1], archives[i][2], unicode);
+		uselocale(LC_GLOBAL_LOCALE);
+		snprintf(where, sizeof(where), "%s: ", archives[i][0]);
+		is_str(without(told_of(&opt, archives[i][0]), where), want,
+		    "names in an archive are read as UTF-8 in the locale C");
+		ok(uselocale((locale_t)0) == LC_GLOBAL_LOCALE, "the thread has its locale again");
+	}
+	freelocale(utf8);
 }
 
 /* A zip that was written to a pipe has the sizes after the members. */
@@ -362,6 +393,7 @@ main(void)
 	pics_path("");
 	told_bytes = true;
 	test_kinds();
+	test_unicode_names();
 	test_streamed_zip();
 	test_tar_ends();
 	test_bytes_after_tar();

@@ -1,10 +1,20 @@
 /* check - refuses options of im2rec without effect, and an output that is an input or has the name of another kind. */
 #include "im2rec/im2rec.h"
 
+#include "base/io.h"
+#include "record/beside.h"
 #include "source/suffix.h"
 #include "front.h"
 
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Endings of lists, and of the files beside records. */
+static const char *const texts[] = { ".lst", ".idx", ".sum", ".labels", ".names", NULL };
 
 static bool
 ends_in_one(const char *path, const char *const *suffixes)
@@ -65,7 +75,6 @@ static void
 check_name(const struct im2rec *o)
 {
 	static const char *const archives[] = { ".gz", ".tgz", ".bz2", ".xz", ".zst", ".zip", ".7z", NULL };
-	static const char *const texts[] = { ".lst", ".idx", ".sum", ".labels", ".names", NULL };
 	const char *out = o->out;
 
 	if (out == NULL || o->verb == im2rec_make_list || o->verb == im2rec_extract)
@@ -82,20 +91,79 @@ check_name(const struct im2rec *o)
 		front_wrong("-o: %s would hold records and no text; name it FILE.rec", out);
 }
 
-/* Refuses an output that would replace an input. */
+/* The path without links, of a file that need not exist.  Returns false if its folder does not exist. */
+static bool
+resolve_path(const char *path, char real[PATH_MAX])
+{
+	const char *name = io_base_name(path);
+	char folder[PATH_MAX], at[PATH_MAX];
+
+	if (realpath(path, real) != NULL)
+		return true;
+	snprintf(folder, sizeof(folder), "%.*s", (int)(name - path), path);
+	return realpath(name > path ? folder : ".", at) != NULL &&
+	    snprintf(real, PATH_MAX, "%s/%s", at, name) < PATH_MAX;
+}
+
+/* Refuses rejects that would replace a file of the records. */
+static void
+check_rejects_beside(const struct im2rec *o)
+{
+	static const char *const added[] = { "", ".partial", ".journal" };
+	static const char *const beside[] = { ".idx", ".sum", ".labels" };
+	char mine[PATH_MAX], other[PATH_MAX], name[PATH_MAX];
+
+	if (!resolve_path(o->rejects, mine))
+		return;
+	for (size_t i = 0; i < sizeof(added) / sizeof(*added); i++) {
+		snprintf(name, sizeof(name), "%s%s", o->out, added[i]);
+		if (resolve_path(name, other) && strcmp(mine, other) == 0)
+			front_wrong("--rejects: %s is a file of -o; name another", o->rejects);
+	}
+	for (size_t i = 0; i < sizeof(beside) / sizeof(*beside); i++) {
+		char *path = beside_name(o->out, beside[i]);
+		bool same = path != NULL && resolve_path(path, other) && strcmp(mine, other) == 0;
+
+		free(path);
+		if (same)
+			front_wrong("--rejects: %s is a file of -o; name another", o->rejects);
+	}
+}
+
+/* Refuses rejects with the name of an image or another input, which may be one of a folder or a list. */
+static void
+check_rejects_name(const char *rejects)
+{
+	char real[PATH_MAX];
+	const char *name = realpath(rejects, real) != NULL ? real : rejects;
+	bool text = ends_in_one(name, texts) || suffix_is(name, strlen(name), ".rec");
+
+	if (suffix_is_image(name) || suffix_archive(name) > 0 || suffix_is_raw(name) || text)
+		front_wrong("--rejects: %s would hold names and reasons, and no %s; name it FILE.txt", rejects,
+		    text ? "list or records" : "image or archive");
+}
+
+/* Refuses an output that would replace an input, or another output. */
 static void
 check_inputs(const struct im2rec *o)
 {
 	bool file = o->out != NULL && strcmp(o->out, "-") != 0;
 	const char *what = file ? "-o" : "standard output";
 	const char *out = o->verb == im2rec_pack || o->verb == im2rec_to_tar ? file ? o->out : "-" : NULL;
+	struct stat to, rejects;
 
 	front_output(what, out, o->path, o->paths);
 	front_output(what, out, &o->in.labels, 1);
+	if (o->rejects == NULL)
+		return;
 	front_output("--rejects", o->rejects, o->path, o->paths);
 	front_output("--rejects", o->rejects, &o->in.labels, 1);
-	if (o->rejects != NULL && file && strcmp(o->rejects, o->out) == 0)
-		front_wrong("--rejects: %s is the file of -o; name another", o->rejects);
+	if (file)
+		check_rejects_beside(o);
+	else if (fstat(STDOUT_FILENO, &to) == 0 && S_ISREG(to.st_mode) && stat(o->rejects, &rejects) == 0 &&
+	    to.st_dev == rejects.st_dev && to.st_ino == rejects.st_ino)
+		front_wrong("--rejects: %s is standard output, which has the records; name another", o->rejects);
+	check_rejects_name(o->rejects);
 }
 
 void

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define AT_ONCE	(1u << 18)	/* bytes per write */
@@ -25,6 +26,23 @@ struct recset {
 enum { IDX, SUM, LABELS, REJECTS, TEXTS };
 static const char *const endings[REJECTS] = { ".idx", ".sum", ".labels" };
 
+/* Fails before the work if the rejects could not be written after it. */
+static int
+try_rejects(const char *path)
+{
+	struct io_new f;
+	struct stat st;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return err_fail(ERR_ARG, "%s: is a directory; name a file for the rejects", path);
+	/* To open a pipe and close it would end it for its reader. */
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return 0;
+	ERR_TRY(err_wrap(io_create(&f, path), "%s", path));
+	io_abandon(&f);
+	return 0;
+}
+
 int
 recset_create(const struct recset_opt *opt, struct recset **out)
 {
@@ -37,7 +55,9 @@ recset_create(const struct recset_opt *opt, struct recset **out)
 	if ((s->path = strdup(opt->path)) == NULL ||
 	    (opt->rejects != NULL && (s->rejects_path = strdup(opt->rejects)) == NULL))
 		e = err_nomem();
-	else if (strcmp(opt->path, "-") != 0)
+	if (e == 0 && opt->rejects != NULL)
+		e = try_rejects(opt->rejects);
+	if (e == 0 && strcmp(opt->path, "-") != 0)
 		e = partial_open(opt->path, opt->command, opt->resume, &s->partial);
 	if (e < 0) {
 		recset_abandon(s);

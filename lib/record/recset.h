@@ -23,7 +23,10 @@ struct recset_opt {
 
 struct recset;
 
-/* Returns 0, ERR_SYS, ERR_ARG (partial.h) or ERR_NOMEM; the message names the file. */
+/*
+ * Returns 0, ERR_SYS (such as no folder for one of the files), ERR_ARG (partial.h; the rejects are a directory) or
+ * ERR_NOMEM; the message names the file.
+ */
 int	 recset_create(const struct recset_opt *opt, struct recset **s);
 /* The number of items that an earlier run packed or left out.  They are the source's first. */
 uint64_t recset_kept(const struct recset *s);

@@ -148,4 +148,26 @@ ok "the list is as it was" cmp all.lst given
 ok "the names are as they were" cmp all.names names
 cp all.names l2.labels
 status 0 "im2rec takes the names from the file in which it writes them" im2rec -o l2.rec --labels l2.labels images
+
+# --- rejects
+find images -type f | sort | xargs cksum >before
+picture=$(find images -name '*.png' | sort | head -n 1)
+mkdir out.d && ln -s "../$picture" out.d/link.txt
+for file in "$picture" out.d/link.txt; do
+	status 2 "im2rec refuses to write rejects over an image: $file" im2rec -o out.d/r.rec --rejects "$file" images
+	is "$(cat err)" "im2rec: --rejects: $file would hold names and reasons, and no image or archive; name it FILE.txt" \
+		"im2rec says that $file is named as an image"
+done
+is "$(find images -type f | sort | xargs cksum)" "$(cat before)" "no image is lost"
+for file in r.rec r.idx r.sum r.labels r.rec.partial r.rec.journal; do
+	status 2 "im2rec refuses to write rejects over $file of the same run" im2rec -o out.d/r.rec --rejects out.d/../out.d/$file images
+	is "$(cat err)" "im2rec: --rejects: out.d/../out.d/$file is a file of -o; name another" "im2rec names $file"
+done
+(im2rec --rejects both images >both) 2>err
+is "$? $(cat err)" "2 im2rec: --rejects: both is standard output, which has the records; name another" \
+	"im2rec refuses to write rejects over the records on standard output"
+status 1 "im2rec refuses rejects in a folder that does not exist" im2rec -o out.d/r.rec --rejects nodir/x images
+is "$(cat err)" "im2rec: nodir/x: create: there is no folder nodir" "im2rec names the folder that does not exist"
+status 2 "im2rec refuses a directory for the rejects" im2rec -o out.d/r.rec --rejects out.d images
+is "$(ls out.d)" link.txt "im2rec writes nothing if it refuses the rejects"
 done_testing

@@ -154,12 +154,20 @@ static void
 test_faults(void)
 {
 	struct names none = { 0 };
-	struct recset *s = create("/nonexistent/rejects", 1, false, 0);
-	char name[200];
+	struct recset *s;
+	char name[200], folder[160];
 
-	put_some(s, 0, 3);
-	is(recset_commit(s, &none), ERR_SYS, "a rejects file in a missing directory");
+	create("/nonexistent/rejects", 1, false, ERR_SYS);
 	ok(strstr(err_line(), "/nonexistent/rejects: create: there is no folder /nonexistent") != NULL, "the message names it");
+	ok(!file_exists(".rec.partial"), "a rejects file in a missing directory is refused before anything is written");
+	create(dir, 1, false, ERR_ARG);
+	snprintf(folder, sizeof(folder), "%s/gone", dir);
+	snprintf(name, sizeof(name), "%s/rejects", folder);
+	mkdir(folder, 0777);
+	s = create(name, 1, false, 0);
+	is(rmdir(folder), 0, "the rejects leave no file before the end");
+	put_some(s, 0, 3);
+	is(recset_commit(s, &none), ERR_SYS, "the directory of the rejects is gone at the end");
 	ok(file_exists(".rec.partial") && file_exists(".idx") && file_exists(".sum") && count() == 6,
 	    "the old files stay, and the partial ones remain");
 	s = create(NULL, 1, false, 0);

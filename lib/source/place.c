@@ -299,6 +299,32 @@ abandon_archive(struct place *p, int e)
 	return e == ERR_NOMEM ? e : ERR_ITEM;
 }
 
+/* Finds a component that begins with a dot, and is "." or ".." or not, as asked.  Returns whether there is one. */
+static bool
+has_dot_component(const char *name, bool relative)
+{
+	for (const char *slash; name != NULL; name = slash != NULL ? slash + 1 : NULL) {
+		size_t n;
+
+		slash = strchr(name, '/');
+		n = slash != NULL ? (size_t)(slash - name) : strlen(name);
+		if (n > 0 && *name == '.' && (n == 1 || (n == 2 && name[1] == '.')) == relative)
+			return true;
+	}
+	return false;
+}
+
+/* Reports a member that leads out of its folder, unless its kind of file would be ignored anyway. */
+static int
+refuse_relative_name(struct place *p, const char *name)
+{
+	if (!suffix_is_image(name) && suffix_archive(name) == 0 && !suffix_is_raw(name))
+		return CONTINUE;
+	ERR_TRY(set_text(&p->member, "", name, strlen(name)));
+	return err_fail(ERR_ITEM, "%s: members with \".\" or \"..\" in their names are not read",
+	    place_display_name(p));
+}
+
 static int
 next_in_archive(struct place *p)
 {
@@ -320,8 +346,10 @@ next_in_archive(struct place *p)
 	}
 	while (strncmp(name, "./", 2) == 0 || *name == '/')
 		name += *name == '/' ? 1 : 2;
-	if (*name == 0 || *name == '.' || strstr(name, "/.") != NULL)
+	if (*name == 0 || has_dot_component(name, false))
 		return CONTINUE;
+	if (has_dot_component(name, true))
+		return refuse_relative_name(p, name);
 	if (set_text(&p->member, "", name, strlen(name)) < 0)
 		return ERR_NOMEM;
 	return handle_file(p, get_text(&l->prefix), get_text(&p->member));

@@ -146,6 +146,10 @@ ok "im2rec packs the images of an archive whose end is cut" cmp cut.rec whole.re
 { cat whole.tgz && echo junk; } >junk.tgz
 status 1 "im2rec exits with status 1 if bytes follow the gzip data" im2rec -o cut.rec junk.tgz
 like err '^im2rec: junk\.tgz: after .*: bytes after the end of the compressed data are not gzip' "im2rec reports these bytes"
+(cd images/dog && tar cPf ../../up.tar ../cat black)
+status 1 "im2rec exits with status 1 if images of an archive have .. in their names" im2rec -o up.rec up.tar
+is "$(said err | sort)" "$(printf 'im2rec: up.tar: ../cat/%d.png: members with "." or ".." in their names are not read\n' 1 2)" \
+	"im2rec names the images of an archive that have .. in their names"
 mkdir -p deep/c/d && png >deep/c/d/1.png && (cd deep && tar cf ../n.tar c)
 for n in 1 2 3 4; do tar cf "n$n.tar" n.tar && mv "n$n.tar" n.tar; done
 status 1 "im2rec exits with status 1 if archives are nested five deep" im2rec -o train.rec n.tar

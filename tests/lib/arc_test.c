@@ -90,6 +90,27 @@ test_unicode_names(void)
 	freelocale(utf8);
 }
 
+static void
+test_relative_names(void)
+{
+	static const char *const relative[] = { "a/1.png", "../b/2.png", "b/../a/3.png", "b/./4.png", "../x.txt",
+		"../.h/5.png", "b/..6.png", "../i.tar", "./b/7.png", NULL };
+	static const char want[] = "0 0 a/1.png = 1.png\n"
+	    "1 !  ! ../b/2.png: members with \".\" or \"..\" in their names are not read\n"
+	    "2 !  ! b/../a/3.png: members with \".\" or \"..\" in their names are not read\n"
+	    "3 !  ! b/./4.png: members with \".\" or \"..\" in their names are not read\n"
+	    "4 !  ! ../i.tar: members with \".\" or \"..\" in their names are not read\n"
+	    "5 1 b/7.png = 7.png\na,b,";
+	struct source_opt opt = { 0 };
+
+	told_pack("relative.zip", "zip", NULL, relative);
+	is_str(without(told_of(&opt, "relative.zip"), "relative.zip: "), want,
+	    "images of an archive with .. in their names are bad items, and hidden ones are ignored");
+	told_pack("relative.tar", "ustar", NULL, relative);
+	opt.path = told_pipe("relative.tar");
+	is_str(without(told(&opt), "pipe: "), want, "the same is read from a pipe");
+}
+
 /* A zip that was written to a pipe has the sizes after the members. */
 static void
 test_streamed_zip(void)
@@ -394,6 +415,7 @@ main(void)
 	told_bytes = true;
 	test_kinds();
 	test_unicode_names();
+	test_relative_names();
 	test_streamed_zip();
 	test_tar_ends();
 	test_bytes_after_tar();

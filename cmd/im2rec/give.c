@@ -48,6 +48,8 @@ im2rec_each(const char *path, struct im2rec_watch *watch, im2rec_give *fn, void 
 
 	ERR_TRY(recwalk_open(path, 0, &w));
 	while ((e = recwalk_next(w, &r)) > 0 || e == ERR_ITEM) {
+		if (im2rec_watch_check() < 0)
+			break;
 		if (e > 0)
 			e = give_record(path, number++, &r, fn, ctx);
 		if (e == ERR_ITEM)
@@ -59,7 +61,7 @@ im2rec_each(const char *path, struct im2rec_watch *watch, im2rec_give *fn, void 
 			break;
 	}
 	recwalk_close(w);
-	return e;
+	return e < 0 && e != ERR_ITEM ? e : im2rec_watch_check();
 }
 
 struct range {

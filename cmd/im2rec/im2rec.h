@@ -56,6 +56,8 @@ void	 im2rec_name_limit(int e);
 
 /*
  * watch.c: progress (front_progress.h), and signals, which are handled between two records so that no record is cut.
+ * A signal also ends standard input, so that nothing waits for its next bytes.  Before a verb reports what the input
+ * lacks, it calls im2rec_watch_check().
  */
 struct im2rec_watch {
 	bool		 talks, begun;
@@ -66,7 +68,9 @@ struct im2rec_watch {
 /* If the first operand is standard input, waits until it has bytes.  A signal then ends the process as usual. */
 void	 im2rec_watch_input(const struct im2rec *o);
 void	 im2rec_watch_start(struct im2rec_watch *w, bool quiet);
-/* Shows the items done and their share of all, 0..1 (negative: unknown).  Returns 0, or ERR_STOP after a signal. */
+/* Returns 0, or ERR_STOP after a signal. */
+int	 im2rec_watch_check(void);
+/* Shows the items done and their share of all, 0..1 (negative: unknown).  Returns the same. */
 int	 im2rec_watch_step(struct im2rec_watch *w, uint64_t done, uint64_t bytes, double share);
 /* Ends the progress.  After a signal it ends the process by that signal. */
 void	 im2rec_watch_end(void);

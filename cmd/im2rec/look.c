@@ -111,6 +111,8 @@ static int
 report_bad_record(void *ctx, int e)
 {
 	(void)ctx;
+	if (im2rec_watch_check() < 0)
+		return ERR_STOP;
 	im2rec_name_limit(e);
 	front_warn(NULL, e);
 	return 0;
@@ -136,7 +138,7 @@ im2rec_verify(const struct im2rec *o)
 		struct check_found f;
 		int e = check_run(o->path[i], o->pack.threads, o->pack.conv.pixels, &sink, &f);
 
-		if (e == ERR_STOP)
+		if (e == ERR_STOP || im2rec_watch_check() < 0)
 			break;
 		progress_clear();
 		if (e < 0)

@@ -126,7 +126,10 @@ static int
 report_bad_item(void *ctx, const struct pack_item *item, int e)
 {
 	struct run *r = ctx;
+	int stop = im2rec_watch_check();
 
+	if (stop < 0)
+		return stop;
 	r->items++;
 	warn_item(r, item->name, e);
 	return recset_reject(r->out, item, err_line());

@@ -6,15 +6,25 @@
 #include "base/clk.h"
 #include "base/err.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 static volatile sig_atomic_t stopped;	/* the signal, or 0 */
+static int ended = -1;			/* /dev/null */
 
+/* Ends standard input, because the thread that gets the signal may wait for it.  A second signal ends the process. */
 static void
 on_stop_signal(int sig)
 {
+	int keep = errno;
+
 	stopped = sig;
+	if (ended >= 0)
+		dup2(ended, STDIN_FILENO);
+	errno = keep;
 }
 
 void
@@ -28,6 +38,8 @@ void
 im2rec_watch_start(struct im2rec_watch *w, bool quiet)
 {
 	struct sigaction a = { .sa_handler = on_stop_signal, .sa_flags = (int)SA_RESETHAND };
+
+	ended = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	*w = (struct im2rec_watch){ .talks = !quiet, .began_s = clk_s() };
 	if (!quiet)
@@ -56,10 +68,15 @@ show_packing_progress(struct im2rec_watch *w, uint64_t done, uint64_t bytes, dou
 }
 
 int
+im2rec_watch_check(void)
+{
+	return stopped != 0 ? err_fail(ERR_STOP, "stopped") : 0;
+}
+
+int
 im2rec_watch_step(struct im2rec_watch *w, uint64_t done, uint64_t bytes, double share)
 {
-	if (stopped != 0)
-		return err_fail(ERR_STOP, "stopped");
+	ERR_TRY(im2rec_watch_check());
 	if (!w->begun) {
 		w->begun = true;
 		w->before = done;

@@ -36,7 +36,7 @@ open_in(struct recwalk *w)
 	struct stat st;
 	off_t here;
 
-	w->fd = strcmp(w->path, "-") == 0 ? dup(STDIN_FILENO) : open(w->path, O_RDONLY | O_CLOEXEC);
+	w->fd = strcmp(w->path, "-") == 0 ? STDIN_FILENO : open(w->path, O_RDONLY | O_CLOEXEC);
 	if (w->fd < 0 || fstat(w->fd, &st) < 0)
 		return err_sys("open");
 	if (S_ISDIR(st.st_mode))
@@ -76,7 +76,7 @@ recwalk_close(struct recwalk *w)
 {
 	if (w == NULL)
 		return;
-	if (w->fd >= 0)
+	if (w->fd > STDIN_FILENO)
 		close(w->fd);
 	buf_free(&w->b);
 	free(w->path);

@@ -64,6 +64,28 @@ kill $plog
 wait $plog
 is "$(cat plog.err)" "" "plog -f says nothing"
 
+# Within a stream im2rec handles signals itself.  Waits until it does, by the mask of /proc: SIGTERM is bit 14.
+mkfifo rest
+exec 9<>rest
+tar cf images.tar images
+for verb in --verify "--extract -o x" --to-tar "--to-tar -o x.tar" "--labels labels -o y.rec"; do
+	printf 'a\nb\n' >labels
+	case $verb in *labels*) head -c 9000 images.tar ;; *) head -c 3000 train.rec ;; esac >&9
+	# shellcheck disable=SC2086
+	im2rec $verb - <rest >out 2>err &
+	SECONDS=0
+	until [ $SECONDS -gt 20 ] || { grep -q '^im2rec' /proc/$!/comm &&
+		grep -Eq '^SigCgt:.*[4-7c-f][0-9a-f]{3}$' /proc/$!/status; }; do read -rt 0.05 <>quiet; done
+	kill $!
+	while kill -0 $! 2>/dev/null && [ $SECONDS -le 20 ]; do read -rt 0.05 <>quiet; done
+	kill -9 $! 2>/dev/null
+	wait $!
+	is "$? $(cat err)" "143 " "SIGTERM ends im2rec $verb within a stream"
+	dd if=rest iflag=nonblock of=/dev/null 2>/dev/null
+done
+is "$(ls -d x.* y.* 2>/dev/null | tr '\n' ' ')" "" \
+	"im2rec leaves no unfinished file after a signal within a stream"
+
 # On a terminal.
 : >shown
 perl "$TOP/tests/cmd/pty.pl" 80 24 sh -c "echo \$\$ >pid; exec $net --data - <held" >shown &

@@ -37,16 +37,18 @@ im2rec_watch_input(const struct im2rec *o)
 void
 im2rec_watch_start(struct im2rec_watch *w, bool quiet)
 {
-	struct sigaction a = { .sa_handler = on_stop_signal, .sa_flags = (int)SA_RESETHAND };
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction a = { .sa_handler = on_stop_signal, .sa_flags = (int)SA_RESETHAND }, old;
 
 	ended = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	*w = (struct im2rec_watch){ .talks = !quiet, .began_s = clk_s() };
 	if (!quiet)
 		progress_start(PROGRESS_PLAIN);
-	sigaction(SIGINT, &a, NULL);
-	sigaction(SIGTERM, &a, NULL);
-	sigaction(SIGHUP, &a, NULL);
+	/* A signal that the caller ignores, as nohup(1) does, stays ignored. */
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaction(signals[i], &a, NULL);
 }
 
 static void

@@ -65,6 +65,11 @@ wait $plog
 is "$(cat plog.err)" "" "plog -f says nothing"
 
 # Within a stream im2rec handles signals itself.  Waits until it does, by the mask of /proc: SIGTERM is bit 14.
+until_handles() {
+	SECONDS=0
+	until [ $SECONDS -gt 20 ] || { grep -q '^im2rec' "/proc/$1/comm" &&
+		grep -Eq '^SigCgt:.*[4-7c-f][0-9a-f]{3}$' "/proc/$1/status"; }; do read -rt 0.05 <>quiet; done
+}
 mkfifo rest
 exec 9<>rest
 tar cf images.tar images
@@ -73,9 +78,7 @@ for verb in --verify "--extract -o x" --to-tar "--to-tar -o x.tar" "--labels lab
 	case $verb in *labels*) head -c 9000 images.tar ;; *) head -c 3000 train.rec ;; esac >&9
 	# shellcheck disable=SC2086
 	im2rec $verb - <rest >out 2>err &
-	SECONDS=0
-	until [ $SECONDS -gt 20 ] || { grep -q '^im2rec' /proc/$!/comm &&
-		grep -Eq '^SigCgt:.*[4-7c-f][0-9a-f]{3}$' /proc/$!/status; }; do read -rt 0.05 <>quiet; done
+	until_handles $!
 	kill $!
 	while kill -0 $! 2>/dev/null && [ $SECONDS -le 20 ]; do read -rt 0.05 <>quiet; done
 	kill -9 $! 2>/dev/null
@@ -85,6 +88,14 @@ for verb in --verify "--extract -o x" --to-tar "--to-tar -o x.tar" "--labels lab
 done
 is "$(ls -d x.* y.* 2>/dev/null | tr '\n' ' ')" "" \
 	"im2rec leaves no unfinished file after a signal within a stream"
+head -c 3000 train.rec >&9
+(trap '' HUP; exec im2rec --verify - <rest >out 2>err 9>&-) &
+until_handles $!
+kill -HUP $!
+tail -c +3001 train.rec >&9
+exec 9>&-
+wait $!
+is "$? $(cat out)" "0 -: 8 records, 0 bad, no index, no sums" "a SIGHUP that is ignored, as by nohup, does not end im2rec"
 
 # On a terminal.
 : >shown

@@ -323,6 +323,15 @@ front_stopped(int stop_fd)
 }
 
 void
+front_check_ready(int fd)
+{
+	int flags = fd >= 0 ? fcntl(fd, F_GETFL) : O_WRONLY;
+
+	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
+		front_wrong("--ready-fd: descriptor %d is not open for writing; open it, as in %d>FILE", fd, fd);
+}
+
+void
 front_ready(int fd, const char *where)
 {
 	if (fd < 0)

@@ -73,12 +73,14 @@ const uint8_t *front_read_key(const char *path);
 /*
  * For a process that serves until it is stopped.  front_stop_fd() blocks SIGINT and SIGTERM, and returns a signalfd(2)
  * for them, as front_signal_fd() does for another signal.  front_stopped() returns the exit status after a signal.
+ * front_check_ready() refuses a descriptor of --ready-fd that is not open for writing, before the process listens.
  * front_ready() writes where the process listens, "host:port" and a newline, to descriptor fd and closes it; -1: does
  * nothing.
  */
 int	 front_stop_fd(void);
 int	 front_signal_fd(int signo);
 int	 front_stopped(int stop_fd);
+void	 front_check_ready(int fd);
 void	 front_ready(int fd, const char *where);
 
 /* 0, or 1 after a warning. */

@@ -185,6 +185,7 @@ main(int argc, char *argv[])
 
 	front_init(argv[0], pserver_usage, pserver_help);
 	parse_options(argc, argv, &p);
+	front_check_ready(p.ready);
 	serve->key = p.plain ? NULL : front_read_key(p.key);
 	if ((e = conn_transport(serve->key, &serve->transport)) < 0 || (e = conn_silence(&serve->silence_s)) < 0)
 		front_die(NULL, e);

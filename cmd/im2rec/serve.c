@@ -43,6 +43,7 @@ im2rec_serve(const struct im2rec *o)
 
 	if (o->key == NULL)
 		front_wrong("--serve: needs a --key-file");
+	front_check_ready(o->ready);
 	p.serve.key = front_read_key(o->key);
 	front_must(NULL, recs_open_several((char *const *)o->path, o->paths, &recs));
 	p.serve.recs = recs;

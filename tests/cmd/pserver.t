@@ -84,6 +84,11 @@ serve alone 1
 kill -INT "$server" 2>/dev/null
 ended 130 "SIGINT ends pserver with status 130"
 
+status 2 "pserver refuses a --ready-fd that is closed" timeout 20 pserver --listen 127.0.0.1:0 --workers 1 --plain --ready-fd 77
+is "$(cat err)" "pserver: --ready-fd: descriptor 77 is not open for writing; open it, as in 77>FILE" \
+	"the error names the closed descriptor"
+status 2 "pserver refuses a --ready-fd that is open for reading" \
+	timeout 20 pserver --listen 127.0.0.1:0 --workers 1 --plain --ready-fd 7 7<key
 status 2 "--listen-fd refuses a descriptor that does not listen" \
 	pserver --listen 127.0.0.1:1 --listen-fd 7 --workers 1 --plain 7<key
 is "$(cat err)" "pserver: --listen-fd: descriptor 7 is not a socket that listens" "the error names the descriptor"

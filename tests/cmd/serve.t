@@ -34,6 +34,10 @@ hold() { # NAME ADDRESS FILE
 
 rm 1.labels	# the names of classes are not served, so checkpoints would have them only from the file
 status 2 "im2rec --serve needs a key" im2rec --serve 1.rec
+status 2 "im2rec --serve refuses a --ready-fd that is closed" timeout 20 im2rec --serve --key-file key --ready-fd 77 1.rec
+is "$(cat err)" "im2rec: --ready-fd: descriptor 77 is not open for writing; open it, as in 77>FILE" \
+	"the error names the closed descriptor"
+status 2 "im2rec --serve refuses a --ready-fd that is open for reading" timeout 20 im2rec --serve --key-file key --ready-fd 7 1.rec 7<key
 status 2 "im2rec --serve needs records" im2rec --serve --key-file key
 status 1 "im2rec --serve fails if the records are missing" im2rec --serve --key-file key nowhere.rec
 like err '^im2rec: nowhere\.rec: ' "the error names the missing records"

@@ -37,6 +37,14 @@ format_name(struct state *s, const char *a, const char *between, const char *b)
 	return buf_terminate(&s->name);
 }
 
+/* Formats the path of an entry.  An absolute one that is not below the root is taken as it is. */
+static int
+format_path(struct state *s, const char *path)
+{
+	ERR_TRY(format_name(s, s->root, "/", path));
+	return *path == '/' && access((const char *)s->name.p, F_OK) < 0 ? format_name(s, "", "", path) : 0;
+}
+
 /* Refuses a list if none of its first files exists: its paths start elsewhere. */
 static int
 find_files(struct state *s, const struct source_opt *opt)
@@ -56,7 +64,7 @@ find_files(struct state *s, const struct source_opt *opt)
 			continue;
 		if (n++ == 0)
 			snprintf(first, sizeof(first), "%s", entry->path);
-		if ((e = format_name(s, s->root, "/", entry->path)) < 0)
+		if ((e = format_path(s, entry->path)) < 0)
 			break;
 		if (access((const char *)s->name.p, F_OK) == 0) {
 			n = 0;
@@ -66,6 +74,9 @@ find_files(struct state *s, const struct source_opt *opt)
 	list_close(l);
 	if (e == ERR_NOMEM)
 		return e;
+	if (n > 0 && *first == '/')
+		return err_fail(ERR_FORMAT, "%s: %s does not exist; correct the absolute paths of the list", opt->path,
+		    first);
 	return n == 0 ? 0 : err_fail(ERR_FORMAT, "%s: %s is not in %s; after the list, name the folder in which its "
 	    "paths start", opt->path, first, opt->root != NULL ? opt->root : "the current folder");
 }
@@ -118,7 +129,7 @@ list_state_next(void *p, bool wanted, struct source_item *item)
 		}
 		return e;
 	}
-	if (format_name(s, s->root, "/", entry->path) < 0)
+	if (format_path(s, entry->path) < 0)
 		return ERR_NOMEM;
 	*item = (struct source_item){ .id = entry->id, .labels = entry->labels, .label = entry->label,
 		.name = (const char *)s->name.p, .later = true };

@@ -53,6 +53,15 @@ ok "a list gives no .labels file" test ! -e list.labels
 status 0 "a list on standard input gives the same records" sh -c 'im2rec - images <a.lst | cmp - list.rec'
 (cd images && im2rec ../a.lst | cmp -s - ../list.rec)
 is $? 0 "paths of a list are relative to the current directory"
+sed "s,\t\([a-z]*/\),\t$PWD/images/\1," a.lst >absolute.lst
+status 0 "im2rec packs a list of absolute paths" im2rec -o absolute.rec absolute.lst images
+ok "absolute paths give the same records" cmp absolute.rec list.rec
+sed 's,\t\([a-z]*/\),\t/\1,' a.lst >slash.lst
+status 0 "im2rec packs a list whose paths begin with / and are in the root" im2rec -o slash.rec slash.lst images
+ok "paths that begin with / give the same records" cmp slash.rec list.rec
+status 1 "im2rec refuses a list of absolute paths that do not exist" im2rec -o none.rec slash.lst
+is "$(said err)" "im2rec: slash.lst: /dog/black/3.png does not exist; correct the absolute paths of the list" \
+	"im2rec names an absolute path that does not exist"
 
 # --- damaged images and bad lines
 cp -r images bad

@@ -158,7 +158,7 @@ static const struct front_option pack_options[] = {
 	{ "inter-method", FRONT_WORD, MEMBER(pack.conv.inter), .words = inters,
 	    .text = "neither nearest, bilinear, cubic, area, lanczos nor auto" },
 	{ "key-file", FRONT_TEXT, MEMBER(key) },
-	{ "label-width", FRONT_WHOLE, MEMBER(in.label_width), 1, 4096 },
+	{ "label-width", FRONT_WHOLE, MEMBER(in.label_width), 1, IMREC_LABELS },
 	{ "labels", FRONT_TEXT, MEMBER(in.labels) },
 	{ "list", FRONT_ACTION, .apply = choose_verb },
 	{ "listen", FRONT_TEXT, MEMBER(listen) },

@@ -56,6 +56,8 @@ im2rec -o wide.rec wide.lst images && cp wide.lst given
 status 1 "--extract exits with status 1 if its list exists" im2rec --extract -o wide wide.rec
 like err '^im2rec: wide\.lst: exists, and would be replaced; extract to another directory$' "--extract names the list"
 ok "--extract leaves the list as it is" cmp wide.lst given
+status 0 "--label-width accepts as many labels as a list has" im2rec -o width.rec --label-width 5000 wide.lst images
+ok "--label-width packs all of 5000 labels" cmp wide.rec width.rec
 im2rec --extract -o wide1 wide.rec
 status 0 "im2rec packs the list of --extract of a record with 5000 labels" im2rec -o wide2.rec wide1.lst wide1
 ok "the list of --extract gives the same record" cmp wide.rec wide2.rec

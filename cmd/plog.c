@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #define LINE	65536	/* bytes of the longest line */
 
@@ -199,7 +200,9 @@ check_output(const char *option, const char *path)
 {
 	static const char *const first[] = { "# tally ", "time_s\t" };
 	char head[8] = "";
-	FILE *f = path != NULL ? fopen(path, "r") : NULL;
+	struct stat st;
+	/* Opening a pipe would wait for its writer, which is plog. */
+	FILE *f = path != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "r") : NULL;
 
 	if (f != NULL && fread(head, 1, sizeof(head), f) == sizeof(head))
 		for (size_t i = 0; i < sizeof(first) / sizeof(*first); i++)

@@ -28,6 +28,13 @@ if command -v gnuplot >/dev/null; then
 	is "$(grep -c '<svg' a.svg)" 1 "the picture is an SVG"
 	is "$(grep -c '<text>b.log</text>' a.svg) $(grep -c '<text>train</text>' a.svg)" "2 2" \
 		"each run and each measure is named"
+	is "$(timeout 20 sh -c 'plog --svg /dev/stdout --figures accuracy a.tsv | grep -c "<svg"')" 1 \
+		"plog draws into a pipe"
+	mkfifo drawn
+	timeout 20 cat drawn >drawn.html &
+	status 0 "plog --html writes into a named pipe" timeout 20 plog --html drawn a.tsv
+	wait $!
+	is "$(grep -c '<title>' drawn.html)" 1 "the reader of the named pipe gets the report"
 	{ echo '| model | Accuracy (validation) | Epochs | Training time (s/epoch) |'; echo '| --- | --- | --- | --- |'
 	for i in $(seq 12); do echo "| net$i | 0.$((i + 20)) | 12 | $i.5 |"; done; } >doc.md
 	status 0 "plog draws runs of a single epoch" plog --svg doc.svg doc.md

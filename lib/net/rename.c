@@ -122,19 +122,25 @@ put_text(const char *to, const char *name, const regmatch_t *m, struct buf *out)
 	return 0;
 }
 
+/* As in sed(1), an empty match directly after another match is none: '.*' matches a name once. */
 static int
 apply_rename_rule(const struct rule *rule, const char *name, struct buf *out)
 {
 	regmatch_t m[GROUPS];
+	bool after_match = false;
 	int e = 0, flags = 0;
 
 	while (e == 0 && regexec(&rule->from, name, GROUPS, m, flags) == 0) {
 		bool empty = m[0].rm_eo == m[0].rm_so;
 
-		if ((e = buf_put(out, name, (size_t)m[0].rm_so)) < 0 || (e = put_text(rule->to, name, m, out)) < 0)
+		e = buf_put(out, name, (size_t)m[0].rm_so);
+		if (e == 0 && !(empty && after_match && m[0].rm_so == 0))
+			e = put_text(rule->to, name, m, out);
+		if (e < 0)
 			break;
 		name += m[0].rm_eo;
 		flags = REG_NOTBOL;
+		after_match = !empty;
 		if (empty && *name == 0)
 			break;
 		if (empty)

@@ -2,9 +2,9 @@
  * rename - rules that rename tensors.
  *
  * A rule is REGEX=TEXT: each match of an extended regular expression (regex(7)) in a name is replaced by the text, in
- * which \1 to \9 stand for the matched groups and \\ for a backslash.  Two more rules use a table of net/alias.h:
- * from:TABLE maps another program's names to the net's, to:TABLE the net's to the other program's.  Every rule is
- * applied once to every name, in order.
+ * which \1 to \9 stand for the matched groups and \\ for a backslash.  The matches are those of sed(1) with the flag g.
+ * Two more rules use a table of net/alias.h: from:TABLE maps another program's names to the net's, to:TABLE the net's
+ * to the other program's.  Every rule is applied once to every name, in order.
  */
 #ifndef NET_RENAME_H
 #define NET_RENAME_H

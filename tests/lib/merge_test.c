@@ -269,7 +269,8 @@ names(void)
 	static const struct { const char *rule, *from, *to; } yes[] = {
 		{ "^conv([0-9]+)_weight$=features.\\1.weight", "conv12_weight", "features.12.weight" },
 		{ "_=.", "a_b_c", "a.b.c" }, { "x*=-", "ab", "-a-b-" }, { "^a=", "aab", "ab" }, { "=b=c", "a=b", "ac" },
-		{ "a=\\\\", "a", "\\" },
+		{ "a=\\\\", "a", "\\" }, { "(.*)=body.\\1", "conv1", "body.conv1" }, { "a*=x", "baac", "xbxcx" },
+		{ "^|a$=.", "aba", ".ab." }, { "b*$=x", "abb", "ax" }, { "(a|b)*=<\\1>", "ac", "<a>c<>" },
 	};
 	static const char *const no[] = { "abc", "=x", "(=x", "a=\\1", "a=\\", "(a)=\\2" };
 	struct rename_rules *r;

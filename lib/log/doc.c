@@ -276,6 +276,31 @@ classify_column(const char *head, enum logline_measure *m)
 	return DOC_MEASURE;
 }
 
+/* The bytes of a cell up to its bar.  A bar after a backslash belongs to the cell. */
+static size_t
+count_cell(const char *p)
+{
+	size_t n = 0;
+
+	while (p[n] != 0 && p[n] != '|')
+		n += p[n] == '\\' && p[n + 1] != 0 ? 2 : 1;
+	return n;
+}
+
+/* Removes the backslashes that escape punctuation. */
+static void
+unescape_cell(char *cell)
+{
+	char *to = cell;
+
+	for (const char *p = cell; *p != 0; p++) {
+		if (*p == '\\' && ispunct((unsigned char)p[1]))
+			p++;
+		*to++ = *p;
+	}
+	*to = 0;
+}
+
 /* Splits a table's line into cells without surrounding blanks.  Further columns are ignored. */
 static int
 split_cells(const char *line, char cell[DOC_COLUMNS][LOGLINE_LABEL])
@@ -283,7 +308,7 @@ split_cells(const char *line, char cell[DOC_COLUMNS][LOGLINE_LABEL])
 	int n = 0;
 
 	for (const char *p = line + 1; n < DOC_COLUMNS && *amount_skip_blanks(p) != 0; n++) {
-		size_t len = strcspn(p, "|"), end = len;
+		size_t len = count_cell(p), end = len;
 		const char *from = p;
 
 		while (end > 0 && isspace((unsigned char)from[0])) {
@@ -293,6 +318,7 @@ split_cells(const char *line, char cell[DOC_COLUMNS][LOGLINE_LABEL])
 		while (end > 0 && isspace((unsigned char)from[end - 1]))
 			end--;
 		snprintf(cell[n], LOGLINE_LABEL, "%.*s", (int)(end < LOGLINE_LABEL ? end : LOGLINE_LABEL - 1), from);
+		unescape_cell(cell[n]);
 		p += len + (p[len] == '|');
 	}
 	return n;

@@ -2,7 +2,8 @@
  * doc - parses measurements in tables and summaries of documents.
  *
  *	| model | gpus | Accuracy (validation) | Epochs | Training time (s/epoch) | Throughput (samples/s) |
- *			a Markdown table: columns are known by their heads, and others name the run;
+ *			a Markdown table: columns are known by their heads, and others name the run, in which a
+ *			backslash escapes punctuation;
  *			"8.1s" is 8.1, "6800 (8-80%)" is a speed and a load of 0.8
  *	| 10 | 0.90 |	its rows
  *	rx   tx		and below it lines of a name and two numbers, in the unit of an earlier line "(unit:GiB)"

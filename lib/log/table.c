@@ -5,6 +5,7 @@
 #include "log/amount.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -234,6 +235,33 @@ table_fit(struct table *t, unsigned wide)
 	return omitted;
 }
 
+/* Whether Markdown would take the character at p, of a text that begins at text, for markup in a table's cell. */
+static bool
+is_markup(const char *text, const char *p)
+{
+	if (*p == '_')	/* within a word it is none */
+		return p == text || !isalnum((unsigned char)p[-1]) || !isalnum((unsigned char)p[1]);
+	return strchr("|\\<&*`[~", *p) != NULL;
+}
+
+/* Escapes the names for people, as GitHub's Markdown needs. */
+static int
+escape_cells(const struct table *t, struct buf *out)
+{
+	const char *p = (const char *)t->text.p;
+	int e = 0;
+
+	for (size_t i = 0; i < t->cells && e == 0; i++) {
+		const char *text = next_cell(&p, false);
+
+		for (const char *c = text; *c != 0 && e == 0; c++)
+			e = !t->column[i % t->columns].number && is_markup(text, c) ? buf_put_fmt(out, "\\%c", *c) :
+			    buf_put(out, c, 1);
+		e = e < 0 ? e : buf_put(out, "\0", 2);	/* no exact text */
+	}
+	return e;
+}
+
 static int
 put_text(const struct table *t, bool bars, struct buf *out)
 {
@@ -254,6 +282,19 @@ put_text(const struct table *t, bool bars, struct buf *out)
 		if ((i + 1) % t->columns == 0)
 			e = put_line(t, cell, wide, bars, out);
 	}
+	return e;
+}
+
+static int
+put_markdown(const struct table *t, struct buf *out)
+{
+	struct table escaped = *t;
+	int e;
+
+	escaped.text = (struct buf){ 0 };
+	if ((e = escape_cells(t, &escaped.text)) == 0)
+		e = put_text(&escaped, true, out);
+	buf_free(&escaped.text);
 	return e;
 }
 
@@ -333,7 +374,8 @@ table_put(const struct table *t, enum table_form form, struct buf *out)
 	case TABLE_TSV:		return put_fields(t, false, out);
 	case TABLE_CSV:		return put_fields(t, true, out);
 	case TABLE_JSON:	return put_json(t, out);
-	default:		return put_text(t, form == TABLE_MARKDOWN, out);
+	case TABLE_MARKDOWN:	return put_markdown(t, out);
+	default:		return put_text(t, false, out);
 	}
 }
 

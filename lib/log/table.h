@@ -2,7 +2,7 @@
  * table - cells in rows and columns, and their output in several forms.
  *
  *	text		aligned; an empty cell is "-"
- *	Markdown	the same between bars
+ *	Markdown	the same between bars, with names escaped for GitHub
  *	TSV		keys in the first line, exact values
  *	CSV		the same with commas, and quotes where needed (RFC 4180)
  *	JSON		an array of objects with exact values; empty cells are omitted

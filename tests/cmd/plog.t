@@ -53,6 +53,10 @@ is "$(cat out)" "| epoch | train accuracy | seconds |
 |     0 |       0.600000 |     3.5 |" "Markdown has a rule and bars"
 status 0 "plog reads its own Markdown" sh -c 'plog --format markdown a.tsv | plog --format tsv'
 is "$(tail -n 1 out)" "1	0.6	1	0.7		4	250" "a NaN of Markdown becomes an empty cell"
+cp a.tsv 'a|b_c<d>.tsv'
+status 0 "plog --compare --format markdown" plog --compare --format markdown 'a|b_c<d>.tsv'
+like out '^\| a\\\|b_c\\<d>\.tsv \| ' "Markdown escapes the bar and the < of a name"
+is "$(plog --format tsv out | sed 1d | cut -d ' ' -f 1)" "a|b_c<d>.tsv" "plog reads the escaped name"
 status 0 "plog --format tsv" plog --format tsv a.tsv
 is "$(sed 2q out | tr '\t' ' ')" "epoch train_accuracy train_loss validation_accuracy validation_loss seconds samples_per_s
 0 0.3 2 0.4 1.5 5 200" "TSV has exact values"

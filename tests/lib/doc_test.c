@@ -19,6 +19,7 @@ static const struct want wants[] = {
 	{ "| lenet | 2 | 0.75 | 12 | 8.1s | 6800 (8-80%)", "lenet 2", 12, LOGLINE_LOAD, 0.8 },
 	{ "| mlp |  | x | ? | 7 | ", "mlp", LOGLINE_WHOLE, LOGLINE_SECONDS, 7 },
 	{ "| mlp | 4 |  |  |  | ", NULL, 0, 0, 0 },
+	{ "| a\\|b\\\\ \\<c> d\\e | 2 | 0.75 |", "a|b\\ <c> d\\e 2", LOGLINE_WHOLE, LOGLINE_VAL_ACCURACY, 0.75 },
 	{ "", NULL, 0, 0, 0 },
 	{ "| name | hardware | software |", NULL, 0, 0, 0 },
 	{ "| a | 10 | 0.5 |", NULL, 0, 0, 0 },

@@ -63,11 +63,11 @@ main(void)
 	    "\xc3\xa9                 -\n"
 	    "d               nan\n", "text is aligned by characters");
 	is_str(form(&t, TABLE_MARKDOWN, &out),
-	    "| run       |       rx |\n"
-	    "| --------- | -------: |\n"
-	    "| a \"b\" <c> | 1.00 KiB |\n"
-	    "| \xc3\xa9         |        - |\n"
-	    "| d         |      nan |\n", "Markdown has a rule and bars");
+	    "| run        |       rx |\n"
+	    "| ---------- | -------: |\n"
+	    "| a \"b\" \\<c> | 1.00 KiB |\n"
+	    "| \xc3\xa9          |        - |\n"
+	    "| d          |      nan |\n", "Markdown has a rule and bars");
 	is_str(form(&t, TABLE_TSV, &out), "run\trx_bytes\na \"b\" <c>\t1024\n\xc3\xa9\t\nd\tnan\n", "TSV has keys and exact values");
 	is_str(form(&t, TABLE_JSON, &out),
 	    "[{\"run\":\"a \\\"b\\\" <c>\",\"rx_bytes\":1024},\n "
@@ -81,6 +81,15 @@ main(void)
 	table_free(&t);
 	table_column(&t, (struct table_column){ "none", "none", true, 0, 0, NULL });
 	is_str(form(&t, TABLE_JSON, &out), "[]\n", "a table without cells is an empty array");
+	table_free(&t);
+	table_column(&t, (struct table_column){ "run", "run", false, 0, 0, NULL });
+	table_text(&t, "a|b\\|c");
+	table_text(&t, "_x_y_ *z* `w` [v](u) &lt; ~~t~~");
+	is_str(form(&t, TABLE_MARKDOWN, &out),
+	    "| run                                         |\n"
+	    "| ------------------------------------------- |\n"
+	    "| a\\|b\\\\\\|c                                   |\n"
+	    "| \\_x_y\\_ \\*z\\* \\`w\\` \\[v](u) \\&lt; \\~\\~t\\~\\~ |\n", "Markdown escapes what would be markup");
 	table_free(&t);
 	buf_free(&out);
 	fit();

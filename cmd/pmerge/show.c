@@ -8,6 +8,7 @@
 #include "net/measure.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,6 +23,16 @@ put_name(const char *name)
 		case '\\':	fputs("\\\\", stdout); break;
 		default:	putchar(*name);
 		}
+}
+
+/* A tensor without finite numbers has no figures. */
+static void
+put_figure(double v)
+{
+	if (isnan(v))
+		fputs("\t-", stdout);
+	else
+		printf("\t%.9g", v);
 }
 
 static void
@@ -70,9 +81,12 @@ show_list(char *const *path, uint32_t n)
 			put_name(path[i]);
 			putchar('\t');
 			put_name(x->name);
-			printf("\t%s\t%s\t%" PRIu64 "\t%.9g\t%.9g\t%.9g\t%.9g\t%" PRIu64 "\n",
-			    tensors_type_name(x->type), tensors_shape(x, shape), x->count, m.min, m.max, m.mean, m.rms,
-			    m.nonfinite);
+			printf("\t%s\t%s\t%" PRIu64, tensors_type_name(x->type), tensors_shape(x, shape), x->count);
+			put_figure(m.min);
+			put_figure(m.max);
+			put_figure(m.mean);
+			put_figure(m.rms);
+			printf("\t%" PRIu64 "\n", m.nonfinite);
 		}
 		tensors_close(&t);
 	}

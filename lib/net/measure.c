@@ -14,6 +14,41 @@ struct room {
 	double	f[CHUNK];
 };
 
+/*
+ * A sum of squares.  Squares of numbers beyond 1e120 and below 1e-120 have sums of their own, scaled by a power of two,
+ * as they could overflow or vanish.
+ */
+struct squares {
+	double	sum, large, small;
+};
+
+#define LARGE	0x1p400
+#define SCALE	0x1p600
+
+static void
+add_square(struct squares *s, double v)
+{
+	double size = fabs(v);
+
+	if (size > LARGE)
+		s->large += size / SCALE * (size / SCALE);
+	else if (size < 1 / LARGE)
+		s->small += size * SCALE * (size * SCALE);
+	else
+		s->sum += v * v;
+}
+
+/* Returns the root of the mean square of n numbers. */
+static double
+root_squares(const struct squares *s, double n)
+{
+	if (s->large > 0)
+		return sqrt((s->large + s->sum / SCALE / SCALE) / n) * SCALE;
+	if (s->sum > 0)
+		return sqrt((s->sum + s->small / SCALE / SCALE) / n);
+	return sqrt(s->small / n) / SCALE;
+}
+
 static int
 read_numbers(const struct tensors *t, const struct tensor *x, uint64_t at, size_t n, struct room *r)
 {
@@ -34,7 +69,8 @@ int
 measure_tensor(const struct tensors *t, const struct tensor *x, struct measure *m)
 {
 	struct room *r = malloc(sizeof(*r));
-	double sum = 0, squares = 0, count;
+	double sum = 0, scaled = 0, count;	/* scaled: the sum where that overflows */
+	struct squares squares = { 0 };
 	int e = r == NULL ? err_nomem() : 0;
 
 	*m = (struct measure){ .min = INFINITY, .max = -INFINITY };
@@ -52,16 +88,17 @@ measure_tensor(const struct tensors *t, const struct tensor *x, struct measure *
 			m->min = v < m->min ? v : m->min;
 			m->max = v > m->max ? v : m->max;
 			sum += v;
-			squares += v * v;
+			scaled += v / SCALE;
+			add_square(&squares, v);
 		}
 	}
 	free(r);
 	count = (double)(x->count - m->nonfinite);
 	if (count > 0) {
-		m->mean = sum / count;
-		m->rms = sqrt(squares / count);
+		m->mean = isfinite(sum) ? sum / count : scaled / count * SCALE;
+		m->rms = root_squares(&squares, count);
 	} else {
-		m->min = m->max = 0;
+		m->min = m->max = m->mean = m->rms = (double)NAN;
 	}
 	return e;
 }
@@ -88,7 +125,8 @@ measure_pair(const struct tensors *ta, const struct tensor *a, const struct tens
     struct measure_diff *d)
 {
 	struct room *r = malloc(2 * sizeof(*r));
-	double off = 0, all = 0;
+	struct squares off = { 0 }, all = { 0 };
+	double norm;
 	int e = r == NULL ? err_nomem() : 0;
 
 	assert(a->count == b->count);
@@ -106,11 +144,12 @@ measure_pair(const struct tensors *ta, const struct tensor *a, const struct tens
 			d->differ += by != 0;
 			by = isnan(by) ? INFINITY : by;
 			d->max = by > d->max ? by : d->max;
-			off += by * by;
-			all += isfinite(u) ? u * u : 0;
+			add_square(&off, by);
+			add_square(&all, isfinite(u) ? u : 0);
 		}
 	}
 	free(r);
-	d->relative = off == 0 ? 0 : sqrt(off / all);
+	norm = root_squares(&off, (double)a->count);
+	d->relative = d->differ == 0 ? 0 : norm / root_squares(&all, (double)a->count);
 	return e;
 }

@@ -1,8 +1,8 @@
 /*
  * measure - summary statistics of a tensor, and the difference of two.
  *
- * Sums are in double precision, in the order of the elements.  NaN and infinite elements are counted and left out of
- * everything else.
+ * Sums are in double precision, in the order of the elements, and neither overflow nor vanish.  NaN and infinite
+ * elements are counted and left out of everything else.
  */
 #ifndef NET_MEASURE_H
 #define NET_MEASURE_H
@@ -10,7 +10,7 @@
 #include "tensor/tensors.h"
 
 struct measure {
-	double	 min, max, mean, rms;	/* figures of the finite elements; 0 if there are none */
+	double	 min, max, mean, rms;	/* figures of the finite elements; NaN if there are none */
 	uint64_t nonfinite;		/* elements that are NaN or infinite */
 };
 

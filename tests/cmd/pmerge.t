@@ -137,6 +137,12 @@ like "$T/err" '^pmerge: missing: open: No such file' "pmerge --verify names the 
 like "$T/err" '^pmerge: a\.rec: holds records; name a file of weights$' "pmerge --verify names the file of another format"
 is "$(wc -l <"$T/err")" 5 "pmerge --verify reports each broken file in one line"
 
+perl -e 'my ($head, @f) = @ARGV; print pack("Q<", length $head), $head, pack("d<*", @f)' \
+	'{"n":{"dtype":"F64","shape":[2],"data_offsets":[0,16]},"w":{"dtype":"F64","shape":[2],"data_offsets":[16,32]}}' \
+	nan inf 3e300 -4e300 >wide.safetensors
+is "$(pmerge --list wide.safetensors | sed 1d | cut -f 2,5- | tr '\t' ' ')" "n 2 - - - - 2
+w 2 -4e+300 3e+300 -5e+299 3.53553391e+300 0" "pmerge --list has a hyphen without finite numbers, and large numbers do not overflow"
+
 # Memory stays bounded: 64 MB of data in all, of two files of 50,000 tensors and of one tensor of 400 MB.
 perl -e '
 	my $n = 50000;

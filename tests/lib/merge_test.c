@@ -308,13 +308,57 @@ measures(void)
 	tensors_open(&b, file[1]);
 	is(measure_tensor(&a, &a.t[0], &m), 0, "measured");
 	ok(m.min == -4 && m.max == 3 && m.nonfinite == 1, "range, and what is not finite");
-	near(m.mean, -1.0 / 3, 1e-12, "mean");
+	near(m.mean, -1.0 / 3, 1e-12, "their mean is finite");
 	near(m.rms, sqrt(25.0 / 3), 1e-12, "root of the mean square");
 	is(measure_pair(&a, &a.t[0], &b, &b.t[0], &d), 0, "compared");
 	ok(d.differ == 1 && d.max == 5, "one number differs, by five");
 	near(d.relative, 1, 1e-12, "relative to the first");
 	tensors_close(&a);
 	tensors_close(&b);
+}
+
+/* Their squares have no f64, and the sum of the largest has none. */
+static void
+extreme_measures(void)
+{
+	const struct tensor x = { .name = NAME("x"), .type = TENSORS_F64, .ndim = 1, .dim = { 3 } };
+	static const double u[][3] = { { 1.5e308, 1.5e308, 1.5e308 }, { 3e300, -4e300, 1 }, { 3e-300, -4e-300, 0 },
+		{ 3, -4, 1e-300 }, { 1e-130, 1e-110, 0 }, { 1e130, 1e110, 0 } };
+	static const double rms[] = { 1.5e308, 5e300, 5e-300, 5, 1e-110, 1e130 };
+
+	for (size_t i = 0; i < sizeof(u) / sizeof(*u); i++) {
+		const double half[3] = { u[i][0] / 2, u[i][1] / 2, u[i][2] / 2 };
+		const double by = i == 0 ? 1 : sqrt(3), size = rms[i];
+		struct tensors a, b;
+		struct measure m;
+		struct measure_diff d;
+
+		write_file(file[0], &x, 1, u[i], sizeof(u[i]), NULL);
+		write_file(file[1], &x, 1, half, sizeof(half), NULL);
+		ok(tensors_open(&a, file[0]) == 0 && tensors_open(&b, file[1]) == 0, "a file of numbers like %g is read", u[i][0]);
+		ok(measure_tensor(&a, &a.t[0], &m) == 0 && m.nonfinite == 0, "extreme numbers are finite");
+		near(m.rms / size * by, 1, 1e-12, "the root of their mean square is finite and not 0");
+		near(m.mean / size, (u[i][0] / size + u[i][1] / size + u[i][2] / size) / 3, 1e-12, "their mean is finite");
+		ok(measure_pair(&a, &a.t[0], &b, &b.t[0], &d) == 0 && d.differ > 0, "extreme numbers differ from their halves");
+		near(d.relative, 0.5, 1e-12, "the relative difference to the halves is a half");
+		tensors_close(&a);
+		tensors_close(&b);
+	}
+}
+
+static void
+no_measures(void)
+{
+	const struct tensor x = { .name = NAME("x"), .ndim = 1, .dim = { 2 } };
+	const float u[2] = { NAN, -INFINITY };
+	struct tensors a;
+	struct measure m;
+
+	write_file(file[0], &x, 1, u, sizeof(u), NULL);
+	ok(tensors_open(&a, file[0]) == 0 && measure_tensor(&a, &a.t[0], &m) == 0 && m.nonfinite == 2,
+	    "NaN and infinity are counted");
+	ok(isnan(m.min) && isnan(m.max) && isnan(m.mean) && isnan(m.rms), "a tensor without finite numbers has no figures");
+	tensors_close(&a);
 }
 
 /* Numbers that f32 has not, and some that f64 has not. */
@@ -357,6 +401,8 @@ main(void)
 	names();
 	measures();
 	wide_measures();
+	extreme_measures();
+	no_measures();
 	for (int i = 0; i < 8; i++)
 		unlink(file[i]);
 	rmdir(dir);

@@ -83,6 +83,15 @@ status 1 "pmerge --join refuses the same part twice" pmerge --join -o twice.safe
 like "$T/err" "^pmerge: two tensors are called '.*'; give each file once$" \
 	"pmerge --join names the tensor that occurs twice, and what to do"
 ok "pmerge --join leaves no file if it fails" [ ! -e twice.safetensors ]
+for missing in 1 2 3; do
+	set -- $(ls part-*-of-00003.safetensors | grep -v "0000$missing-of")
+	status 2 "pmerge --join refuses parts without part $missing" pmerge --join -o two.safetensors "$@"
+	is "$(cat "$T/err")" "pmerge: part-0000$missing-of-00003.safetensors: is missing among the files of --join; --force joins \
+without it" "pmerge --join names part $missing, which is missing"
+done
+ok "pmerge --join leaves no file if a part is missing" [ ! -e two.safetensors ]
+status 0 "pmerge --join --force accepts parts without the last" pmerge --join --force -o two.safetensors "$@"
+set -- w-0001.safetensors w-0002.safetensors
 
 status 0 "pmerge accepts --pick, --drop and --rename together" \
 	pmerge --pick 'conv*' --pick 'bn1*' --drop '*.bias' --rename '_([a-z]*)$=.\1' \

@@ -246,6 +246,13 @@ split_and_join(void)
 		snprintf(part[i], sizeof(part[i]), "%s-0000%d-of-00003.safetensors", file[4], i + 1);
 	is(merge_run(&o, file[3]), 0, "the parts are joined: %s", err_line());
 	ok(same(file[0], file[3]), "the joined file has the same bytes");
+	o.n = 2;
+	is(merge_run(&o, file[5]), ERR_ARG, "a join without a part is refused: %s", err_line());
+	o.force = true;
+	is(merge_run(&o, file[5]), 0, "a forced join does without a part");
+	unlink(file[5]);
+	o.force = false;
+	o.n = 3;
 	in[2] = part[1];
 	is(merge_run(&o, file[3]), ERR_FORMAT, "a tensor in two files: %s", err_line());
 	o.path = whole;

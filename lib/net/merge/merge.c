@@ -206,7 +206,9 @@ merge_open(const struct merge_opt *o, struct merge **merge)
 	if (m == NULL)
 		return err_nomem();
 	m->o = o;
-	if ((e = open_all(m)) < 0 || (e = merge_plan(m)) < 0) {
+	e = open_all(m);
+	e = e < 0 ? e : merge_plan(m);
+	if (e < 0 || (o->share == NULL && !o->force && (e = merge_check_parts(o)) < 0)) {
 		merge_close(m);
 		return e;
 	}

@@ -51,7 +51,8 @@ struct merge_opt {
 	bool			 state;		/* keep optimizer state */
 	enum merge_average	 average;
 	bool			 mean_image;	/* keep the mean image in any output */
-	bool			 force;		/* take preprocessing, class names and mean image from the first file */
+	/* Take preprocessing, class names and mean image from the first file, and join without missing parts. */
+	bool			 force;
 	/* Keep the first file's training position; a file without "graph" always keeps all metadata but "optimizer". */
 	bool			 position;
 	enum tensors_kind	 kind;		/* format of the output */
@@ -64,9 +65,11 @@ struct merge_opt {
 struct merge;
 
 /*
- * Opens all files; opt must outlive the merge.  Returns 0, ERR_ARG (no tensor is selected; a rule
- * renames none, or a pattern of pick fits none), ERR_FORMAT (the files
- * differ in a tensor's name, type or shape), or an error of tensors_open(); the message names file and tensor.
+ * Opens all files; opt must outlive the merge.  The message of an error names file and tensor.  Returns 0 or an error
+ * of tensors_open(), or:
+ *	ERR_ARG		no tensor is selected, a rule renames none, a pattern of pick fits none, or a join
+ *			lacks a part of a split file
+ *	ERR_FORMAT	the files differ in a tensor's name, type or shape
  */
 int	 merge_open(const struct merge_opt *opt, struct merge **m);
 void	 merge_close(struct merge *m);	/* NULL is fine */

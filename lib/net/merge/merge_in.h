@@ -25,5 +25,7 @@ struct merge {
 
 /* Builds the output's table and finds each tensor's source; the files are open.  Returns as merge_open(). */
 int	 merge_plan(struct merge *m);
+/* Returns 0, or ERR_ARG if the files of a join are parts of merge_split() by their names, and one is missing. */
+int	 merge_check_parts(const struct merge_opt *o);
 
 #endif

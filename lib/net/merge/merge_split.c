@@ -1,12 +1,15 @@
 /* merge_split - splits a file of tensors into parts of about the same size. */
-#include "net/merge/merge.h"
+#include "net/merge/merge_in.h"
 #include "base/err.h"
+#include "base/io.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CHUNK	(1u << 18)	/* bytes per read */
 #define NAME	4096
+#define TAIL	"-%05u-of-%05u.safetensors"	/* after the prefix of a part's name */
 
 struct work {
 	struct tensors	 in;
@@ -88,7 +91,7 @@ write_parts(struct work *w, uint32_t parts, const char *prefix)
 
 		while (end < in->n && (p + 1 == parts || (double)before + (double)count_bytes(&in->t[end]) / 2 < limit))
 			before += count_bytes(&in->t[end++]);
-		if ((size_t)snprintf(path, sizeof(path), "%s-%05u-of-%05u.safetensors", prefix, p + 1, parts) >=
+		if ((size_t)snprintf(path, sizeof(path), "%s" TAIL, prefix, p + 1, parts) >=
 		    sizeof(path))
 			return err_fail(ERR_LIMIT, "%.80s...: a path of more than %d bytes", prefix, NAME - 1);
 		ERR_TRY(write_part(w, first, end, p == 0, path));
@@ -111,4 +114,38 @@ merge_split(const char *path, uint32_t parts, const char *prefix, merge_step *st
 	free(w.room);
 	tensors_close(&w.in);
 	return e;
+}
+
+/* Parses the numbers in the name of a part.  Returns the bytes before them, or 0 for another name. */
+static size_t
+parse_part_name(const char *path, unsigned *part, unsigned *parts)
+{
+	const size_t tail = strlen("-00001-of-00001.safetensors"), n = strlen(path);
+	int end = 0;
+
+	if (n <= tail || sscanf(path + n - tail, "-%5u-of-%5u.safetensors%n", part, parts, &end) != 2 ||
+	    (size_t)end != tail || *part == 0 || *part > *parts)
+		return 0;
+	return n - tail;
+}
+
+/* All parts are there if each has its successor, and the last one the first. */
+int
+merge_check_parts(const struct merge_opt *o)
+{
+	unsigned part, parts;
+	char next[NAME];
+
+	for (uint32_t i = 0; i < o->n; i++) {
+		size_t prefix = parse_part_name(o->path[i], &part, &parts);
+		bool found = prefix == 0 || (size_t)snprintf(next, sizeof(next), "%.*s" TAIL, (int)prefix, o->path[i],
+		    part % parts + 1, parts) >= sizeof(next);
+
+		for (uint32_t k = 0; k < o->n && !found; k++)
+			found = strcmp(io_base_name(o->path[k]), io_base_name(next)) == 0;
+		if (!found)
+			return err_fail(ERR_ARG, "%s: is missing among the files of --join; --force joins without it",
+			    next);
+	}
+	return 0;
 }

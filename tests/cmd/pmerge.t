@@ -146,6 +146,14 @@ like "$T/err" '^pmerge: missing: open: No such file' "pmerge --verify names the 
 like "$T/err" '^pmerge: a\.rec: holds records; name a file of weights$' "pmerge --verify names the file of another format"
 is "$(wc -l <"$T/err")" 5 "pmerge --verify reports each broken file in one line"
 
+printf '\2\0\0\0\0\0\0\0{}' >empty.safetensors
+status 1 "pmerge refuses a file without tensors" pmerge -o none.safetensors empty.safetensors
+is "$(cat "$T/err")" "pmerge: empty.safetensors: has no tensors; name a file of weights" "pmerge's error names the file without tensors"
+perl -e 'my ($head, @f) = @ARGV; print pack("Q<", length $head), $head, pack("d<*", @f)' \
+	'{"a:momentum":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}' 1 >state.safetensors
+status 2 "pmerge --no-state refuses a file of optimizer state only" pmerge --no-state -o none.safetensors state.safetensors
+like "$T/err" '^pmerge: state\.safetensors: all its tensors are optimizer state, .*; --state, .* keep them$' \
+	"pmerge's error says which tensors the file has, and how to keep them"
 perl -e 'my ($head, @f) = @ARGV; print pack("Q<", length $head), $head, pack("d<*", @f)' \
 	'{"n":{"dtype":"F64","shape":[2],"data_offsets":[0,16]},"w":{"dtype":"F64","shape":[2],"data_offsets":[16,32]}}' \
 	nan inf 3e300 -4e300 >wide.safetensors

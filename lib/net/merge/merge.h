@@ -69,7 +69,7 @@ struct merge;
  * of tensors_open(), or:
  *	ERR_ARG		no tensor is selected, a rule renames none, a pattern of pick fits none, or a join
  *			lacks a part of a split file
- *	ERR_FORMAT	the files differ in a tensor's name, type or shape
+ *	ERR_FORMAT	the files have no tensors, or differ in a tensor's name, type or shape
  */
 int	 merge_open(const struct merge_opt *opt, struct merge **m);
 void	 merge_close(struct merge *m);	/* NULL is fine */

@@ -278,6 +278,22 @@ check_patterns(const struct merge *m)
 	return 0;
 }
 
+/* Says why the output would be empty. */
+static int
+fail_no_tensor(const struct merge *m)
+{
+	uint32_t i = 0;
+
+	while (i < m->o->n && m->in[i].n == 0)
+		i++;
+	if (i == m->o->n)
+		return err_fail(ERR_FORMAT, "%s: has no tensors; name a file of weights", m->o->path[0]);
+	if (m->o->npick + m->o->ndrop > 0)
+		return err_fail(ERR_ARG, "no tensor is selected by --pick and --drop; --list prints the names");
+	return err_fail(ERR_ARG, "%s: all its tensors are optimizer state, averages or a mean image; --state, "
+	    "--average and --mean-image keep them", m->o->path[i]);
+}
+
 static int
 plan_tensors(struct merge *m)
 {
@@ -302,7 +318,7 @@ plan_tensors(struct merge *m)
 	if (e == 0)
 		e = check_patterns(m);
 	if (e == 0 && m->out.n == 0)
-		e = err_fail(ERR_ARG, "no tensor is selected by --pick and --drop; --list prints the names");
+		e = fail_no_tensor(m);
 	return e == 0 ? check_names(m) : e;
 }
 

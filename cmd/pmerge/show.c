@@ -25,6 +25,13 @@ put_name(const char *name)
 		}
 }
 
+/* Prints the name that --pick, --drop and --rename take. */
+static void
+put_tensor_name(const struct tensors *t, const struct tensor *x)
+{
+	put_name(tensors_plain_name(t, x->name));
+}
+
 /* A tensor without finite numbers has no figures. */
 static void
 put_figure(double v)
@@ -44,7 +51,7 @@ show_measuring_progress(const struct tensors *t, const struct tensor *x)
 		return;
 	progress_add(&line, "tensor %zu of %zu", (size_t)(x - t->t) + 1, t->n);
 	line.head = (unsigned)strlen(line.text);
-	progress_add(&line, ", %s", x->name);
+	progress_add(&line, ", %s", tensors_plain_name(t, x->name));
 	progress_draw(&line, 1);
 }
 
@@ -52,7 +59,7 @@ static void
 measure_or_die(const char *path, const struct tensors *t, const struct tensor *x, struct measure *m)
 {
 	show_measuring_progress(t, x);
-	front_must(path, err_wrap(measure_tensor(t, x, m), "tensor '%.200s'", x->name));
+	front_must(path, err_wrap(measure_tensor(t, x, m), "tensor '%.200s'", tensors_plain_name(t, x->name)));
 }
 
 static void
@@ -80,7 +87,7 @@ show_list(char *const *path, uint32_t n)
 			progress_clear();
 			put_name(path[i]);
 			putchar('\t');
-			put_name(x->name);
+			put_tensor_name(&t, x);
 			printf("\t%s\t%s\t%" PRIu64, tensors_type_name(x->type), tensors_shape(x, shape), x->count);
 			put_figure(m.min);
 			put_figure(m.max);
@@ -111,7 +118,8 @@ show_faults(char *const *path, uint32_t n)
 			measure_or_die(path[i], &t, &t.t[k], &m);
 			if (m.nonfinite > 0)
 				front_warn(path[i], err_fail(ERR_FORMAT, "tensor '%.200s': %" PRIu64 " of its %" PRIu64
-				    " numbers are not finite", t.t[k].name, m.nonfinite, t.t[k].count));
+				    " numbers are not finite", tensors_plain_name(&t, t.t[k].name), m.nonfinite,
+				    t.t[k].count));
 		}
 		tensors_close(&t);
 	}
@@ -127,17 +135,17 @@ print_pair(const struct tensors *ta, const struct tensor *a, const struct tensor
 	int e;
 
 	if (b == NULL || !tensors_same_shape(a, b) || a->type != b->type) {
-		put_name(a->name);
+		put_tensor_name(ta, a);
 		printf("\t%s\t-\t-\t-\n", b == NULL ? "only in the first" : a->type != b->type ? "type" : "shape");
 		return true;
 	}
 	show_measuring_progress(ta, a);
 	e = measure_pair(ta, a, tb, b, &d);
 	progress_clear();
-	front_must(a->name, e);
+	front_must(tensors_plain_name(ta, a->name), e);
 	if (d.differ == 0 || d.relative <= tolerance)
 		return false;
-	put_name(a->name);
+	put_tensor_name(ta, a);
 	printf("\tnumbers\t%" PRIu64 "\t%.9g\t%.9g\n", d.differ, d.max, d.relative);
 	return true;
 }
@@ -164,7 +172,7 @@ show_diff(char *const path[2], double tolerance)
 		differ |= print_pair(&a, &a.t[i], &b, find_twin(&b, &a, &a.t[i]), tolerance);
 	for (size_t i = 0; i < b.n; i++)
 		if (find_twin(&a, &b, &b.t[i]) == NULL) {
-			put_name(b.t[i].name);
+			put_tensor_name(&b, &b.t[i]);
 			printf("\tonly in the second\t-\t-\t-\n");
 			differ = true;
 		}

@@ -9,7 +9,8 @@
 static int
 read_chunk(const struct merge *m, uint32_t i, const struct tensor *x, uint64_t at, size_t n, void *to)
 {
-	return err_wrap(tensors_read(&m->in[i], x, at, n, to), "%s: tensor '%.200s'", m->o->path[i], x->name);
+	return err_wrap(tensors_read(&m->in[i], x, at, n, to), "%s: tensor '%.200s'", m->o->path[i],
+	    tensors_plain_name(&m->in[i], x->name));
 }
 
 /* Reads elements of x into m->x as f64. */
@@ -72,7 +73,7 @@ is_same_in_all(const struct merge *m, const struct merge_from *from, uint64_t at
 		if (memcmp(m->raw, other, bytes) != 0)
 			return err_fail(ERR_FORMAT,
 			    "%s: tensor '%.200s' differs from that of %s, and has no mean; %s", m->o->path[i],
-			    from->x[i]->name, m->o->path[0],
+			    tensors_plain_name(&m->in[i], from->x[i]->name), m->o->path[0],
 			    from->same ? "--force takes the first" : "--drop leaves it out");
 	}
 	return 0;

@@ -122,10 +122,10 @@ gather_tensors(const struct merge *m, const char *name, const struct tensor ***x
 	for (uint32_t i = 0; i < o->n; i++) {
 		if (((*x)[i] = tensors_find(&m->in[i], name)) == NULL &&
 		    ((*x)[i] = tensors_find_plain(&m->in[i], plain)) == NULL)
-			return err_fail(ERR_FORMAT, "%s: has no tensor '%.200s', which %s has", o->path[i], name,
+			return err_fail(ERR_FORMAT, "%s: has no tensor '%.200s', which %s has", o->path[i], plain,
 			    o->path[0]);
 		if (!tensors_same_shape((*x)[i], (*x)[0]) || (*x)[i]->type != (*x)[0]->type)
-			return err_fail(ERR_FORMAT, "%s: tensor '%.200s' is %s %s, but %s %s in %s", o->path[i], name,
+			return err_fail(ERR_FORMAT, "%s: tensor '%.200s' is %s %s, but %s %s in %s", o->path[i], plain,
 			    tensors_type_name((*x)[i]->type), tensors_shape((*x)[i], shape[1]),
 			    tensors_type_name((*x)[0]->type), tensors_shape((*x)[0], shape[0]), o->path[0]);
 	}

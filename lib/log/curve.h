@@ -4,7 +4,8 @@
  * lib/log reads logs and shows them.  tsv, logline and doc parse lines; curve, machine, rate, spread and profile
  * collect what they measure; table, plot with plot_figure, report and tfevents show it, with numbers from amount.
  *
- * Lines of several ranks and runs may be mixed.  Each of these begins a new run:
+ * Lines of several ranks may alternate in any way, and those of each rank keep their order.  Each of these begins a new
+ * run:
  *	- another log
  *	- a line that names another run
  *	- an epoch two or more below the highest so far

@@ -5,8 +5,9 @@
  *	time_s	host	role	rank	event	epoch	...		the column names, with units
  *	12.345	a	worker	0	step	0	...	rows; a cell is empty if its column does not apply
  *
- * Logs can be joined in any order of lines, since each row names its process, and readers skip repeated heads.  A
- * reader ignores cells after the last column that it knows.
+ * Logs of several processes can be joined, and their lines may alternate in any way if those of each process keep
+ * their order: each row names its process, and readers skip repeated heads.  A reader ignores cells after the last
+ * column that it knows.
  * Threads: no state.
  */
 #ifndef LOG_TSV_H

@@ -46,6 +46,16 @@ is "$(plog --format tsv first.tsv job.tsv | cut -f 1,2 | paste -sd' ')" "run	epo
 { sed 1q a.tsv; log 0 a.tsv | awk -F'\t' '$6 != "0"'; } >rest.tsv
 is "$(plog --format tsv first.tsv rest.tsv | cut -f 1 | tr '\n' ' ')" "epoch 0 1 " "a resumed run may repeat its last epoch"
 is "$(plog --format tsv both.tsv | cut -f 1 | tr '\n' ' ')" "epoch 0 1 " "the workers of a run have logs of their own"
+# The lines of two workers of six epochs, which alternate at random, in bursts that leave one of them epochs behind.
+{ sed 2q a.tsv; for i in 0 1 2 3 4 5; do row $((i * 9 + 8)).5 epoch $i 1000 2.$i 0.$i 200
+	row $((i * 9 + 9)) validation $i 100 1.$i 0.$i 900; done; } >six.tsv
+for rank in 0 1; do log $rank six.tsv 2 | sed "s/	200	/	2${rank}0	/" >six-$rank.tsv; done
+for seed in 1 2 3 4 5 6; do
+	perl -e 'srand shift; @q = map { open $f, "<", $_ or die; [<$f>] } @ARGV;
+		while (@q = grep { @$_ } @q) { $q = $q[rand @q]; print splice @$q, 0, 1 + rand 9 }' $seed six-0.tsv six-1.tsv >mixed.tsv
+	is "$(plog --csv mixed.tsv)" "$(plog --csv six-0.tsv six-1.tsv)" "the lines of two workers may alternate (seed $seed)"
+done
+is "$(plog --csv mixed.tsv | wc -l)" 7 "the workers are one run"
 
 status 0 "plog --format markdown" plog --format markdown b.log
 is "$(cat out)" "| epoch | train accuracy | seconds |

@@ -367,10 +367,8 @@ load_weights(struct pworker *p, struct weights *f)
 {
 	struct weights_taken taken;
 
-	front_wait_read(p->weights);
 	if (p->net == NULL) {
 		front_must(NULL, weights_load(p->weights, NULL, f));
-		front_wait_end();
 		return;
 	}
 	*f = (struct weights){ .graph = pworker_net(p) };
@@ -379,7 +377,6 @@ load_weights(struct pworker *p, struct weights *f)
 	if (f->w == NULL || f->aux == NULL)
 		front_die(p->weights, err_nomem());
 	front_must(NULL, weights_start(p->weights, p->start_rename, f->graph, f->w, f->aux, &taken));
-	front_wait_end();
 	if (taken.left > 0)
 		front_die(p->weights, err_fail(ERR_FORMAT, "lacks %u of the net's arrays: %.500s%s", taken.left,
 		    (const char *)taken.names.p, taken.names.n > 500 ? " ..." : ""));

@@ -264,16 +264,13 @@ pworker_open_preprocess(struct pworker *p, const char *weights, const struct gra
 	size_t bytes = (size_t)x->c * x->h * x->w * sizeof(float);
 	struct preprocess file = { 0 };
 	float *mean = NULL;
-	struct stat st = { 0 };
 	bool old = false;	/* a checkpoint without preprocessing */
 	uint32_t packed = 0;
 	int known = 0;
 
 	/* Another worker's host may lack the file; train_agree.c compares. */
-	if (weights != NULL && stat(weights, &st) == 0) {
-		if (!S_ISREG(st.st_mode))
-			front_say("%s: is a pipe; images are prepared as the options say", weights);
-		else if ((known = preprocess_read(weights, &file)) < 0)
+	if (weights != NULL && access(weights, F_OK) == 0) {
+		if ((known = preprocess_read(weights, &file)) < 0)
 			front_die(NULL, known);
 		old = known == 0 && p->train.resume != NULL;
 	}
@@ -298,7 +295,7 @@ pworker_open_preprocess(struct pworker *p, const char *weights, const struct gra
 		pworker_compare_sizes(p, weights, packed, g, l);
 	if (known == 0 && p->mode == PWORKER_TRAIN && !old)
 		warn_raw_pixels(p, g);
-	if (known == 0 && p->mode != PWORKER_TRAIN && S_ISREG(st.st_mode))
+	if (known == 0 && p->mode != PWORKER_TRAIN)
 		report_unknown_pixels(p, weights);
 	return mean;
 }

@@ -361,6 +361,7 @@ pworker_options(struct pworker *p, int argc, char *argv[])
 	}
 	p->image = (char **)p->operands.p;
 	p->nimage = p->operands.n / sizeof(*p->image);
+	pworker_hold_weights(p);
 	pworker_take_net(p);
 	for (size_t i = 0; i < THEMES; i++)
 		if (theme[i]->settle != NULL)

@@ -1,14 +1,18 @@
 /* options_checkpoint - the file that weights come from, and the checkpoints that are written. */
 #include "pworker/pworker.h"
 #include "front.h"
+#include "front_wait.h"
 
 #include "base/err.h"
 #include "base/io.h"
 #include "source/suffix.h"
+#include "tensor/tensors.h"
 #include "train/checkpoint_find.h"
 #include "train/cut.h"
 #include "train/kept.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,6 +139,72 @@ settle_checkpoint_options(struct pworker *p)
 }
 
 const struct pworker_theme pworker_checkpoint_theme = { checkpoint_options, settle_checkpoint_options };
+
+/* The descriptor that a path names, or -1. */
+static int
+find_descriptor(const char *path)
+{
+	int fd, end = 0;
+
+	if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdin") == 0)
+		return STDIN_FILENO;
+	if ((sscanf(path, "/dev/fd/%9d%n", &fd, &end) == 1 || sscanf(path, "/proc/self/fd/%9d%n", &fd, &end) == 1) &&
+	    fd >= 0 && path[end] == 0)
+		return fd;
+	return -1;
+}
+
+/* Whether images or records are to come from standard input. */
+static bool
+reads_input(const struct pworker *p)
+{
+	bool found = p->mode != PWORKER_TRAIN && p->train.data.path == NULL && p->nimage == 0;
+
+	for (size_t i = 0; i < p->nimage; i++)
+		found |= strcmp(p->image[i], "-") == 0;
+	return found || (p->train.data.path != NULL && strcmp(p->train.data.path, "-") == 0);
+}
+
+/*
+ * Replaces a descriptor of standard input or of the shell by a file, which its path then names.  A named pipe is given
+ * the name of a descriptor.
+ */
+static const char *
+hold_pipe(struct pworker *p, const char *path)
+{
+	int named = find_descriptor(path), fd;
+	struct tensors t;
+
+	front_wait_read(path);
+	front_must(NULL, tensors_open(&t, path));
+	front_wait_end();
+	if ((fd = fcntl(t.fd, F_DUPFD_CLOEXEC, 0)) < 0 || (named >= 0 && dup2(fd, named) < 0))
+		front_die(path, err_sys("dup"));
+	tensors_close(&t);
+	if (named >= 0)
+		close(fd);
+	snprintf(p->held, sizeof(p->held), "/dev/fd/%d", named >= 0 ? named : fd);
+	return named > STDIN_FILENO ? path : named == STDIN_FILENO ? "/dev/stdin" : p->held;
+}
+
+void
+pworker_hold_weights(struct pworker *p)
+{
+	const char **path = p->weights != NULL ? &p->weights :
+	    p->train.resume != NULL ? &p->train.resume : &p->train.start;
+	struct stat st;
+	int r;
+
+	if (*path == NULL)
+		return;
+	if (find_descriptor(*path) == STDIN_FILENO && reads_input(p))
+		front_wrong("weights and images cannot both come from standard input; name a file for one of them");
+	r = strcmp(*path, "-") == 0 ? fstat(STDIN_FILENO, &st) : stat(*path, &st);
+	if (r == 0 && S_ISREG(st.st_mode) && strcmp(*path, "-") == 0)
+		*path = "/dev/stdin";
+	else if (r == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
+		*path = hold_pipe(p, *path);
+}
 
 static void
 report_refused_cut(const char *why)

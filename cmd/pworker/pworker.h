@@ -84,6 +84,7 @@ struct pworker {
 	char		*list;		/* list of servers, from a tracker's scheduler; owned */
 	struct script_opt option[SCRIPT_OPTS];	/* options of the net */
 	uint32_t	 noption;
+	char		 held[24];	/* a path of pworker_hold_weights() */
 	char		*taken;		/* the text that pworker_take_net() read, or NULL; owned */
 	bool		 weights_net;	/* the net is that of --resume or --start */
 	struct buf	 net_text;	/* the net and its options, for checkpoints */
@@ -172,6 +173,11 @@ enum pworker_given pworker_given(const struct pworker *p, const char *option);
 struct graph *pworker_net(struct pworker *p);
 /* Passes a long option that is not pworker's to the net: --layers 110 and --layers=110 are --net-opt layers=110. */
 void	 pworker_net_option(struct pworker *p, int argc, char *argv[]);
+/*
+ * options_checkpoint.c: weights that come from a pipe are read once, to a file, as they are needed several times.  Their
+ * path is then that of the file.
+ */
+void	 pworker_hold_weights(struct pworker *p);
 /*
  * weights_net.c: takes the net of --resume or --start without --net.  If the file has a net of the same name, takes
  * also the options and the shape that are not given; an option that differs is reported.

@@ -16,6 +16,15 @@ is "$(field score 1)" "$n" "--eval counts every record"
 is "$(field score 3) $(field score 2) $(field score 4)" \
 	"$(awk -F'\t' '$5 == "validation" { v = $10 " " $9 " " $22 } END { print v }' log.tsv)" \
 	"--eval gives the score of the last validation"
+mkfifo named
+cat w-0003.safetensors >named &
+for from in "< w-0003.safetensors pworker --eval -" "cat w-0003.safetensors | pworker --eval -" \
+	"pworker --eval <(cat w-0003.safetensors)" "pworker --eval named"; do
+	is "$(bash -c "$from --data a.rec --batch 16")" "$(cat score)" "$from has the preprocessing, and the score of the file"
+done
+is "$(bash -c "cat w-0003.safetensors | pworker --start - --data a.rec --batch 20 --steps 1 2>&1 >/dev/null" | tail -n 1)" \
+	"pworker: all 14 arrays start from the file" "--start reads the net and the arrays of a pipe"
+status 2 "weights and images do not both come from standard input" sh -c 'pworker --eval - - <w-0003.safetensors'
 status 2 "dlaunch with servers refuses --eval" dlaunch -n 1 -s 1 pworker --eval w-0003.safetensors --data a.rec
 like "$T/err" '^worker 0: pworker: --[a-z-]*: is for training, and does not go with --eval; dlaunch -n 1 -s 0 starts no servers$' \
 	"the error says how to start no servers"

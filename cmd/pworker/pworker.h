@@ -174,8 +174,8 @@ struct graph *pworker_net(struct pworker *p);
 /* Passes a long option that is not pworker's to the net: --layers 110 and --layers=110 are --net-opt layers=110. */
 void	 pworker_net_option(struct pworker *p, int argc, char *argv[]);
 /*
- * options_checkpoint.c: weights that come from a pipe are read once, to a file, as they are needed several times.  Their
- * path is then that of the file.
+ * options_checkpoint.c: weights that come from a pipe are read once, to a file, as they are needed several times.  The
+ * path is then that of this file.
  */
 void	 pworker_hold_weights(struct pworker *p);
 /*

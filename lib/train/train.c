@@ -239,6 +239,24 @@ save_stopped_run(struct train *t)
 	return e < 0 ? e : ERR_STOP;
 }
 
+/*
+ * Saves the steps before records that cannot be read: the rest of a pipe is lost with this process.  Several workers
+ * would have to agree on a step first.  Returns the error e of reading.
+ */
+static int
+save_before_unread(struct train *t, int e)
+{
+	char line[ERR_LINE];
+
+	if (t->o->ps.nworkers > 1)
+		return e;
+	snprintf(line, sizeof(line), "%s", err_line());
+	if (save_stopped_run(t) == ERR_STOP)
+		train_saved(t, true);
+	err_note(0, "%s", line);
+	return e;
+}
+
 /* The epoch is complete. */
 static int
 save_epoch(struct train *t)
@@ -294,6 +312,8 @@ run_epoch(struct train *t, uint64_t n)
 	if (t->step < (n + 1) * t->steps && ((e = train_start(t, n)) < 0 || ((e = run_steps(t, n)) == ERR_STOP &&
 	    (t->step % t->steps != 0 || t->step == from))))
 		return e < 0 && e != ERR_STOP ? e : save_stopped_run(t);
+	if (t->unread)
+		return save_before_unread(t, e);
 	if ((e < 0 && e != ERR_STOP) || (e = worker_ready(t->wk)) < 0 ||
 	    (e = sum_over_workers(t, TRAIN_ENDS_EPOCH, &t->epoch)) < 0)
 		return e;

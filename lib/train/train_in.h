@@ -67,6 +67,7 @@ struct train {
 	uint64_t	 steps;		/* steps of an epoch; of a stream an upper bound */
 	bool		 stream;	/* the records are a stream, whose length is not known */
 	bool		 over;		/* the stream has ended */
+	bool		 unread;	/* the records of the next step could not be read */
 	uint64_t	 step;		/* steps done */
 	struct train_local local;
 	bool		 sync;		/* the job is synchronous */

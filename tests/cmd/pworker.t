@@ -187,6 +187,12 @@ status 1 "pworker refuses empty standard input" sh -c ": | $piped"
 like err '^pworker: -: has no records$' "pworker's error says that standard input has no records"
 status 1 "pworker fails if standard input ends inside a record" sh -c "head -c 5000 train.rec | $piped"
 like err '^pworker: -: record at [0-9]+: the stream ends inside it$' "pworker's error gives the offset of the incomplete record"
+part=$(($(wc -c <train.rec) * 3 / 4 - 1000)) piped="$piped --shuffle-buffer 8"
+status 1 "pworker fails if standard input ends later" sh -c "head -c $part train.rec | $piped --save r"
+steps=$(cut -f 5 out | grep -c '^step$')
+sh -c "cat train.rec | $piped --steps $steps --save s" >/dev/null 2>&1
+ok "pworker saves the steps before records that it cannot read" \
+	cmp "r-0000-$(printf %06d "$steps").safetensors" "s-0000-$(printf %06d "$steps").safetensors"
 status 2 "--val refuses standard input" sh -c "cat train.rec | $train --val -"
 status 2 "--mean refuses to average the images of standard input" sh -c "cat train.rec | $piped --mean none.bin"
 status 0 "pworker trains with --cache ram" $train --epochs 2 --cache ram:1 --save c

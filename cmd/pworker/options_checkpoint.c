@@ -127,6 +127,8 @@ settle_checkpoint_options(struct pworker *p)
 			front_wrong("--%s: needs --save", *o);
 	if (p->train.resume != NULL && p->train.start != NULL && pworker_given(p, "start") == PWORKER_GIVEN)
 		front_wrong("--start: does not go with --resume, which has weights of its own");
+	if (p->train.resume != NULL && pworker_given(p, "init") == PWORKER_GIVEN)
+		front_wrong("--init: does not go with --resume, which has weights of its own");
 	check_weights_name("resume", p->train.resume);
 	check_weights_name("start", p->train.start);
 	check_weights_name(p->mode == PWORKER_EVAL ? "eval" : p->mode == PWORKER_PREDICT ? "predict" : "statistics",

@@ -85,8 +85,8 @@ struct weights_taken {
 /*
  * Initializes w [P] and aux [A] from the tensors of a file whose names and shapes match arrays of g.  The tensors may
  * have any float type; MXNet's names match, too, and rules (NULL: none) rename others.  Arrays without a match stay
- * unchanged, for example a classifier with other classes.  Returns as weights_load(), and ERR_FORMAT if nothing
- * matches.
+ * unchanged, for example a classifier with other classes.  Returns as weights_load(), ERR_FORMAT if nothing
+ * matches, and ERR_ARG if a rule changes no name.
  */
 int	 weights_start(const char *path, struct rename_rules *rules, const struct graph *g, float *w, float *aux,
 	     struct weights_taken *r);

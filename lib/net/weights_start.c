@@ -110,11 +110,14 @@ weights_start(const char *path, struct rename_rules *rules, const struct graph *
     struct weights_taken *r)
 {
 	struct tensors t, named = { 0 };
+	const char *idle;
 	int e;
 
 	*r = (struct weights_taken){ 0 };
 	ERR_TRY(tensors_open(&t, path));
 	e = rename_tensors(&t, rules, &named);
+	if (e == 0 && rules != NULL && (idle = rename_idle_rule(rules)) != NULL)
+		e = err_fail(ERR_ARG, "the rule %.200s changes no name; pmerge --list prints the names", idle);
 	for (uint32_t i = 0; e == 0 && i < g->nw; i++)
 		e = start_array(&t, &named, &g->w[i], w, r);
 	for (uint32_t i = 0; e == 0 && i < g->naux; i++)

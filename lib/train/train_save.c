@@ -351,7 +351,7 @@ train_first(struct train *t, float *state, struct worker_first *first, uint64_t 
 	if (e == 0 && f.state != NULL && f.rule != rule && !t->o->local)
 		e = err_fail(ERR_ARG, "was saved with --optimizer %s; resume with the same, or use --start",
 		    opt_name(f.rule));
-	if (e == 0 && f.state == NULL && bytes > 0)
+	if (e == 0 && ((f.state == NULL && bytes > 0) || (t->o->local && opt_states(t->o->local_hyper.rule) > 0)))
 		train_tell(t, &(struct train_event){ .kind = TRAIN_REMARK,
 		    .text = "the checkpoint has no optimizer state, which starts from zeros" });
 	if (e == 0 && (e = read_position(t, &f, step)) == 0 && (e = resume_average(t, &f, first)) == 0 &&

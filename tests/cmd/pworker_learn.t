@@ -71,6 +71,8 @@ status 0 "--start accepts renamed arrays in MXNet's format, of other classes" tr
 like "$T/err" '^pworker: [0-9]* arrays start from the file, all but fc1_weight \([0-9x]*, not [0-9x]*\), fc1_bias ' \
 	"--start names the arrays whose shape differs"
 like "$T/err" ', bn1_moving_mean \(not there\),' "--start names the arrays that are not in the file"
+status 2 "--start-rename refuses a rule that changes no name" train --start renamed.params --start-rename 'zz=yy' --steps 1
+like "$T/err" '^pworker: renamed\.params: the rule zz=yy changes no name; pmerge --list prints the names$' "the error names the rule"
 status 1 "--start refuses a file without any array of the net" train --start renamed.params --start-rename '.*=x' --steps 1
 like "$T/err" '^pworker: renamed\.params: has none of the net.s arrays: the net.s first is conv1_weight, '\
 'the file.s is [a-z0-9_.]*; see --start-rename, as in from:torch-resnet$' "--start's error names an array of the net and one of the file"

@@ -95,6 +95,8 @@ settle_log_options(struct pworker *p)
 
 	check_log_path(p, "--log", p->log);
 	check_log_path(p, "--trace", p->trace);
+	if (p->trace != NULL && p->log != NULL && strcmp(p->trace, p->log) == 0)
+		front_wrong("--trace: %s: is the file of --log", p->trace);
 	if (pworker_given(p, "log-style") != PWORKER_ABSENT)
 		return;
 	if (style != NULL && *style != 0)

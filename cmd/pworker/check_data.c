@@ -235,6 +235,7 @@ check_sizes(const char *path, struct aug a, const struct graph *g, const struct 
 {
 	const struct graph_node *x = &g->node[0];
 	struct aug_plan plan;
+	float least;
 
 	a.c = x->c;
 	a.h = x->h;
@@ -242,12 +243,12 @@ check_sizes(const char *path, struct aug a, const struct graph *g, const struct 
 	for (uint32_t i = 0; i < l->n; i++)
 		if (aug_choose(&a, 0, 0, &(struct img){ NULL, x->c, l->h[i], l->w[i] }, &plan) == 0)
 			return;
-	if (l->n > 0 && a.side.hi > 0)
-		front_wrong("%s: images of %ux%u become too small for samples of %ux%ux%u; raise --img-size", path,
-		    l->h[0], l->w[0], x->c, x->h, x->w);
-	if (l->n > 0)
-		front_wrong("%s: images of %ux%u are too small for samples of %ux%ux%u; use --resize %.0f", path,
-		    l->h[0], l->w[0], x->c, x->h, x->w, fmax(a.crop_size.hi, x->h > x->w ? x->h : x->w));
+	if (l->n == 0)
+		return;
+	least = fmaxf(a.crop_size.hi, (float)(x->h > x->w ? x->h : x->w));
+	front_wrong("%s: images of %ux%u are too small for samples of %ux%ux%u; use %s--resize %.0f", path, l->h[0],
+	    l->w[0], x->c, x->h, x->w, a.side.hi > 0 && a.side.hi < least ? "a larger --img-size and " : "",
+	    (double)least);
 }
 
 /*

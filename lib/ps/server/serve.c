@@ -439,7 +439,6 @@ open_service(struct serve *s)
 	    .index = s->o->index, .nservers = s->o->nservers, .incarnation = s->o->incarnation, .memory = s->o->memory,
 	    .lends = s->o->transport == CONN_AUTO, .emit = send_to_worker,
 	    .room = has_send_room, .arg = s };
-	size_t most = 2 * (size_t)s->o->nworkers + SERVE_STRANGERS + 1;
 	char where[ADDR_TEXT];
 	int e;
 
@@ -450,8 +449,9 @@ open_service(struct serve *s)
 	    (e = epoch_traffic_init(&s->traffic, s->o->nworkers,
 	    s->o->elastic > 0 ? s->o->elastic : s->o->nworkers)) < 0)
 		return e;
-	s->client = calloc(most, sizeof(*s->client));
-	s->poll = calloc(SERVE_POLLS + most, sizeof(*s->poll));
+	s->most = 2 * s->o->nworkers + SERVE_STRANGERS + 1;
+	s->client = calloc(s->most, sizeof(*s->client));
+	s->poll = calloc(SERVE_POLLS + (size_t)s->most, sizeof(*s->poll));
 	s->lost = calloc(s->o->nworkers, sizeof(*s->lost));
 	s->latest = calloc(s->o->nworkers, sizeof(*s->latest));
 	s->return_by = calloc(s->o->nworkers, sizeof(*s->return_by));

@@ -55,6 +55,13 @@ add_stranger(struct serve *s, struct conn *c)
 	struct client *g;
 
 	evict_stranger(s);
+	/* A connection that its worker has left for another one keeps its place until it is closed. */
+	if (s->n == s->most)
+		serve_close_finished(s);
+	if (s->n == s->most) {
+		conn_close(c);
+		return;
+	}
 	g = &s->client[s->n++];
 	*g = (struct client){ .conn = c, .rank = -1, .page = -1, .claims = -1, .until = clk_s() + SERVE_HELLO_S,
 	    .nth = ++s->conns };

@@ -40,8 +40,8 @@ struct serve {
 	struct loan	 lends;		/* the weights, to workers of this host */
 	int		 fd;		/* listening socket */
 	bool		 paused;	/* it is not polled for one turn */
-	struct client	*client;	/* [n], room for two for each worker and SERVE_STRANGERS more */
-	uint32_t	 n;
+	struct client	*client;	/* [n], room for `most`: two for each worker and SERVE_STRANGERS more */
+	uint32_t	 n, most;
 	struct strangers strangers;
 	struct pollfd	*poll;		/* stop_fd, fd, joins_fd and the clients */
 	struct client	*now;		/* the client whose message is handled */

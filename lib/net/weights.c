@@ -103,7 +103,7 @@ weights_save(const char *path, const struct graph *g, const float *w, const floa
 
 	e = nmeta > WEIGHTS_METAS ? err_fail(ERR_LIMIT, "more than %d pairs of metadata", WEIGHTS_METAS) : 0;
 	if (e == 0 && (e = add_metas(&t, g, meta, nmeta)) == 0 && (e = add_arrays(&t, g->w, g->nw, "")) == 0 &&
-	    (e = add_arrays(&t, g->aux, g->naux, "")) == 0 && states > 0 && rule != OPT_SGD)
+	    (e = add_arrays(&t, g->aux, g->naux, "")) == 0 && state != NULL && rule != OPT_SGD)
 		e = tensors_add_meta(&t, WEIGHTS_OPTIMIZER, opt_name(rule));
 	for (uint32_t i = 0; e == 0 && i < states; i++)
 		e = add_arrays(&t, g->w, g->nw, opt_tail(rule, i));

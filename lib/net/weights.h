@@ -8,7 +8,8 @@
  * The first tensors are the learned arrays and the running statistics, under their names in the graph.  The optimizer's
  * state follows, as "NAME:momentum" and the like (opt_tail()), then the moving averages as "NAME:average", and the mean
  * image.  Any of these three may be missing.
- * Metadata: "graph" (the text of net(5)), "optimizer" if the state is not sgd's, and the caller's own pairs.
+ * Metadata: "graph" (the text of net(5)), "optimizer" if the state is that of another one than sgd, and the caller's
+ * own pairs.
  */
 #ifndef NET_WEIGHTS_H
 #define NET_WEIGHTS_H

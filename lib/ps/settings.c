@@ -309,5 +309,6 @@ settings_kept(const struct settings_kept *k)
 	static const struct settings none;
 	const int half = memory_half(&k->word);
 
-	return half < 0 ? &none : &k->record[half];
+	/* The memory of an earlier process may be damaged. */
+	return half < 0 || k->record[half].n > SETTINGS_MOST ? &none : &k->record[half];
 }

@@ -11,7 +11,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -212,13 +211,14 @@ jobdir_close(struct jobdir *d)
 static int
 lock_job(struct jobdir *d)
 {
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	int e;
 
 	if ((d->lock = openat(d->dir, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600)) < 0)
 		return err_sys("job %s: lock", d->name);
-	if (flock(d->lock, LOCK_EX | LOCK_NB) == 0)
+	if (fcntl(d->lock, F_OFD_SETLK, &whole) == 0)
 		return 0;
-	e = errno == EWOULDBLOCK ? err_fail(ERR_ARG, "job %s is running", d->name) : err_sys("job %s: lock", d->name);
+	e = errno == EAGAIN ? err_fail(ERR_ARG, "job %s is running", d->name) : err_sys("job %s: lock", d->name);
 	close(d->lock);
 	d->lock = -1;
 	return e;
@@ -425,6 +425,7 @@ parse_claim(const char *text, struct jobdir_state *s)
 int
 jobdir_read_state(const struct jobdir *d, struct jobdir_state *s)
 {
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	struct buf b = { 0 };
 	struct stat st;
 	int fd;
@@ -432,8 +433,8 @@ jobdir_read_state(const struct jobdir *d, struct jobdir_state *s)
 	*s = (struct jobdir_state){ .status = -1 };
 	if ((fd = openat(d->dir, "lock", O_RDONLY | O_CLOEXEC)) < 0)
 		return err_sys("job %s: lock", d->name);
-	/* A shared lock, so that two readers do not take each other for a launcher. */
-	s->running = flock(fd, LOCK_SH | LOCK_NB) < 0;
+	/* A question that takes no lock, so that nobody takes a reader for a launcher. */
+	s->running = fcntl(fd, F_OFD_GETLK, &whole) < 0 || whole.l_type != F_UNLCK;
 	if (fstat(fd, &st) == 0)
 		s->since = st.st_mtime;
 	close(fd);

@@ -4,7 +4,7 @@
  *	JOB/command	the words of its command line, each followed by a zero byte
  *	JOB/dir		the directory in which it was started
  *	JOB/lock	its launcher's process id and host, and where that id counts; the launcher holds a lock
- *			(flock(2)) on it
+ *			(fcntl(2), F_OFD_SETLK) on it
  *	JOB/out, err	the output of a detached job
  *	JOB/status	its exit status, once it has ended
  *	JOB/workers	its number of workers

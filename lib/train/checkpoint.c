@@ -87,7 +87,7 @@ link_best(const struct checkpoint *k)
 static int
 save_weights(const struct checkpoint *k)
 {
-	int e = weights_save(k->path, k->o.graph, k->w, k->aux, k->state, k->o.rule,
+	int e = weights_save(k->path, k->o.graph, k->w, k->aux, k->o.state ? k->state : NULL, k->o.rule,
 	    k->with_average ? k->average : NULL, k->o.mean_image, k->meta, k->nmeta);
 
 	return e == ERR_SYS && (errno == ENOSPC || errno == EDQUOT) ? ERR_LIMIT : e;

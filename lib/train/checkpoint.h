@@ -21,6 +21,7 @@ struct checkpoint_opt {
 	const char	*prefix;	/* lent */
 	const struct graph *graph;	/* lent */
 	enum opt_rule	 rule;
+	bool		 state;		/* files have the state, and name the rule */
 	bool		 average;	/* the run has an average (net/optim/average.h) */
 	const float	*mean_image;	/* mean image of the samples, lent, or NULL */
 	struct trace	*trace;		/* lent; NULL: none */

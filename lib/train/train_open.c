@@ -230,8 +230,9 @@ train_open_writer(struct train *t)
 	    (t->o->cuts != NULL && !t->o->no_cuts && (e = check_save(t->o->cuts)) < 0)))
 		return e;
 	return checkpoint_open(&(struct checkpoint_opt){ .prefix = copies ? t->o->cuts : t->o->save, .graph = t->graph,
-	    .rule = t->o->ps.hyper.rule, .average = t->average != NULL, .mean_image = t->o->data.aug.mean,
-	    .trace = t->trace, .most = t->o->keep, .cuts = t->o->cuts, .run = train_run_id(t->o) }, &t->writer);
+	    .rule = t->o->ps.hyper.rule, .state = !t->o->local, .average = t->average != NULL,
+	    .mean_image = t->o->data.aug.mean, .trace = t->trace, .most = t->o->keep, .cuts = t->o->cuts,
+	    .run = train_run_id(t->o) }, &t->writer);
 }
 
 /* Opens the device and the plan before anything else allocates, so that a plan that does not fit fails at once. */

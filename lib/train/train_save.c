@@ -330,6 +330,28 @@ explain_load_error(const char *path, int e)
 	return e;
 }
 
+/* Compares the optimizer of a checkpoint with the run's, and reports a state that starts from zeros. */
+static int
+check_state(struct train *t, const struct weights *f)
+{
+	enum opt_rule rule = t->o->ps.hyper.rule;
+	const char *why = NULL;
+
+	if (!t->o->local && f->rule != rule && (f->state != NULL || f->rule == OPT_DESCENT))
+		return err_fail(ERR_ARG, "was saved with --optimizer %s; resume with the same, or use --start",
+		    opt_name(f->rule));
+	/* Servers of local steps once kept sgd's, all zeros. */
+	if (t->o->local && f->state != NULL && f->rule != OPT_SGD)
+		return err_fail(ERR_ARG, "was saved without --local-steps; resume without, or use --start");
+	if (t->o->local && opt_states(t->o->local_hyper.rule) > 0)
+		why = "the optimizer state of local steps is in no checkpoint, and starts from zeros";
+	else if (f->state == NULL && opt_states(rule) > 0)
+		why = "the checkpoint has no optimizer state, which starts from zeros";
+	if (why != NULL)
+		train_tell(t, &(struct train_event){ .kind = TRAIN_REMARK, .text = why });
+	return 0;
+}
+
 int
 train_first(struct train *t, float *state, struct worker_first *first, uint64_t *step)
 {
@@ -347,13 +369,8 @@ train_first(struct train *t, float *state, struct worker_first *first, uint64_t 
 		return explain_load_error(t->o->resume, e);
 	if (f.graph != NULL && graph_hash(f.graph) != graph_hash(t->graph))
 		e = err_fail(ERR_FORMAT, "holds the weights of another net; use --start for what fits");
-	/* With local steps the servers keep no state, and a checkpoint may be older than that. */
-	if (e == 0 && f.state != NULL && f.rule != rule && !t->o->local)
-		e = err_fail(ERR_ARG, "was saved with --optimizer %s; resume with the same, or use --start",
-		    opt_name(f.rule));
-	if (e == 0 && ((f.state == NULL && bytes > 0) || (t->o->local && opt_states(t->o->local_hyper.rule) > 0)))
-		train_tell(t, &(struct train_event){ .kind = TRAIN_REMARK,
-		    .text = "the checkpoint has no optimizer state, which starts from zeros" });
+	if (e == 0)
+		e = check_state(t, &f);
 	if (e == 0 && (e = read_position(t, &f, step)) == 0 && (e = resume_average(t, &f, first)) == 0 &&
 	    (e = resume_updates(t, &f, first)) == 0 && (e = resume_settings(t, &f, first)) == 0) {
 		memcpy(t->w, f.w, t->graph->P * sizeof(float));

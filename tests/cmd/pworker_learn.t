@@ -33,7 +33,9 @@ like "$T/err" "^pworker: the checkpoint has no optimizer state, which starts fro
 train --optimizer descent --epochs 1 --save without >/dev/null 2>&1
 is "$(pmerge --list without-0001.safetensors | grep -c ':momentum')" 0 "a checkpoint of --optimizer descent has no state"
 status 0 "--resume accepts a checkpoint of --optimizer descent" train --optimizer descent --resume without-0001.safetensors --epochs 2
-is "$(grep -c 'no optimizer state' "$T/err")" 0 "--resume with --optimizer descent speaks of no missing state"
+is "$(grep -c 'starts from zeros' "$T/err")" 0 "--resume with --optimizer descent speaks of no missing state"
+status 2 "--resume refuses a checkpoint of --optimizer descent for another" train --resume without-0001.safetensors --epochs 2
+like "$T/err" "was saved with --optimizer descent; resume with the same" "the error names its optimizer"
 status 2 "--resume refuses another optimizer's state" train --optimizer adam --resume 2-0004.safetensors --epochs 5
 like "$T/err" "^pworker: 2-0004\.safetensors: was saved with --optimizer nesterov; resume with the same, or use --start\$" \
 	"--resume's error names the optimizer of the checkpoint"

@@ -27,7 +27,7 @@ job adam 1 --epochs 2 --optimizer adam --lr 0.001 --lr-mult '*_bias=2'
 ok "the local steps of one worker are those of its servers: $(loss alone)= $(loss adam)" near "$(loss alone)" "$(loss adam)"
 job resumed 2 --epochs 2 --momentum 0 --wd 0 --local-steps 1 --resume one-0001.safetensors
 ok "a job that goes on from a checkpoint reports the state that its workers lack" \
-	grep -q '^worker 0: pworker: the checkpoint has no optimizer state, which starts from zeros$' resumed.err
+	grep -q '^worker 0: pworker: the optimizer state of local steps is in no checkpoint, and starts from zeros$' resumed.err
 ok "without momentum a job that goes on from a checkpoint ends with the same bits" cmp one-0002.safetensors resumed-0002.safetensors
 
 process() { for p in $(really_living); do ! tr '\0' ' ' 2>/dev/null <"/proc/$p/cmdline" | grep -q -e "$1" || echo "$p"; done; }

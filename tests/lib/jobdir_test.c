@@ -231,6 +231,30 @@ test_host(void)
 	jobdir_close(&d);
 }
 
+/* Whoever looks at a job takes no lock, which a launcher could meet. */
+static void
+test_readers(void)
+{
+	struct jobdir_state s;
+	unsigned refused = 0;
+	struct jobdir d;
+	pid_t pid;
+
+	jobdir_make("seen", false, argv, "/", &d);
+	jobdir_close(&d);
+	if ((pid = fork()) == 0)
+		for (jobdir_open("seen", &d);;)
+			jobdir_read_state(&d, &s);
+	for (unsigned i = 0; i < 2000; i++) {
+		jobdir_open("seen", &d);
+		refused += jobdir_lock(&d) < 0;
+		jobdir_close(&d);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	is(refused, 0, "a job that has ended can be locked while another process reads its state");
+}
+
 /* A forked launcher holds the lock. */
 static void
 test_fork(void)
@@ -275,7 +299,7 @@ test_names(void)
 	is(jobdir_make("a.b-c_9", false, argv, "/", &d), 0, "a job with a name is made");
 	jobdir_close(&d);
 	is(jobdir_list(&all), 0, "all jobs are listed");
-	ok(all.n == 15 && strcmp(all.v[1], "2") == 0 && strcmp(all.v[10], "11") == 0 && strcmp(all.v[11], "a.b-c_9") == 0,
+	ok(all.n == 16 && strcmp(all.v[1], "2") == 0 && strcmp(all.v[10], "11") == 0 && strcmp(all.v[11], "a.b-c_9") == 0,
 	    "the list has numbers by value, then names");
 	words_free(&all);
 	unsetenv("XDG_STATE_HOME");
@@ -297,6 +321,7 @@ main(void)
 	test_names_in_use();
 	test_full_disk();
 	test_host();
+	test_readers();
 	test_fork();
 	test_names();
 	snprintf(clean, sizeof(clean), "rm -rf %s", dir);

@@ -133,7 +133,7 @@ main(void)
 		close(fd[--n]);
 	(void)!write(server.opt.stop_fd, &(uint64_t){ 1 }, sizeof(uint64_t));
 	pthread_join(thread, NULL);
-	is(server.err, ERR_STOP, "the server ends as it is told: %s", err_line());
+	is(server.err, ERR_STOP, "the server stops on request: %s", err_line());
 	is(server.reconnects, AGAIN + 1, "the server reports each reconnection");
 	buf_free(&hello);
 	graph_free(g);

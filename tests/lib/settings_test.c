@@ -123,6 +123,8 @@ test_halves(void)
 	is(settings_kept(&k)->n, 1, "a change that is published is there");
 	k.record[memory_other(&k.word)].n = 200;
 	is(settings_kept(&k)->n, 1, "the next change that is being stored is not there");
+	k.record[0].n = k.record[1].n = SETTINGS_MOST + 1;
+	is(settings_kept(&k)->n, 0, "a damaged memory has no changes");
 }
 
 int

@@ -26,7 +26,7 @@ like "$T/out" "NCCL 2.28.9; no remark" "op/split prints the version of NCCL"
 is "$(grep -c '^ok.*SKIP' "$T/out")" 0 "op/split skips no test"
 status 0 "the optimizers of two joined devices agree with a server" \
 	env TEST_DEVICES=cuda:0,cuda:1 "$BUILD/tests/op/learn_test"
-is "$(grep -c '^ok ' "$T/out")" 98 "op/learn runs 98 checks on two devices"
+is "$(grep -c '^ok ' "$T/out")" 105 "op/learn runs 105 checks on two devices"
 is "$(grep -c '^ok.*SKIP' "$T/out")" 0 "op/learn skips no test on two devices"
 unset LD_LIBRARY_PATH
 # The host needs no memory for what a device holds: the limit of the address space is less than twice the device's part.

@@ -263,14 +263,17 @@ pworker_open_preprocess(struct pworker *p, const char *weights, const struct gra
 	const struct graph_node *x = &g->node[0];
 	size_t bytes = (size_t)x->c * x->h * x->w * sizeof(float);
 	struct preprocess file = { 0 };
+	struct stat st = { 0 };
 	float *mean = NULL;
 	bool old = false;	/* a checkpoint without preprocessing */
 	uint32_t packed = 0;
 	int known = 0;
 
 	/* Another worker's host may lack the file; train_agree.c compares. */
-	if (weights != NULL && access(weights, F_OK) == 0) {
-		if ((known = preprocess_read(weights, &file)) < 0)
+	if (weights != NULL && stat(weights, &st) == 0) {
+		if (!S_ISREG(st.st_mode))
+			front_say("%s: is a pipe; images are prepared as the options say", weights);
+		else if ((known = preprocess_read(weights, &file)) < 0)
 			front_die(NULL, known);
 		old = known == 0 && p->train.resume != NULL;
 	}

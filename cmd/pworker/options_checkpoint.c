@@ -160,7 +160,8 @@ find_descriptor(const char *path)
 static bool
 reads_input(const struct pworker *p)
 {
-	bool found = p->mode != PWORKER_TRAIN && p->train.data.path == NULL && p->nimage == 0;
+	bool found = (p->mode == PWORKER_EVAL || p->mode == PWORKER_PREDICT) && p->train.data.path == NULL &&
+	    p->nimage == 0 && !isatty(STDIN_FILENO);
 
 	for (size_t i = 0; i < p->nimage; i++)
 		found |= strcmp(p->image[i], "-") == 0;
@@ -197,7 +198,8 @@ pworker_hold_weights(struct pworker *p)
 	struct stat st;
 	int r;
 
-	if (*path == NULL)
+	/* Of a job only the worker that sends the first weights reads them. */
+	if (*path == NULL || p->train.ps.nworkers > 1 || p->train.ps.nservers > 0)
 		return;
 	if (find_descriptor(*path) == STDIN_FILENO && reads_input(p))
 		front_wrong("weights and images cannot both come from standard input; name a file for one of them");

@@ -175,7 +175,7 @@ struct graph *pworker_net(struct pworker *p);
 void	 pworker_net_option(struct pworker *p, int argc, char *argv[]);
 /*
  * options_checkpoint.c: weights that come from a pipe are read once, to a file, as they are needed several times.  The
- * path is then that of this file.
+ * path is then that of this file.  A worker of a job leaves them as they are.
  */
 void	 pworker_hold_weights(struct pworker *p);
 /*

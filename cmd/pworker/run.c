@@ -217,7 +217,10 @@ run_training(struct pworker *p, double began_s)
 		open_trace(p, t);
 	if (p->plain && t->ps.nservers > 0)
 		front_say("--plain: nothing is encrypted, and anybody may take part");
+	if (t->resume != NULL || t->start != NULL)
+		front_wait_read(t->resume != NULL ? t->resume : t->start);
 	e = train_run(t);
+	front_wait_end();
 	if (p->lr_find && stop <= 0 && (e == 0 || e == ERR_STOP))
 		pworker_log_rates(&l);
 	else if (e == ERR_STOP && stop == LEAVE)

@@ -102,7 +102,7 @@ pworker_take_net(struct pworker *p)
 	struct stat st;
 	char *options;
 
-	if (p->mode != PWORKER_TRAIN || path == NULL || (stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
+	if (p->mode != PWORKER_TRAIN || path == NULL || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
 		return;
 	/* Another worker's host may lack the file; with --net it is not needed yet. */
 	if (p->net != NULL && access(path, F_OK) < 0)

@@ -313,7 +313,7 @@ run_epoch(struct train *t, uint64_t n)
 	    (t->step % t->steps != 0 || t->step == from))))
 		return e < 0 && e != ERR_STOP ? e : save_stopped_run(t);
 	if (t->unread)
-		return save_before_unread(t, e);
+		return t->step != from ? save_before_unread(t, e) : e;
 	if ((e < 0 && e != ERR_STOP) || (e = worker_ready(t->wk)) < 0 ||
 	    (e = sum_over_workers(t, TRAIN_ENDS_EPOCH, &t->epoch)) < 0)
 		return e;

@@ -330,6 +330,16 @@ explain_load_error(const char *path, int e)
 	return e;
 }
 
+static bool
+is_all_zero(const float *v, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && v[i] == 0)
+		i++;
+	return i == n;
+}
+
 /* Compares the optimizer of a checkpoint with the run's, and reports a state that starts from zeros. */
 static int
 check_state(struct train *t, const struct weights *f)
@@ -341,7 +351,7 @@ check_state(struct train *t, const struct weights *f)
 		return err_fail(ERR_ARG, "was saved with --optimizer %s; resume with the same, or use --start",
 		    opt_name(f->rule));
 	/* Servers of local steps once kept sgd's, all zeros. */
-	if (t->o->local && f->state != NULL && f->rule != OPT_SGD)
+	if (t->o->local && f->state != NULL && (f->rule != OPT_SGD || !is_all_zero(f->state, t->graph->P)))
 		return err_fail(ERR_ARG, "was saved without --local-steps; resume without, or use --start");
 	if (t->o->local && opt_states(t->o->local_hyper.rule) > 0)
 		why = "the optimizer state of local steps is in no checkpoint, and starts from zeros";

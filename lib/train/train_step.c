@@ -414,7 +414,7 @@ train_step(struct train *t, struct train_sums *seen)
 		memset(t->stats_sum, 0, t->graph->A * sizeof(float));
 	for (k = 0; k < all; k++) {
 		if ((e = next_micro_batch(t, k, &b)) <= 0) {
-			t->unread = e < 0 && k == 0;
+			t->unread = e < 0 && (k == 0 || !t->o->local);
 			return e;
 		}
 		train_tell_bad(t, b, &t->left_out);

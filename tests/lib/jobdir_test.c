@@ -238,13 +238,22 @@ test_readers(void)
 	struct jobdir_state s;
 	unsigned refused = 0;
 	struct jobdir d;
+	int began[2];
 	pid_t pid;
+	char c;
 
 	jobdir_make("seen", false, argv, "/", &d);
 	jobdir_close(&d);
-	if ((pid = fork()) == 0)
-		for (jobdir_open("seen", &d);;)
+	if (pipe(began) < 0 || (pid = fork()) < 0)
+		abort();
+	if (pid == 0) {
+		jobdir_open("seen", &d);
+		jobdir_read_state(&d, &s);
+		for (bool told = write(began[1], "x", 1) == 1; told;)
 			jobdir_read_state(&d, &s);
+		_exit(1);
+	}
+	ok(read(began[0], &c, 1) == 1, "another process reads the state of a job that has ended");
 	for (unsigned i = 0; i < 2000; i++) {
 		jobdir_open("seen", &d);
 		refused += jobdir_lock(&d) < 0;

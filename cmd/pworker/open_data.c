@@ -298,7 +298,7 @@ pworker_open_preprocess(struct pworker *p, const char *weights, const struct gra
 		pworker_compare_sizes(p, weights, packed, g, l);
 	if (known == 0 && p->mode == PWORKER_TRAIN && !old)
 		warn_raw_pixels(p, g);
-	if (known == 0 && p->mode != PWORKER_TRAIN)
+	if (known == 0 && p->mode != PWORKER_TRAIN && S_ISREG(st.st_mode))
 		report_unknown_pixels(p, weights);
 	return mean;
 }

@@ -101,6 +101,18 @@ write_hello(const struct graph *g, struct buf *all)
 	buf_free(&text);
 }
 
+/* Whether these words arrive before the connection ends. */
+static bool
+reads_until(int fd, const char *words)
+{
+	size_t n = 0;
+	char c;
+
+	while (n < strlen(words) && read(fd, &c, 1) == 1)
+		n = c == words[n] ? n + 1 : c == words[0];
+	return n == strlen(words);
+}
+
 int
 main(void)
 {
@@ -129,9 +141,10 @@ main(void)
 		fd[n++] = dial(&hello);
 	(void)!write(server.held[1], "!", 1);
 	ok(read(fd[n - 1], answer, sizeof(answer)) > 0, "the server answers the last of %d connections", n);
+	(void)!write(server.opt.stop_fd, &(uint64_t){ 1 }, sizeof(uint64_t));
+	ok(reads_until(fd[n - 1], "stopped on request"), "the server tells the worker why it stops");
 	while (n > 0)
 		close(fd[--n]);
-	(void)!write(server.opt.stop_fd, &(uint64_t){ 1 }, sizeof(uint64_t));
 	pthread_join(thread, NULL);
 	is(server.err, ERR_STOP, "the server stops on request: %s", err_line());
 	is(server.reconnects, AGAIN + 1, "the server reports each reconnection");

@@ -11,7 +11,8 @@
 # Seconds per GB are those of all processes of the job, over the bytes of all workers.
 #
 # tally is ours over TCP with TLS, plain ours over TCP without a key, shm ours through shared memory; with UCX=1 there are
-# ucx_tcp and ucx_shm, ours through what UCX has for them.
+# ucx_tcp and ucx_shm, ours through what UCX has for them.  bare, in 1x1 with one array, does the same work over one plain
+# connection without a protocol (bench/ps_bare.c): what is left to gain; moved only moves the bytes, and nobody touches them.
 # Our servers apply the optimizer, sgd with momentum or another, of which descent keeps no state.  Those of MXNet only
 # add, and gloo (an all-reduce of the workers, at least two) has none.  iperf3 --bidir moves bytes over loopback without
 # reading them.  PEER_TORCH and PEER_MXNET name pythons that have
@@ -49,7 +50,7 @@ stop() {
 trap 'stop; kill $(jobs -p) 2>/dev/null || true; rm -rf "$dir"' EXIT
 
 if [ -z "${TALLY:-}" ]; then
-	make -s BUILD="$BUILD" "$BUILD/bench/ps"
+	make -s BUILD="$BUILD" "$BUILD/bench/ps" "$BUILD/bench/ps_bare"
 	TALLY=$BUILD/bench/ps
 fi
 
@@ -137,6 +138,11 @@ measure() {
 		UCX_TLS=tcp start ucx_tcp $TALLY "$@" --plain --ucx "${more[@]}"
 		# shellcheck disable=SC2086
 		UCX_TLS=posix,cma start ucx_shm $TALLY "$@" --plain --ucx "${more[@]}"
+	fi
+	# shellcheck disable=SC2086
+	if [ "$shape $title" = "1x1 one" ]; then
+		start bare "$BUILD/bench/ps_bare" "${@:5}"
+		start moved "$BUILD/bench/ps_bare" "${@:5}" --untouched
 	fi
 	# shellcheck disable=SC2086
 	[ -z "${TALLY_OLD:-}" ] || start old $TALLY_OLD "$@" "${more[@]}"

@@ -6,6 +6,7 @@
  * for its new weights and reads them.  ps.sh drives it in turns: the program prints "ready" and the bytes of the
  * weights, and for each line "K" of standard input it runs K steps and prints their milliseconds on one line.
  */
+#include "floats.h"
 #include "front.h"
 
 #include "base/clk.h"
@@ -160,25 +161,6 @@ run_shard(void *arg)
 }
 
 static void
-fill_floats(float *p, size_t n, float v)
-{
-	for (size_t i = 0; i < n; i++)
-		p[i] = v;
-}
-
-/* Eight sums, so that the additions wait for memory and not for each other. */
-static float
-add_floats(const float *p, size_t n)
-{
-	float sum[8] = { 0 };
-
-	for (size_t i = 0; i + 8 <= n; i += 8)
-		for (size_t k = 0; k < 8; k++)
-			sum[k] += p[i + k];
-	return sum[0] + sum[1] + sum[2] + sum[3] + sum[4] + sum[5] + sum[6] + sum[7];
-}
-
-static void
 run_step(struct worker *wk, const struct worker_opt *o, float *g, const float *stats)
 {
 	static volatile float seen;
@@ -186,13 +168,13 @@ run_step(struct worker *wk, const struct worker_opt *o, float *g, const float *s
 
 	front_must(NULL, worker_step(wk, 1, 1e-6f));
 	for (uint32_t a = net->nw; a-- > 0;) {
-		fill_floats(g + net->w[a].first, net->w[a].count, (float)(worker_steps(wk) % 3) - 1);
+		floats_fill(g + net->w[a].first, net->w[a].count, (float)(worker_steps(wk) % 3) - 1);
 		front_must(NULL, worker_push(wk, a, g));
 	}
 	front_must(NULL, worker_finish(wk, stats));
 	for (uint32_t a = 0; a < net->nw; a++) {
 		front_must(NULL, worker_need(wk, a));
-		seen = seen + add_floats(o->w + net->w[a].first, net->w[a].count);
+		seen = seen + floats_sum(o->w + net->w[a].first, net->w[a].count);
 	}
 	front_must(NULL, worker_ready(wk));
 }

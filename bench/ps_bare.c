@@ -6,6 +6,7 @@
  * With --untouched nobody writes or reads the values: the rest is what the system takes to move them.  ps.sh drives it as
  * it drives ps: it prints "ready" and the bytes, and for each line "K" the milliseconds of K steps on one line.
  */
+#include "floats.h"
 #include "front.h"
 
 #include "base/clk.h"
@@ -95,26 +96,25 @@ static float
 run_step(struct side *s, float value)
 {
 	size_t filled = 0, read = 0;
-	float sum[8] = { 0 };
+	float sum = 0;
 
 	s->sent = s->got = 0;
 	while (s->got < s->bytes) {
 		if (s->sent == filled && filled < s->bytes) {
 			size_t end = least(s->bytes, filled + s->slice);
 
-			for (size_t i = filled / sizeof(float); i < end / sizeof(float) && !s->untouched; i++)
-				s->gradient[i] = value;
+			if (!s->untouched)
+				floats_fill(s->gradient + filled / sizeof(float), (end - filled) / sizeof(float), value);
 			filled = end;
 		}
 		move_bytes(s, s->gradient, filled, s->weights);
 		if (s->got != s->bytes && s->got % s->slice != 0)
 			continue;
-		for (size_t i = read / sizeof(float); i + 8 <= s->got / sizeof(float) && !s->untouched; i += 8)
-			for (size_t k = 0; k < 8; k++)
-				sum[k] += s->weights[i + k];
+		if (!s->untouched)
+			sum += floats_sum(s->weights + read / sizeof(float), (s->got - read) / sizeof(float));
 		read = s->got;
 	}
-	return sum[0] + sum[1] + sum[2] + sum[3] + sum[4] + sum[5] + sum[6] + sum[7];
+	return sum;
 }
 
 /* Connects this process with a child over loopback; returns whether this is the child. */

@@ -195,7 +195,7 @@ find_folder_class(const struct job *j, const char *path)
 static void
 print_label(const struct job *j, int32_t label)
 {
-	long y = j->pics != NULL ? find_folder_class(j, (const char *)j->name.p) : label;
+	long y = label < 0 && j->pics != NULL ? find_folder_class(j, (const char *)j->name.p) : label;
 
 	if (y < 0 || y >= (long)j->classes || (j->names->n > 0 && (size_t)y >= j->names->n))
 		printf("\t-");
@@ -300,7 +300,7 @@ print_predictions(struct eval_opt *o, uint32_t top, struct recmaker *pics, const
 	o->sample = print_prediction;
 	o->bad = warn_bad_record;
 	j.labels = graph_targets(g) == 0 && (pics != NULL ? names->n > 0 : !k->foreign);
-	o->data.unlabelled = graph_targets(g) > 0;
+	o->data.unlabelled = true;
 	printf("id\t%s%s%s\n", j.outputs.loss == GRAPH_LOSS_SQUARED ? "output\tvalue" : "class\tprobability",
 	    names->n > 0 ? "\tname" : "", j.labels ? "\tlabel" : "");
 	run_evaluation(o, &j);
@@ -418,6 +418,7 @@ open_data(struct pworker *p, const struct graph *g, struct batch_opt *d, struct 
 	const char *file = p->data_key != NULL ? p->data_key : p->key;
 
 	if ((*pics = open_images(p, g)) != NULL) {
+		d->single_label = pworker_given(p, "label-at") == PWORKER_ABSENT;
 		front_must(NULL, recs_stream_open_maker(*pics, &d->stream));
 		return;
 	}

@@ -136,11 +136,10 @@ use_preprocessing(struct pworker *p, const char *weights, struct preprocess *fil
 void
 pworker_take_label(struct pworker *p, const char *weights)
 {
-	bool images = p->mode == PWORKER_PREDICT && p->train.data.path == NULL;	/* without labels */
 	struct preprocess file;
 	struct stat st;
 
-	if (images || weights == NULL || pworker_given(p, "label-at") != PWORKER_ABSENT || stat(weights, &st) < 0 ||
+	if (weights == NULL || pworker_given(p, "label-at") != PWORKER_ABSENT || stat(weights, &st) < 0 ||
 	    !S_ISREG(st.st_mode))
 		return;
 	front_must(NULL, preprocess_read(weights, &file));

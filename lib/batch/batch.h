@@ -59,7 +59,8 @@ struct batch_opt {
 	uint32_t	 label_at;	/* index of the label that is the class, or of the first target, from 0 */
 	uint32_t	 targets;	/* labels from label_at on that outputs are compared with; 0: a class */
 	bool		 unit_targets;	/* they must be from 0 to 1, or -1: unknown */
-	bool		 unlabelled;	/* labels do not matter: all samples are of class 0 */
+	bool		 unlabelled;	/* labels do not matter: a sample without a class is of class -1 */
+	bool		 single_label;	/* a record with one label has its class there, whatever label_at is */
 	bool		 weighted;	/* label weight_at multiplies the sample's loss */
 	uint32_t	 weight_at;
 	uint32_t	 classes;	/* labels must be below it; 0: not checked */

@@ -62,30 +62,33 @@ convert_class(const struct batch_reader *r, float label, int32_t *y)
 	uint32_t most = named ? r->opt.labels : r->opt.classes;
 	float end = most > 0 ? (float)most : 0x1p24f;	/* f32 has gaps above 2^24 */
 
-	*y = 0;
-	if (r->opt.targets > 0 || r->opt.unlabelled)
+	*y = r->opt.targets > 0 ? 0 : -1;
+	if (r->opt.targets > 0)
 		return 0;
-	if (!(label >= 0 && label < end) || label != floorf(label))
-		return err_fail(ERR_ITEM, "its label %g is not a class from 0 to %g", (double)label,
-		    (double)end - 1);
-	*y = named ? (int32_t)r->opt.class_of[(uint32_t)label] : (int32_t)label;
-	return 0;
+	if (label >= 0 && label < end && label == floorf(label))
+		*y = named ? (int32_t)r->opt.class_of[(uint32_t)label] : (int32_t)label;
+	return *y >= 0 || r->opt.unlabelled ? 0 : err_fail(ERR_ITEM, "its label %g is not a class from 0 to %g",
+	    (double)label, (double)end - 1);
 }
 
 int
 batch_labels(const struct batch_reader *r, const struct imrec *rec, float *label)
 {
 	const struct batch_opt *o = &r->opt;
-	uint32_t n = o->targets > 0 ? o->targets : 1;
-	uint64_t last = (uint64_t)o->label_at + n - 1;
+	uint32_t n = o->targets > 0 ? o->targets : 1, at = o->single_label && rec->labels == 1 ? 0 : o->label_at;
+	uint64_t last = (uint64_t)at + n - 1;
 
+	if (o->unlabelled) {
+		*label = at < rec->labels ? imrec_label(rec, at) : -1;
+		return 0;
+	}
 	if (o->weighted && o->weight_at > last)
 		last = o->weight_at;
 	if (last >= rec->labels)
 		return err_fail(ERR_ITEM, "it has %u label%s, and none at %llu", rec->labels,
 		    rec->labels == 1 ? "" : "s", (unsigned long long)last);
 	for (uint32_t k = 0; k < n; k++)
-		label[k] = imrec_label(rec, o->label_at + k);
+		label[k] = imrec_label(rec, at + k);
 	if (!o->weighted)
 		return 0;
 	label[n] = imrec_label(rec, o->weight_at);

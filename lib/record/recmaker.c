@@ -4,7 +4,6 @@
 #include "base/io.h"
 #include "image/transcode.h"
 #include "source/suffix.h"
-#include "source/files.h"
 #include "image/img.h"
 #include "source/source.h"
 #include "record/imrec.h"
@@ -18,7 +17,7 @@
 #include <unistd.h>
 
 #define LOOK	4096u				/* bytes that decide the kind of a stream */
-#define STDIN	"standard input"		/* as in files.h */
+#define STDIN	"standard input"		/* as in source.h */
 
 struct recmaker {
 	const char *const *path;
@@ -26,10 +25,9 @@ struct recmaker {
 	FILE		*names;			/* list of more paths, one a line; or NULL */
 	char		*line;
 	size_t		 line_size;
-	struct files	*files;			/* files of the current path */
 	const char	*at;			/* the current path */
-	uint64_t	 found;			/* images in the current path */
-	struct source	*source;		/* with classes, replaces the members above */
+	bool		 classes;		/* the source is that of all paths, not of the current one */
+	struct source	*source;
 	struct names	 unknown;		/* errors of images without a class, each returned once */
 	struct transcode *conv;
 	struct buf	 data;			/* an image's bytes, as read */
@@ -104,6 +102,7 @@ recmaker_open(const char *const *path, size_t n, bool classes, const char *class
 		return err_nomem();
 	p->path = path;
 	p->n = n;
+	p->classes = classes;
 	pthread_mutex_init(&p->lock, NULL);
 	if ((e = transcode_new(&(struct transcode_opt){ 0 }, &p->conv)) == 0 && classes)
 		e = source_open(&so, &p->source);
@@ -120,7 +119,6 @@ recmaker_close(struct recmaker *p)
 {
 	if (p == NULL)
 		return;
-	files_close(p->files);
 	source_close(p->source);
 	transcode_free(p->conv);
 	free(p->line);
@@ -206,6 +204,17 @@ next_item(struct recmaker *p, struct source_item *it)
 	return e;
 }
 
+/* The name of an image.  Of standard input without classes it is the path within the archive, or "-". */
+static const char *
+name_item(const struct recmaker *p, const char *name)
+{
+	size_t n = strlen(STDIN ": ");
+
+	if (p->classes || strcmp(p->at, "-") != 0)
+		return name;
+	return strcmp(name, STDIN) == 0 ? "-" : strncmp(name, STDIN ": ", n) == 0 ? name + n : name;
+}
+
 static int
 next_of_source(struct recmaker *p, struct buf *room)
 {
@@ -214,6 +223,7 @@ next_of_source(struct recmaker *p, struct buf *room)
 	struct img raw;
 	int e = next_item(p, &it);
 
+	it.name = name_item(p, it.name);
 	if (source_is_item_error(e) && *it.name != 0)
 		err_within("%s", it.name);
 	if (e <= 0)
@@ -255,62 +265,41 @@ next_path(struct recmaker *p)
 	return next_path(p);
 }
 
-/* A file with an image's suffix is not tried as an archive.  For others, opens the files in it and returns 0. */
+/* A file with an image's suffix is not tried as an archive.  Opens the source of any other path and returns 0. */
 static int
 open_path(struct recmaker *p, struct buf *room)
 {
-	const float none = 0;
+	static const float none = -1;
+	struct source_opt o = { .path = p->at, .classless = true };
 	struct stat st;
 	int e;
 
-	p->found = 0;
 	if (suffix_is_image(p->at) && stat(p->at, &st) == 0 && S_ISREG(st.st_mode)) {
 		p->data.n = 0;
 		if ((e = io_slurp(p->at, IMG_BYTES, &p->data)) < 0)
 			return blame_image(e, p->at);
 		return pack_image(p, p->at, &none, 1, NULL, room);
 	}
-	e = files_open(&p->at, 1, FILES_ENTER, &p->files);
+	if (p->names == NULL && source_is_half(p->at)) {
+		o.paths = &p->path[p->next - 1];
+		for (o.n_paths = 1; p->next < p->n && source_is_half(p->path[p->next]); p->next++)
+			o.n_paths++;
+	}
+	e = source_open(&o, &p->source);
 	return e < 0 && e != ERR_NOMEM ? ERR_ITEM : e;
 }
 
-/* The name of the current file: its path, or the path to it within archives. */
-static const char *
-name_of(struct recmaker *p)
-{
-	const char *name = files_display_name(p->files);
-	size_t n = strlen(STDIN ": ");
-
-	if (strcmp(p->at, "-") == 0)
-		return strcmp(name, STDIN) == 0 ? "-" : strncmp(name, STDIN ": ", n) == 0 ? name + n : name;
-	return name;
-}
-
-/* The next image of the current path: returns 1, 0 after the last, or an error. */
+/* The next image of the current path: returns 1, 0 after the last, or an error, after which the path may be over. */
 static int
-next_of_files(struct recmaker *p, struct buf *room)
+next_of_path(struct recmaker *p, struct buf *room)
 {
-	const float none = 0;
-	const char *name;
-	bool alone;
-	int e;
+	int e = next_of_source(p, room);
 
-	while ((e = files_next(p->files, &name)) > 0) {
-		alone = strcmp(files_display_name(p->files), strcmp(p->at, "-") == 0 ? STDIN : p->at) == 0;
-		if (!alone && !suffix_is_image(name))
-			continue;
-		p->found++;
-		p->data.n = 0;
-		e = files_slurp(p->files, IMG_BYTES, &p->data);
-		return e < 0 ? blame_image(e, name_of(p)) : pack_image(p, name_of(p), &none, 1, NULL, room);
-	}
-	if (e == ERR_ITEM || e == ERR_NOMEM)
+	if (e > 0 || e == ERR_ITEM || e == ERR_NOMEM)
 		return e;
-	files_close(p->files);
-	p->files = NULL;
-	if (e < 0)
-		return ERR_ITEM;
-	return p->found > 0 ? 0 : err_fail(ERR_ITEM, "%s: holds no image", strcmp(p->at, "-") == 0 ? STDIN : p->at);
+	source_close(p->source);
+	p->source = NULL;
+	return e < 0 ? ERR_ITEM : 0;
 }
 
 int
@@ -318,11 +307,11 @@ recmaker_next(struct recmaker *p, struct buf *room)
 {
 	int e = 0;
 
-	if (p->source != NULL)
+	if (p->classes)
 		return next_of_source(p, room);
 	while (e == 0) {
-		if (p->files != NULL)
-			e = next_of_files(p, room);
+		if (p->source != NULL)
+			e = next_of_path(p, room);
 		else if ((e = next_path(p)) > 0)
 			e = open_path(p, room);
 		else

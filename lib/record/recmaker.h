@@ -1,10 +1,8 @@
 /*
  * recmaker - makes records of unpacked images: files, folders, archives or a stream.
  *
- * An image becomes the record that im2rec would pack (image/transcode.h), with its number as its id.  Without classes
- * every image counts and has label 0: the image files of a folder or archive by their suffixes, also in nested
- * archives, and a file that is named, or alone in a stream, whatever its name.  With classes the images are those of
- * source/source.h.
+ * An image becomes the record that im2rec would pack (image/transcode.h), with its number as its id.  The images are
+ * those of source/source.h, which need no class unless classes are asked for: each path is a source of its own then.
  *
  * The first bytes of standard input decide whether it holds records, names of files, folders and archives (one per
  * line), or an image or archive.

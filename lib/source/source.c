@@ -143,6 +143,36 @@ find_kind(struct source *s)
 	return e < 0 ? e : fail_no_images(s);
 }
 
+/* Whether the current file of the walk shows the kind of a source whose images need no class. */
+static bool
+is_classless_kind(struct source *s, const char *name)
+{
+	s->kind = source_cifar_knows(name) ? &source_cifar_kind : source_mnist_knows(name) ? &source_mnist_kind :
+	    &source_images_kind;
+	return s->kind != &source_images_kind || suffix_is_image(name) ||
+	    (!files_is_dir(s->files) && files_is_bare(s->files));
+}
+
+/* The first file that is an image or of another kind tells.  Damage is found again after the rewind. */
+static int
+find_classless_kind(struct source *s)
+{
+	struct files *f = s->files;
+	const char *name;
+	int e;
+
+	s->kind = &source_images_kind;
+	while ((e = files_next(f, &name)) > 0 && !is_classless_kind(s, name))
+		continue;
+	if (e == 0 && !files_is_stream(f) && files_how(f) == 0 && files_skipped_archives(f) > 0) {
+		ERR_TRY(files_rewind(f, FILES_ENTER));
+		return find_classless_kind(s);
+	}
+	if (e == ERR_NOMEM)
+		return e;
+	return files_rewind(f, s->kind == &source_images_kind ? FILES_ENTER : files_how(f));
+}
+
 static bool
 is_list_source(const struct source_opt *opt)
 {
@@ -157,7 +187,7 @@ open_files(struct source *s, const struct source_opt *opt)
 	int e = opt->n_paths > 0 ? files_open(opt->paths, opt->n_paths, 0, &s->files)
 	    : files_open(&opt->path, 1, 0, &s->files);
 
-	return e < 0 ? e : find_kind(s);
+	return e < 0 ? e : opt->classless ? find_classless_kind(s) : find_kind(s);
 }
 
 int
@@ -211,6 +241,12 @@ source_close(struct source *s)
 	files_close(s->files);
 	names_free(&s->classes);
 	free(s);
+}
+
+bool
+source_is_half(const char *path)
+{
+	return source_mnist_knows(io_base_name(path));
 }
 
 /* The next item of any part. */

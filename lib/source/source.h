@@ -2,9 +2,9 @@
  * source - a cursor over images and their labels, from any kind of source.
  *
  * lib/source finds images wherever they are stored.  Read it in this order: source; source_kind, the table of the
- * five kinds (source_folder, source_shards, source_list, source_cifar, source_mnist); files and place, the files of a
- * path; walk (directories) and arc (archives: arc_local, arc_child, unpack).  Then come the helpers: folders, list,
- * label, names, suffix and stamp.  lister writes .lst files.
+ * six kinds (source_folder, source_images, source_shards, source_list, source_cifar, source_mnist); files and place,
+ * the files of a path; walk (directories) and arc (archives: arc_local, arc_child, unpack).  Then come the helpers:
+ * folders, list, label, names, suffix and stamp.  lister writes .lst files.
  *
  *	class folders	a directory or an archive; class = folder, in the order of the names' bytes
  *	webdataset	archives (shards) in which KEY.jpg (or .jpeg .png ...) is next to KEY.cls, its label in
@@ -16,6 +16,9 @@
  *			or alone
  *	MNIST		train- and t10k-...-idx3-ubyte and -idx1-ubyte, in a directory or an archive; EMNIST: one of
  *			its sets
+ *	images		with the option classless, in place of the first two: every image file, also in nested
+ *			archives, with label -1; a file that is the path itself, or alone in a stream, whatever its
+ *			name
  *
  * files.h describes archives and compressed files.  The file names tell the kind.  Items are numbered from 0 in the
  * order of the source; a list has its own numbers.
@@ -53,6 +56,7 @@ struct source_opt {
 	const char		*class_names;	/* the text of such a file instead, or NULL */
 	uint32_t		 label_width;	/* labels used of each item, which must have as many; 0: all */
 	size_t			 bytes;		/* most bytes of an image; 0: IMG_BYTES */
+	bool			 classless;	/* images need no class */
 	/* Returns only items whose position modulo parts is part.  parts 0: all items. */
 	uint32_t		 part, parts;
 };
@@ -77,6 +81,8 @@ struct source;
  */
 int	 source_open(const struct source_opt *opt, struct source **s);
 void	 source_close(struct source *s);	/* NULL is fine */
+/* Whether a file of that name has only the images or only the labels of MNIST: source_open() needs both. */
+bool	 source_is_half(const char *path);
 /*
  * The next image, lent until the next call.  Returns 1, 0 at the end, or an error.  The stream continues after an error
  * of an item, which name names: ERR_ITEM; ERR_BYTES, it is too long; ERR_CLASS, it has none of the given classes.  The

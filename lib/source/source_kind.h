@@ -24,8 +24,8 @@ struct source_kind {
 	bool	has_ids;
 };
 
-extern const struct source_kind source_cifar_kind, source_folder_kind, source_list_kind, source_mnist_kind,
-    source_shards_kind;
+extern const struct source_kind source_cifar_kind, source_folder_kind, source_images_kind, source_list_kind,
+    source_mnist_kind, source_shards_kind;
 
 /* Whether a file of that name belongs to the kind. */
 bool	 source_cifar_knows(const char *name);

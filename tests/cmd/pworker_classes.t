@@ -72,6 +72,22 @@ is "$(sed 1d out | cut -f 4,5 | sort -u)" "ant	ant
 bee	bee
 cow	cow
 dog	dog" "--predict prints the labels of all classes"
+printf '0\t3\tsome/cow/1.pgm\n1\t-1\tsome/dog/1.pgm\n' >few.lst && im2rec -q few.lst -o few.rec || exit 1
+status 0 "--predict reads a list" pworker --predict "$w" few.lst
+is "$(sed 1d out | cut -f 1,4,5)" "./some/cow/1.pgm	cow	dog
+./some/dog/1.pgm	dog	dog" "the label of a list wins over its folder, which replaces one that is missing"
+status 0 "--predict reads records without a class" pworker --predict "$w" --data few.rec
+is "$(sed 1d out | cut -f 1,4,5)" "0	cow	dog
+1	dog	-" "their label is a hyphen"
+printf '0\t9\t2\tsome/cow/1.pgm\n1\t9\t3\tsome/dog/1.pgm\n' >second.lst
+im2rec -q second.lst -o second.rec && pworker --net mlp --classes 4 --data second.rec --label-at 1 --start "$w" --batch 2 \
+	--epochs 1 --lr 0 --save at1 >log 2>&1 || exit 1
+status 0 "--eval finds the class of folders whatever the label of the training records was" pworker --eval at1-0001.safetensors some
+is "$(score | cut -f 1)" 16 "all images of the folders count"
+status 1 "--label-at beyond the only label of a folder is refused" pworker --eval at1-0001.safetensors --label-at 1 some
+status 0 "--predict finds the label of a list where it was in training" pworker --predict at1-0001.safetensors second.lst
+is "$(sed 1d out | cut -f 1,2)" "./some/cow/1.pgm	2
+./some/dog/1.pgm	3" "both images of the list are predicted"
 
 cp -r mixed/ant some/bee
 status 0 "--eval prints a confusion matrix" pworker --eval "$w" --confusion some

@@ -17,12 +17,19 @@ cp m.bin elsewhere.bin
 train --mean elsewhere.bin --scale 0.004 --epochs 2 --save again --read-threads 3 >log 2>&1
 ok "another path and other threads give the same bytes" cmp $w again-0002.safetensors
 
-for mode in eval predict statistics; do
+for mode in predict statistics eval; do
 	pworker --$mode $w --data a.rec --mean m.bin --scale 0.004 >want 2>/dev/null
 	status 0 "pworker --$mode needs no options for images" pworker --$mode $w --data a.rec
 	ok "--$mode prepares images as training did" cmp out want
 	is "$(grep -c 'was trained with' err)" 0 "--$mode without options for images reports no difference"
 done
+pworker --predict $w --data a.rec | cut -f 2,3 >rows
+tar cf c.tar data_batch_1.bin
+for images in data_batch_1.bin c.tar -; do
+	pworker --predict $w $images <c.tar | cut -f 2,3 >got
+	ok "--predict reads the images of CIFAR-10 in $images" cmp got rows
+done
+is "$(pworker --predict $w data_batch_1.bin | sed -n 2p | cut -f 1)" "data_batch_1.bin, image 0" "their ids are file and number"
 status 0 "an option for images wins over the checkpoint" pworker --eval $w --data a.rec --scale 0.5
 is "$(cat err)" "pworker: --scale 0.5: $w was trained with 0.00400000019" \
 	"pworker reports an option that differs from training in one line"

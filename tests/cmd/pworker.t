@@ -149,6 +149,13 @@ status 0 "--steps 6 ends a run within its second epoch" $train --epochs 2 --save
 (unset OMP_NUM_THREADS; $train --epochs 1 --threads 1 --save one >/dev/null 2>&1
 	OMP_THREAD_LIMIT=1 OMP_DYNAMIC=true $train --epochs 1 --threads 2 --save limited >/dev/null 2>&1)
 ok "two threads under a limit of one end in the bytes of one thread" cmp one-0001.safetensors limited-0001.safetensors
+OMP_MAX_ACTIVE_LEVELS=0 timeout 60 $train --epochs 1 --threads 2 --save flat >/dev/null 2>&1
+ok "two threads where OpenMP may start none end in the bytes of one thread" cmp one-0001.safetensors flat-0001.safetensors
+# With OMP_DYNAMIC OpenMP starts no more threads than this process has processors.
+$train --epochs 1 --devices cpu:0,cpu:1 --threads 4 --save two >/dev/null 2>&1
+OMP_DYNAMIC=true timeout 60 taskset -c "$(sed -n 's/^Cpus_allowed_list:[^0-9]*\([0-9]*\).*/\1/p' /proc/self/status)" \
+	$train --epochs 1 --devices cpu:0,cpu:1 --threads 4 --save dynamic >/dev/null 2>&1
+ok "devices of more threads than processors end in the same bytes with OMP_DYNAMIC" cmp two-0001.safetensors dynamic-0001.safetensors
 status 0 "--resume accepts a checkpoint within an epoch" $train --epochs 2 --save x --resume x-0001-000002.safetensors
 ok "a run resumed within an epoch ends in the bytes of an undisturbed one" cmp w-0002.safetensors x-0002.safetensors
 status 0 "--resume accepts a checkpoint of a complete run" $train --epochs 2 --resume x-0002.safetensors

@@ -9,14 +9,14 @@
 
 /*
  * oneDNN divides its work by the requested number of threads.  If OpenMP started fewer (OMP_THREAD_LIMIT,
- * OMP_DYNAMIC), gradients would lack the parts of the missing threads.
+ * OMP_MAX_ACTIVE_LEVELS, OMP_DYNAMIC), gradients would lack the parts of the missing threads, or the others would wait
+ * for them forever.
  */
 static unsigned
-set_team_size(unsigned threads)
+choose_team_size(unsigned threads)
 {
-	unsigned most = (unsigned)omp_get_thread_limit();
+	unsigned most = omp_get_max_active_levels() > 0 ? (unsigned)omp_get_thread_limit() : 1;
 
-	omp_set_dynamic(0);
 	if (threads == 0)
 		threads = (unsigned)omp_get_max_threads();
 	return threads < most ? threads : most;
@@ -31,7 +31,7 @@ cpu_open(uint32_t index, unsigned threads, struct engine_dev **dev)
 	(void)index;
 	if (d == NULL)
 		return err_nomem();
-	d->threads = set_team_size(threads);
+	d->threads = choose_team_size(threads);
 	if ((e = dnnl_dev_open(&d->dnnl)) < 0) {
 		free(d);
 		return e;
@@ -56,10 +56,11 @@ cpu_describe(const struct engine_dev *dev, struct buf *out)
 	return buf_put_fmt(out, ", %u thread%s", dev->threads, dev->threads > 1 ? "s" : "");
 }
 
-/* OpenMP keeps the number of threads in each calling thread, so every entry must set it. */
+/* OpenMP keeps both settings in each calling thread, so every entry must set them. */
 void
 cpu_enter(const struct engine_dev *dev)
 {
+	omp_set_dynamic(0);
 	omp_set_num_threads((int)dev->threads);
 }
 

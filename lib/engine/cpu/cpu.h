@@ -278,7 +278,10 @@ int	 cpu_arena_allocate(struct engine_plan *p);
 int	 cpu_arena_scratch(struct engine_plan *p, size_t bytes);
 void	 cpu_arena_free(struct engine_plan *p);
 
-/* cpu.c: sets the threads of the calling thread's parallel loops.  Every function of engine.h that has one calls it. */
+/*
+ * cpu.c: fixes the number of threads of the calling thread's parallel loops.  Every function of engine.h that has one
+ * calls it.
+ */
 void	 cpu_enter(const struct engine_dev *dev);
 
 /* cpu_pass.c: forward, backward, statistics and evaluate of engine.h. */

@@ -111,7 +111,8 @@ cudart_check_host(const char *what, const void *p)
 const char *
 cudaGetErrorString(cudaError_t e)
 {
-	return e == cudaErrorMemoryAllocation ? "out of memory" : e == cudaErrorNoDevice ? "no device" : "an error";
+	return e == cudaErrorMemoryAllocation ? "out of memory" : e == cudaErrorNoDevice ? "no device" :
+	    e == cudaErrorLaunchFailure ? "unspecified launch failure" : "an error";
 }
 
 cudaError_t

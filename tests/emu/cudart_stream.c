@@ -139,6 +139,12 @@ reach_for_stub(struct emu_stream *s, size_t number)
 	run_work((struct CUstream_st *)s, number);
 }
 
+static void
+tie_for_stub(struct emu_stream *s, int by)
+{
+	cudart_tie(((struct CUstream_st *)s)->device, by);
+}
+
 void
 emu_launch(void *stream, void (*run)(void *arg), const void *arg, size_t bytes)
 {
@@ -155,7 +161,7 @@ cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags)
 	if (flags != cudaStreamNonBlocking)
 		emu_fault("a stream that waits for the legacy stream");
 	*s = calloc(1, sizeof(**s));
-	(*s)->api = (struct emu_stream){ enqueue_for_stub, reach_for_stub };
+	(*s)->api = (struct emu_stream){ enqueue_for_stub, reach_for_stub, tie_for_stub };
 	(*s)->device = cudart_device;
 	pthread_mutex_lock(&lock);
 	for (struct CUstream_st *other = streams; other != NULL; other = other->next)
@@ -185,11 +191,14 @@ cudaStreamDestroy(cudaStream_t s)
 cudaError_t
 cudaStreamSynchronize(cudaStream_t s)
 {
+	cudaError_t e;
+
 	cudart_check_no_capture("cudaStreamSynchronize");
 	if (s->number == 0)
 		emu_log("wait", 0);
-	run_work(s, s->gone + s->n);
-	return cudaSuccess;
+	if ((e = cudart_begin_wait(s->device)) == cudaSuccess)
+		run_work(s, s->gone + s->n);
+	return e;
 }
 
 struct copy {
@@ -359,12 +368,15 @@ cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t v, unsigned flags)
 cudaError_t
 cudaEventSynchronize(cudaEvent_t v)
 {
+	cudaError_t e;
+
 	cudart_check_no_capture("cudaEventSynchronize");
 	emu_log("wait", 0);
 	if (v->stream == NULL)
 		emu_fault("the host waits for an event that was never recorded");
-	run_work(v->stream, v->number);
-	return cudaSuccess;
+	if ((e = cudart_begin_wait(v->device)) == cudaSuccess)
+		run_work(v->stream, v->number);
+	return e;
 }
 
 cudaError_t

@@ -24,6 +24,8 @@ struct emu_stream {
 	/* returns the work's number */
 	size_t (*enqueue)(struct emu_stream *s, void (*run)(void *arg), const void *arg, size_t bytes);
 	void   (*reach)(struct emu_stream *s, size_t number);	/* runs the work up to this number */
+	/* by 1: work was enqueued that waits for all devices; -1: it has run; 0: none of it waits any more */
+	void   (*tie)(struct emu_stream *s, int by);
 };
 
 #endif

@@ -130,6 +130,14 @@ if [ -e "$BUILD/tests/emu/tally-cuda.so" ]; then
 	status 1 "a failing NCCL sum ends the run" \
 		env TALLY_NCCL=3 pworker --data a.rec --net lenet --batch 8 --devices gpu:0,gpu:1 --steps 4
 	is "$(tail -n 1 "$T/err")" "pworker: NCCL: a sum: unhandled cuda error" "the error gives NCCL's reason"
+	# A device is lost at a wait for it, while the other one waits for it in a sum.
+	for how in "pworker --dtype f32" "pworker --dtype f16" "dlaunch --respawn 0 -n 1 -s 1 -x TALLY_MODULES -x LD_LIBRARY_PATH \
+		-x TALLY_EMU_LOST pworker"; do
+		# shellcheck disable=SC2086
+		status 1 "a lost device ends the run: ${how%% -n*}" \
+			env TALLY_EMU_LOST=28 $how --data a.rec --net lenet --batch 2 --devices gpu:0,gpu:1 --steps 50
+		like "$T/err" 'pworker: GPU 1: its work: unspecified launch failure$' "the error names the lost device"
+	done
 	status 0 "two devices train without NCCL" \
 		env TALLY_NCCL=start timeout 300 pworker --data a.rec --seed 5 --lr 0.05 --net lenet --batch 16 --epochs 2 \
 		--devices gpu:0,gpu:1 --save host

@@ -21,6 +21,7 @@ SAME(ncclGetVersion, ncclResult_t (*)(int *));
 SAME(ncclGetErrorString, const char *(*)(ncclResult_t));
 SAME(ncclCommInitAll, ncclResult_t (*)(ncclComm_t *, int, const int *));
 SAME(ncclCommDestroy, ncclResult_t (*)(ncclComm_t));
+SAME(ncclCommAbort, ncclResult_t (*)(ncclComm_t));
 SAME(ncclReduce, ncclResult_t (*)(const void *, void *, size_t, ncclDataType_t, ncclRedOp_t, int, ncclComm_t,
     cudaStream_t));
 SAME(ncclAllReduce, ncclResult_t (*)(const void *, void *, size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t,
@@ -31,7 +32,7 @@ int
 main(void)
 {
 	static const char *const name[] = { "ncclGetVersion", "ncclGetErrorString", "ncclCommInitAll",
-	    "ncclCommDestroy",
+	    "ncclCommDestroy", "ncclCommAbort",
 		"ncclGroupStart", "ncclGroupEnd", "ncclReduce", "ncclAllReduce" };
 	void *so = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
 	unsigned there = 0;

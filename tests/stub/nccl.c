@@ -14,6 +14,7 @@
 
 struct comm {
 	int	 rank, n;
+	struct emu_stream *s;	/* stream of the last call, or NULL */
 	struct group *group;	/* shared by its comms */
 };
 
@@ -38,6 +39,7 @@ const char *ncclGetErrorString(int result);
 int ncclGetVersion(int *version);
 int ncclCommInitAll(struct comm **comm, int n, const int *device);
 int ncclCommDestroy(struct comm *comm);
+int ncclCommAbort(struct comm *comm);
 int ncclGroupStart(void);
 int ncclGroupEnd(void);
 int ncclReduce(const void *from, void *to, size_t count, int type, int op, int root, struct comm *comm, void *stream);
@@ -75,7 +77,7 @@ ncclCommInitAll(struct comm **comm, int n, const int *device)
 	g = calloc(1, sizeof(*g));
 	for (int r = 0; r < n; r++) {
 		comm[r] = calloc(1, sizeof(**comm));
-		*comm[r] = (struct comm){ r, n, g };
+		*comm[r] = (struct comm){ r, n, NULL, g };
 	}
 	return SUCCESS;
 }
@@ -87,6 +89,17 @@ ncclCommDestroy(struct comm *comm)
 		free(comm->group);
 	free(comm);
 	return SUCCESS;
+}
+
+/* The device's sums end, whether the others take part or not. */
+int
+ncclCommAbort(struct comm *comm)
+{
+	if (inside != 0)
+		return USAGE;
+	if (comm->s != NULL)
+		comm->s->tie(comm->s, 0);
+	return ncclCommDestroy(comm);
 }
 
 int
@@ -111,6 +124,7 @@ take_call(float *to, size_t count, int all, struct comm *comm, struct emu_stream
 	if (open_group != g || count != g->count || all != g->all || comm->rank != g->called)
 		return USAGE;
 	g->call[comm->rank] = (struct call){ to, stream, 0 };
+	comm->s = stream;
 	g->called = comm->rank + 1 == comm->n ? -comm->n : g->called + 1;
 	return SUCCESS;
 }
@@ -149,6 +163,8 @@ add(void *arg)
 	}
 	for (int r = 1; s->all && r < s->n; r++)
 		memcpy(s->call[r].p, s->call[0].p, s->count * sizeof(float));
+	for (int r = 0; r < s->n; r++)
+		s->call[r].s->tie(s->call[r].s, -1);
 }
 
 static void
@@ -179,6 +195,8 @@ ncclGroupEnd(void)
 		return CUDA_ERROR;
 	s = (struct sum){ .count = g->count, .n = -g->called, .all = g->all };
 	memcpy(s.call, g->call, sizeof(s.call));
+	for (int r = 0; r < s.n; r++)
+		s.call[r].s->tie(s.call[r].s, 1);
 	for (int r = 1; r < s.n; r++)
 		s.call[r].number = s.call[r].s->enqueue(s.call[r].s, given, "", 1);
 	s.call[0].number = s.call[0].s->enqueue(s.call[0].s, add, &s, sizeof(s));

@@ -142,6 +142,16 @@ sum_slice(struct join *j, uint32_t k)
 	return e;
 }
 
+/* With the lock held. */
+static void
+fail_group(struct join *j)
+{
+	if (!j->failed)
+		nccl_abort(j->nccl);
+	j->failed = true;
+	pthread_cond_broadcast(&j->summed_or_failed);
+}
+
 int
 join_submit(struct engine_plan *p, uint32_t k)
 {
@@ -159,10 +169,9 @@ join_submit(struct engine_plan *p, uint32_t k)
 		all &= j->member[r].submitted > at;
 	if (e == 0 && all) {
 		assert(j->summed == at);
-		if ((e = sum_slice(j, k)) == 0)
-			j->summed++;
-		else
-			j->failed = true;
+		if ((e = sum_slice(j, k)) < 0)
+			fail_group(j);
+		j->summed += e == 0;
 		pthread_cond_broadcast(&j->summed_or_failed);
 	}
 	pthread_mutex_unlock(&j->lock);
@@ -191,7 +200,6 @@ join_fail(struct engine_plan *p)
 	struct join *j = p->dev->join;
 
 	pthread_mutex_lock(&j->lock);
-	j->failed = true;
-	pthread_cond_broadcast(&j->summed_or_failed);
+	fail_group(j);
 	pthread_mutex_unlock(&j->lock);
 }

@@ -5,7 +5,8 @@
  * to submit a slice enqueues NCCL's sum and the download for all devices, on DEVICE_DOWNLOAD, after the
  * slice's kernels.  With the device optimizer each device gets the sum, and nothing is downloaded.  No
  * thread waits for a GPU, and a sum starts on all GPUs or on none.  If a pass fails on one device, it ends
- * with ERR_STOP on the others, and so do all later passes.
+ * with ERR_STOP on the others, and so do all later passes.  Sums that are under way end too: those of a lost GPU's
+ * peers would wait for it without end, and a host that waits for their results with them.
  *
  * With three GPUs and more the order of the additions is NCCL's; on one machine it is the same in every
  * run.
@@ -29,6 +30,7 @@ int	 join_submit(struct engine_plan *p, uint32_t k);
  * optimizer follows the sum.  Returns 0 or ERR_STOP.
  */
 int	 join_wait(struct engine_plan *p, uint32_t k);
-void	 join_fail(struct engine_plan *p);	/* p's pass has failed */
+/* A pass of p, or its wait for one, has failed. */
+void	 join_fail(struct engine_plan *p);
 
 #endif

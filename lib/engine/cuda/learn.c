@@ -2,6 +2,7 @@
  * learn - the device optimizer: updates weights from the gradients of the backward pass, and
  * downloads its state.
  */
+#include "engine/cuda/join.h"
 #include "engine/cuda/learn.h"
 #include "engine/cuda/timeline.h"
 
@@ -341,7 +342,16 @@ learn_settle(struct engine_plan *p)
 {
 	int e = device_make_current(p->dev->d);
 
-	return e < 0 ? e : pass_settle(p);
+	if (e == 0)
+		e = pass_settle(p);
+	if (!p->learn->joined)
+		return e;
+	/* Callers then wait for one device after another, so this is where each learns that its GPU is lost. */
+	if (e == 0)
+		e = device_wait(p->dev->d);
+	if (e < 0)
+		join_fail(p);
+	return e;
 }
 
 int

@@ -270,11 +270,15 @@ run_forward(struct engine_plan *p, uint32_t n)
 	return complete_pass(p, n, set, NULL);
 }
 
-/* Returns e.  After a failure this device sums nothing more, for which the others would wait. */
+/*
+ * Returns e.  A device that fails sums nothing more, for which the others would wait: their threads in a sum that is to
+ * be repeated, and their GPUs in one that this GPU has not computed.  It goes on after samples or gradients that it
+ * refuses.
+ */
 static int
-fail_unchecked(struct engine_plan *p, int e)
+fail_joined(struct engine_plan *p, int e)
 {
-	if (p->unchecked && p->learn->joined)
+	if (e < 0 && p->learn != NULL && p->learn->joined && (p->unchecked || e != ERR_FORMAT))
 		join_fail(p);
 	return e;
 }
@@ -291,7 +295,7 @@ pass_forward(struct engine_plan *p, const struct samples *s, const struct engine
 	if ((e = exec_set_get(p, s->n, &set)) < 0 || (e = pass_load_batch(p, s, true)) < 0 ||
 	    (e = ask_params(p, hook)) != 0 || (e = run_forward(p, s->n)) < 0 || (e = pass_check_before(p)) < 0 ||
 	    (e > 0 && (e = run_forward(p, s->n)) < 0) || (e = read_result(p, s->n, NULL, r)) < 0)
-		return fail_unchecked(p, e);
+		return fail_joined(p, e);
 	p->n = s->n;
 	return 0;
 }
@@ -323,6 +327,6 @@ pass_evaluate(struct engine_plan *p, const struct samples *s, struct engine_resu
 	    (e = enqueue_pass(p, set, EXEC_WEIGHTS_FOLDED, p->pixels ? EXEC_GRAPH_EVAL_PIXELS : EXEC_GRAPH_EVAL,
 	    TIMELINE_EVALUATE)) < 0 ||
 	    (e = complete_pass(p, s->n, NULL, prob)) < 0)
-		return fail_unchecked(p, e);
+		return fail_joined(p, e);
 	return read_result(p, s->n, prob, r);
 }

@@ -138,13 +138,17 @@ hand_over_grads(const struct engine_plan *p, uint32_t i, float *g, const struct 
 static int
 receive_slices(struct engine_plan *p, float *g, float *stats, const struct engine_hook *hook)
 {
+	const bool joined = hook != NULL && hook->joined;
 	int e = 0;
 
 	/* Statistics come with the last slice.  Hooks may want them before that is handed over. */
 	for (uint32_t k = 0; k < p->nslice && e == 0; k++) {
-		if ((hook != NULL && hook->joined && (e = join_wait(p, k)) < 0) ||
-		    (e = device_event_wait(p->dev->d, p->downloaded[k])) < 0)
+		if ((joined && (e = join_wait(p, k)) < 0) ||
+		    (e = device_event_wait(p->dev->d, p->downloaded[k])) < 0) {
+			if (joined)
+				join_fail(p);
 			return e;
+		}
 		if (k + 1 == p->nslice && p->graph->A > 0)
 			memcpy(stats, p->pinned_down + p->down_stats, p->graph->A * sizeof(*stats));
 		for (uint32_t s = p->slice[k]; s < p->slice[k + 1] && e == 0; s++)

@@ -16,6 +16,7 @@ typedef enum {
 	cudaErrorMemoryAllocation = 2,
 	cudaErrorInsufficientDriver = 35,
 	cudaErrorNoDevice = 100,
+	cudaErrorLaunchFailure = 719,
 	cudaErrorNotSupported = 801,
 	cudaErrorStreamCaptureInvalidated = 901
 } cudaError_t;

@@ -19,6 +19,7 @@ struct nccl {
 	const char *(*get_error)(int result);
 	int	 (*init_all)(void **comm, int n, const int *device);
 	int	 (*destroy)(void *comm);
+	int	 (*abort)(void *comm);
 	int	 (*start)(void);
 	int	 (*end)(void);
 	int	 (*reduce)(const void *from, void *to, size_t count, int type, int op, int root, void *comm,
@@ -46,8 +47,8 @@ load_nccl(struct nccl *c)
 	} calls[] = {
 		{ "ncclGetVersion", &c->get_version }, { "ncclGetErrorString", &c->get_error },
 		{ "ncclCommInitAll", &c->init_all }, { "ncclCommDestroy", &c->destroy },
-		{ "ncclGroupStart", &c->start }, { "ncclGroupEnd", &c->end }, { "ncclReduce", &c->reduce },
-		{ "ncclAllReduce", &c->all_reduce },
+		{ "ncclCommAbort", &c->abort }, { "ncclGroupStart", &c->start }, { "ncclGroupEnd", &c->end },
+		{ "ncclReduce", &c->reduce }, { "ncclAllReduce", &c->all_reduce },
 	};
 
 	if (so == NULL) {
@@ -138,4 +139,15 @@ nccl_sum(struct nccl *c, float *const *g, size_t count, bool all)
 	/* An open group must be ended, or the next one becomes part of it. */
 	ended = c->end();
 	return e < 0 ? e : nccl_ok(c, ended, "a sum");
+}
+
+/* Frees the communicators too.  A GPU that is lost makes the library report errors, which add nothing. */
+void
+nccl_abort(struct nccl *c)
+{
+	for (uint32_t k = 0; k < c->n; k++) {
+		if (c->comm[k] != NULL)
+			c->abort(c->comm[k]);
+		c->comm[k] = NULL;
+	}
 }

@@ -136,12 +136,25 @@ dial_server(struct worker_net *n, uint32_t s, struct conn **c)
 	return 0;
 }
 
+/* The queue has room for all that a worker may send before it is answered. */
+static int
+check_queue(struct worker_net *n, uint32_t s)
+{
+	bool overflowed;
+
+	pthread_mutex_lock(&n->lock);
+	overflowed = n->link[s].overflowed;
+	pthread_mutex_unlock(&n->lock);
+	return overflowed ? err_fail(ERR_FORMAT, "server %" PRIu32 " (%s): answers messages that it has not received",
+	    s, n->o->server[s]) : 0;
+}
+
 int
 worker_link_push(struct worker_net *n, uint32_t s)
 {
 	struct link *l = &n->link[s];
 	struct msg m;
-	int e = 0;
+	int e = check_queue(n, s);
 
 	while (e == 0 && conn_room(l->conn)) {
 		pthread_mutex_lock(&n->lock);

@@ -348,7 +348,10 @@ worker_net_send(struct worker_net *n, uint32_t server, const struct msg *m)
 		worker_link_count(n, l, PEER_TRAFFIC_OUT, m);
 		return;
 	}
-	send_queue_put(&l->queue, m);
+	if (l->queue.n == l->queue.cap)
+		l->overflowed = true;
+	else
+		send_queue_put(&l->queue, m);
 	if (n->push_time != NULL && m->type == MSG_PUSH)
 		n->push_time[m->slice] = trace_now(n->o->trace);
 	wake_network_thread(n);

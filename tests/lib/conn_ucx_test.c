@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 /* The leak sanitizer crashes in what the library loads.  conn_test.c has its check, too. */
 int __lsan_is_turned_off(void);
@@ -111,7 +112,34 @@ test_endings(void)
 	send_number(e.b, 1, 3000000);
 	ok(ends_run(&e, b_ended), "an end in the middle of messages ends the connection: %s", e.lb);
 	ends_close(&e);
+}
+
+/* In a process of its own, as the library reads its settings once.  A signal ends a wait for what never ends. */
+static void
+test_end_in_memory(void)
+{
+	pid_t pid = fork();
+	struct ends e;
+	int how = -1;
+
+	if (pid == 0) {
+		setenv("UCX_TLS", "posix,cma", 1);
+		alarm(PATIENCE_S);
+		if (!ends_has_ucx())
+			_exit(0);
+		open_ends(&e, true, true);
+		send_number(e.a, 1, 3000000);
+		send_number(e.b, 1, 3000000);
+		conn_run(e.a);
+		conn_close(e.a);
+		e.a = NULL;
+		how = ends_run(&e, b_ended) ? 0 : 1;
+		conn_close(e.b);
+		_exit(how);
 	}
+	waitpid(pid, &how, 0);
+	is(how, 0, "an end in the middle of messages through shared memory waits for nobody");
+}
 
 /* What a peer that says that it would use UCX sends instead of an address. */
 static void
@@ -165,6 +193,7 @@ test_asked(void)
 int
 main(void)
 {
+	test_end_in_memory();
 	test_asked();
 	if (!ends_has_ucx()) {
 		skip("messages through UCX", err_line());

@@ -139,37 +139,52 @@ connect_endpoint(struct ucx *u, const void *address, size_t n)
 	return ucx_fail(ERR_PEER, "the peer cannot be reached", s);
 }
 
-/* Waits for what has been cancelled, which does not depend on the peer. */
-static void
-end_request(struct ucx *u, void *request)
-{
-	if (!UCS_PTR_IS_PTR(request))
-		return;
-	while (ucx_library.request_check_status(request) == UCS_INPROGRESS)
-		ucx_library.worker_progress(u->worker);
-	ucx_library.request_free(request);
-}
-
 static bool
 has_endpoint(const struct ucx *u)
 {
 	return u->ep != NULL;
 }
 
+/* Frees a request, after its end if `wait`.  Returns whether it has ended. */
+static bool
+end_request(struct ucx *u, bool wait, void **request)
+{
+	ucs_status_t s = UCS_OK;
+
+	if (UCS_PTR_IS_PTR(*request)) {
+		while ((s = ucx_library.request_check_status(*request)) == UCS_INPROGRESS && wait)
+			ucx_library.worker_progress(u->worker);
+		ucx_library.request_free(*request);
+	}
+	*request = NULL;
+	return s != UCS_INPROGRESS;
+}
+
+/*
+ * The end of an endpoint ends what it sends, except without error handling (has_network()): then only the peer can.  A
+ * worker with what has not ended cannot be destroyed.  It stays until the process ends, and moves nothing more.
+ */
 static void
-end_sending(struct ucx *u)
+end_worker(struct ucx *u)
 {
 	const ucp_request_param_t force = { .op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS, .flags = UCP_EP_CLOSE_FLAG_FORCE };
+	void *closing = u->ep != NULL ? ucx_library.ep_close_nbx(u->ep, &force) : NULL;
+	const bool ends = !UCS_PTR_IS_ERR(closing);
+	bool over = end_request(u, ends, &closing);
 
-	if (u->ep != NULL)
-		end_request(u, ucx_library.ep_close_nbx(u->ep, &force));
-	u->ep = NULL;
-	end_request(u, u->flush);
-	u->flush = NULL;
-	u->unflushed = false;
+	over &= end_request(u, ends, &u->flush);
 	for (; u->parts > 0; u->parts--, u->first++)
-		end_request(u, u->part[u->first % PARTS].request);
+		over &= end_request(u, ends, &u->part[u->first % PARTS].request);
+	over &= end_request(u, false, &u->request);
+	u->unflushed = false;
 	u->under_way = 0;
+	if (u->address != NULL)
+		ucx_library.worker_release_address(u->worker, u->address);
+	if (u->worker != NULL && over)
+		ucx_library.worker_destroy(u->worker);
+	u->address = NULL;
+	u->worker = NULL;
+	u->ep = NULL;
 }
 
 static void
@@ -177,14 +192,7 @@ close_worker(struct ucx *u)
 {
 	if (u == NULL)
 		return;
-	if (u->request != NULL)
-		ucx_library.request_cancel(u->worker, u->request);
-	end_sending(u);
-	end_request(u, u->request);
-	if (u->address != NULL)
-		ucx_library.worker_release_address(u->worker, u->address);
-	if (u->worker != NULL)
-		ucx_library.worker_destroy(u->worker);
+	end_worker(u);
 	if (u->epoll >= 0)
 		close(u->epoll);
 	free(u->own);
@@ -469,7 +477,7 @@ const struct ucx_calls ucx_calls = {
 	.address = get_address,
 	.connect = connect_endpoint,
 	.connected = has_endpoint,
-	.end = end_sending,
+	.end = end_worker,
 	.fd = get_ucx_fd,
 	.look = take_events,
 	.signalled = is_signalled,

@@ -38,7 +38,7 @@ struct ucx_calls {
 	/* Makes the endpoint.  The address may be anything; it is copied here.  Returns 0, ERR_NOMEM or ERR_PEER. */
 	int	 (*connect)(struct ucx *u, const void *address, size_t n);
 	bool	 (*connected)(const struct ucx *u);
-	/* Ends what is being sent, after which send() does nothing: nothing refers to the queue any more. */
+	/* Moves nothing more, without a wait: nothing refers to the queue any more.  No read() or want() follows. */
 	void	 (*end)(struct ucx *u);
 	int	 (*fd)(const struct ucx *u);
 	void	 (*look)(struct ucx *u);

@@ -25,7 +25,6 @@
 	X(ucs_status_ptr_t, tag_msg_recv_nbx, \
 	    (ucp_worker_h, void *, size_t, ucp_tag_message_h, const ucp_request_param_t *)) \
 	X(ucs_status_t, request_check_status, (void *)) \
-	X(void, request_cancel, (ucp_worker_h, void *)) \
 	X(void, request_free, (void *))
 
 struct ucx_library {

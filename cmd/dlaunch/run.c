@@ -173,6 +173,8 @@ static void
 read_start(const struct dlaunch *c, struct start *s)
 {
 	read_hosts(c, s);
+	/* srun(1) and mpirun(1) pass ours on, and an agent takes it for that of its own host. */
+	unsetenv("SSH_CONNECTION");
 	read_rsh(c, s);
 	read_agent(c, s);
 	if (c->dir != NULL)

@@ -26,9 +26,10 @@ struct source {
 	const char *name;
 	unsigned index;			/* index of the interface, at the last reading */
 	bool	 gone;
-	uint64_t at_ns;			/* time of the last reading */
-	struct traffic last;		/* counters then */
-	struct traffic_sum sum;
+	struct traffic last;		/* counters at the last reading */
+	uint64_t at_ns;			/* when the open period began */
+	struct traffic open;		/* traffic of that period, up to the last reading */
+	struct traffic_sum sum;		/* the periods before */
 };
 
 struct watch {
@@ -74,26 +75,41 @@ read_counters(struct watch *w, struct source *s, struct traffic *t, unsigned *in
 	return e > 0;
 }
 
-/* An interface may be removed, and come back with another index and counters from 0. */
-static bool
-read_source(struct watch *w, struct source *s, struct traffic *now)
+/*
+ * Adds what was counted since the last reading to the open period.  An interface may be removed, and come back with
+ * another index and counters from 0.
+ */
+static void
+read_source(struct watch *w, struct source *s)
 {
 	static const struct traffic zero = { .wire = { TRAFFIC_NONE, TRAFFIC_NONE } };
+	struct traffic now, t;
 	unsigned index;
 
-	if (!read_counters(w, s, now, &index)) {
+	if (!read_counters(w, s, &now, &index)) {
 		if (!s->gone)
 			front_warn(s->name, err_fail(ERR_PEER, "gone"));
 		s->gone = true;
-		return false;
+		return;
 	}
 	if (s->gone)
 		front_say("%s: back", s->name);
 	s->gone = false;
-	if (index != s->index)
-		s->last = zero;
+	t = traffic_since(index != s->index ? &zero : &s->last, &now);
+	traffic_add(&s->open, &t);
+	s->last = now;
 	s->index = index;
-	return true;
+}
+
+/* Sets to 0 what is counted. */
+static void
+clear_counts(struct traffic *t)
+{
+	uint64_t *const counts[] = { t->bytes, t->packets, t->wire };
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+		for (int way = 0; way < TRAFFIC_WAYS; way++)
+			counts[i][way] = counts[i][way] == TRAFFIC_NONE ? TRAFFIC_NONE : 0;
 }
 
 static void
@@ -129,24 +145,25 @@ static void
 write_period_rows(struct watch *w, bool whole)
 {
 	struct buf out = { 0 };
-	struct traffic now, t;
 	uint64_t at_ns;
 	double seconds;
+	bool empty;
 
 	for (struct source *s = w->source; s < w->source + w->sources; s++) {
-		if (!read_source(w, s, &now))
-			continue;
-		t = traffic_since(&s->last, &now);
+		read_source(w, s);
+		empty = s->open.bytes[TRAFFIC_RX] + s->open.bytes[TRAFFIC_TX] == 0;
 		at_ns = clk_ns();
 		seconds = (double)(at_ns - s->at_ns) / 1e9;
+		if (s->gone && empty)
+			continue;
 		if (whole && count_periods(w, at_ns) == count_periods(w, s->at_ns))
 			continue;
-		if (!whole && seconds < w->o->period_s / 100 && t.bytes[TRAFFIC_RX] + t.bytes[TRAFFIC_TX] == 0)
+		if (!whole && seconds < w->o->period_s / 100 && empty)
 			continue;
 		s->at_ns = at_ns;
-		s->last = now;
-		traffic_add_period(&s->sum, &t, seconds, whole);
-		put_row(w, s, "period", seconds, &t, &out);
+		traffic_add_period(&s->sum, &s->open, seconds, whole);
+		put_row(w, s, "period", seconds, &s->open, &out);
+		clear_counts(&s->open);
 	}
 	if (w->rows >= 0)
 		write_out(w->rows, w->o->output != NULL ? w->o->output : "standard output", &out);
@@ -176,14 +193,12 @@ write_end_rows(struct watch *w)
 static struct traffic
 sum_traffic(struct watch *w)
 {
-	struct traffic sum = { .wire = { TRAFFIC_NONE, TRAFFIC_NONE } }, now, t;
+	struct traffic sum = { .wire = { TRAFFIC_NONE, TRAFFIC_NONE } };
 
 	for (struct source *s = w->source; s < w->source + w->sources; s++) {
+		read_source(w, s);
 		traffic_add(&sum, &s->sum.total);
-		if (read_source(w, s, &now)) {
-			t = traffic_since(&s->last, &now);
-			traffic_add(&sum, &t);
-		}
+		traffic_add(&sum, &s->open);
 	}
 	return sum;
 }
@@ -329,7 +344,8 @@ open_interfaces(struct watch *w)
 			refuse_interface(s->name);
 		s->index = link.index;
 		s->last = link.traffic;
-		s->sum.total.wire[TRAFFIC_RX] = s->sum.total.wire[TRAFFIC_TX] = TRAFFIC_NONE;
+		s->open.wire[TRAFFIC_RX] = s->open.wire[TRAFFIC_TX] = TRAFFIC_NONE;
+		s->sum.total = s->open;
 	}
 }
 
@@ -357,15 +373,9 @@ start_command(struct watch *w, const sigset_t *mask)
 		close(fd[1]);
 	w->in = fd[0];
 	w->source[w->sources++].name = io_base_name(w->o->argv[0]);
-	meter_read(w->meter, &w->source[0].sum.total);
-	for (int i = 0; i < TRAFFIC_WAYS; i++) {
-		struct traffic *t = &w->source[0].sum.total;
-
-		t->bytes[i] = 0;
-		t->packets[i] = t->packets[i] == TRAFFIC_NONE ? TRAFFIC_NONE : 0;
-		t->wire[i] = t->wire[i] == TRAFFIC_NONE ? TRAFFIC_NONE : 0;
-	}
-	w->source[0].last = w->source[0].sum.total;
+	meter_read(w->meter, &w->source[0].last);
+	clear_counts(&w->source[0].last);
+	w->source[0].sum.total = w->source[0].open = w->source[0].last;
 }
 
 /* Opening a FIFO can block, so it happens before signals are blocked. */

@@ -100,6 +100,38 @@ else
 	skip "an interface that goes away" "$(head -n 1 why)"
 fi
 
+# The same between two marks, of which no row has been written.
+cat >away_marked <<'END'
+ip link set lo up && ip link add t0 type veth peer name t1 && ip link set t0 up && ip link set t1 up && ip addr add 10.9.9.1/24 dev t0 &&
+	ip neigh add 10.9.9.2 lladdr 00:00:5e:00:53:01 dev t0 || exit 77
+send() { perl -MIO::Socket::INET -e '$s = IO::Socket::INET->new(Proto => "udp", PeerAddr => "'$1'", PeerPort => 9);
+	$s->send("x" x 1000) for 1 .. 100'; }
+mark() { echo "Epoch[$1] Time cost=1.0" >&3; until grep -q "^Epoch.$1. Traffic" marks; do kill -0 $log || exit; done; }
+mkfifo pipe
+netstat-logging -q -i lo -i t0 -p 1000 --filter -o rows.tsv <pipe >marks 2>err &
+log=$!
+exec 3>pipe
+send 127.0.0.1
+send 10.9.9.2
+mark 0
+ip link del t0
+mark 1
+exec 3>&-
+wait $log
+END
+rm -f rows.tsv
+unshare -n sh away_marked >out 2>why
+away=$?
+if [ $away != 77 ]; then
+	ok "a mark after an interface has gone counts nothing again: $(tail -n 1 marks)" \
+		grep -q '^Epoch.1. Traffic rx=[0-9]\{1,4\} tx=[0-9]\{1,4\} bytes' marks
+	is "$(awk -F '\t' '$5 == "end" { n += $8 } END { print n + 0 }' rows.tsv)" \
+		"$(sed -n 's/^.* tx=//p' marks | awk '{ n += $1 } END { print n + 0 }')" \
+		"the rows of an interface that has gone have all that the marks have"
+else
+	skip "an interface that goes away between marks" "$(head -n 1 why)"
+fi
+
 # Commands.
 groups() { find /sys/fs/cgroup -maxdepth 4 -name 'tally.*' 2>/dev/null | sort; }
 groups >groups

@@ -77,7 +77,8 @@ is "$(dlaunch -H "$T/hosts" --rsh 'env AT={host}' -n 2 -s 1 -- \
 a server 0 a
 b worker 0 b
 c worker 1 c" "--rsh runs a template, and a host's address is its name"
-is "$(SSH_CONNECTION='198.51.100.7 4000 203.0.113.9 22' dlaunch -H "$T/hosts" --rsh 'env AT={host}' -n 1 -s 0 -- sh -c 'echo $DMLC_NODE_HOST')" a \
+is "$(SSH_CONNECTION='198.51.100.7 4000 203.0.113.9 22' dlaunch -H "$T/hosts" --rsh 'env AT={host}' -n 1 -s 0 -- \
+	sh -c 'echo $DMLC_NODE_HOST')" a \
 	"a remote shell that passes our environment on, as srun does, does not give a host the address of our own ssh session"
 printf 'a:7 addr=::1\nb slots=2\n' >"$T/hosts2"
 is "$(dlaunch -H "$T/hosts2" --rsh 'env AT={host} P={port}' -n 3 -s 0 -- sh -c 'echo $AT ${P-none} $DMLC_NODE_HOST $OMP_NUM_THREADS' |

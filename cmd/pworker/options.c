@@ -220,6 +220,33 @@ is_option(const char *value, const struct option *longs)
 	return false;
 }
 
+/* Refuses what does not decide on the net, its batch or its device beside --profile, which needs no run's options. */
+static void
+check_profile(const struct pworker *p)
+{
+	static const char *const used[] = { "batch", "classes", "crop-size", "data", "devices", "dtype", "engine",
+	    "freeze", "img-size", "init", "label-at", "loss", "net", "net-opt", "pad", "profile", "rand-resized-crop",
+	    "random-scale", "resize", "resume", "seed", "shape", "start", "threads", "weight-at" };
+	const struct pworker_option *o;
+	struct buf others = { 0 };
+	uint32_t n = 0;
+
+	for (size_t i = 0; (o = get_option(i)) != NULL; i++) {
+		bool is = false;
+
+		for (size_t k = 0; k < sizeof(used) / sizeof(*used); k++)
+			is |= strcmp(o->name, used[k]) == 0;
+		if (is || p->given[i] != PWORKER_GIVEN)
+			continue;
+		if (buf_put_fmt(&others, "%s--%s", n++ > 0 ? ", " : "", o->name) < 0 || buf_terminate(&others) < 0)
+			front_die("--profile", ERR_NOMEM);
+	}
+	if (n > 0)
+		front_wrong("--profile: runs passes on random samples, where %s %s no effect", (char *)others.p,
+		    n > 1 ? "have" : "has");
+	buf_free(&others);
+}
+
 /*
  * Refuses an option of the command line that has no effect in combination with the others.  Options of a recipe are
  * exempt, because the command line may change what the recipe describes.
@@ -231,6 +258,7 @@ check_needs(const struct pworker *p)
 	const struct batch_opt *d = &p->train.data;
 	const struct aug *a = &d->aug;
 	bool trains = p->mode == PWORKER_TRAIN, val = p->train.val != NULL, net = p->net != NULL;
+	bool print = trains && p->print;
 	bool remote = (d->path != NULL && dataset_client_is_addr(d->path)) ||
 	    (val && dataset_client_is_addr(p->train.val));
 	bool border = (a->pad > 0 && !a->pad_reflect) || a->angles > 0 || a->turn.hi > 0 || a->shear.hi > 0 ||
@@ -253,11 +281,15 @@ check_needs(const struct pworker *p)
 		{ NEED_NO_ROTATE, a->angles == 0, "does not go with --rotate" },
 		{ NEED_SHUFFLE, d->shuffle, "does not go with --no-shuffle" },
 		{ NEED_REMOTE, remote, "needs --data or --val HOST:PORT" },
+		{ NEED_RUN, !print, "has no effect with --print, which starts no run" },
+		{ NEED_PLAN, !print || p->batch != NULL, "has no effect with --print without --batch" },
 		{ NEED_FILE, d->path == NULL || !recs_stream_is(d->path),
 		    "does not go with a pipe, which can be read only once" },
 	};
 	const struct pworker_option *o;
 
+	if (trains && p->profile > 0 && !print)
+		check_profile(p);
 	for (size_t i = 0; (o = get_option(i)) != NULL; i++)
 		for (size_t k = 0; p->given[i] == PWORKER_GIVEN && k < sizeof(rule) / sizeof(*rule); k++) {
 			if ((o->needs & rule[k].need) == 0 || rule[k].met)

@@ -141,6 +141,8 @@ settle_data_options(struct pworker *p)
 
 	if (a->resized_crop && (a->rand_crop || a->crop_size.hi > 0 || a->scale_by.hi > 0))
 		front_wrong("--rand-resized-crop: does not go with --rand-crop, --crop-size or --random-scale");
+	if (pworker_given(p, "mean") == PWORKER_GIVEN && pworker_given(p, "mean-rgb") == PWORKER_GIVEN)
+		front_wrong("--mean-rgb: has no effect with --mean, which subtracts an image");
 	if (p->train.device_cache)
 		check_device_cache(p);
 	if (a->alt_mirror && a->rand_mirror)

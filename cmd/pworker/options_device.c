@@ -18,12 +18,12 @@ parse_dtype(struct pworker *p, const char *option, char *text)
 }
 
 static const struct pworker_option device_options[] = {
-	{ "autotune", PWORKER_FLAG, PWORKER_MEMBER(train.tune.measure) },
-	{ "deterministic", PWORKER_FLAG, PWORKER_MEMBER(train.tune.deterministic) },
-	{ "devices", PWORKER_TEXT, PWORKER_MEMBER(train.devices) },
-	{ "dtype", PWORKER_VALUE, .apply = parse_dtype },
-	{ "engine", PWORKER_TEXT, PWORKER_MEMBER(engine) },
-	{ "threads", PWORKER_WHOLE, PWORKER_MEMBER(train.threads), 1, 1024 },
+	{ "autotune", PWORKER_FLAG, PWORKER_MEMBER(train.tune.measure), .needs = NEED_PLAN },
+	{ "deterministic", PWORKER_FLAG, PWORKER_MEMBER(train.tune.deterministic), .needs = NEED_PLAN },
+	{ "devices", PWORKER_TEXT, PWORKER_MEMBER(train.devices), .needs = NEED_PLAN },
+	{ "dtype", PWORKER_VALUE, .apply = parse_dtype, .needs = NEED_PLAN },
+	{ "engine", PWORKER_TEXT, PWORKER_MEMBER(engine), .needs = NEED_PLAN },
+	{ "threads", PWORKER_WHOLE, PWORKER_MEMBER(train.threads), 1, 1024, .needs = NEED_PLAN },
 	{ 0 }
 };
 

@@ -141,7 +141,7 @@ static const struct pworker_option learn_options[] = {
 	{ "lookahead", PWORKER_VALUE, .apply = parse_lookahead, .needs = NEED_TRAINING },
 	{ "class-weights", PWORKER_TEXT, PWORKER_MEMBER(class_weights), .needs = NEED_TRAINING },
 	{ "lr", PWORKER_VALUE, .apply = parse_rate, .needs = NEED_TRAINING },
-	{ "lr-find", PWORKER_FLAG, PWORKER_MEMBER(lr_find), .needs = NEED_TRAINING },
+	{ "lr-find", PWORKER_FLAG, PWORKER_MEMBER(lr_find), .needs = NEED_TRAINING | NEED_RUN },
 	{ "lr-mult", PWORKER_VALUE, .apply = add_group_rule, .needs = NEED_TRAINING },
 	{ "lr-scale", PWORKER_VALUE, .apply = parse_rate_scale, .needs = NEED_TRAINING },
 	{ "momentum", PWORKER_REAL, LEARN(momentum), 0, 1, .needs = NEED_TRAINING },

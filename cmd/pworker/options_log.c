@@ -57,12 +57,12 @@ parse_trace(struct pworker *p, const char *option, char *text)
 }
 
 static const struct pworker_option log_options[] = {
-	{ "frequent", PWORKER_WHOLE, PWORKER_MEMBER(frequent), 1, 0x1p63, .needs = NEED_TRAINING },
+	{ "frequent", PWORKER_WHOLE, PWORKER_MEMBER(frequent), 1, 0x1p63, .needs = NEED_TRAINING | NEED_RUN },
 	{ "help-log", PWORKER_HELP, .text = log_help },
-	{ "log", PWORKER_TEXT, PWORKER_MEMBER(log), .needs = NEED_TRAINING },
-	{ "log-style", PWORKER_VALUE, .apply = parse_style, .needs = NEED_TRAINING },
-	{ "profile", PWORKER_WHOLE, PWORKER_MEMBER(profile), 1, 1e6, .needs = NEED_TRAINING },
-	{ "trace", PWORKER_VALUE, .apply = parse_trace, .needs = NEED_TRAINING },
+	{ "log", PWORKER_TEXT, PWORKER_MEMBER(log), .needs = NEED_TRAINING | NEED_RUN },
+	{ "log-style", PWORKER_VALUE, .apply = parse_style, .needs = NEED_TRAINING | NEED_RUN },
+	{ "profile", PWORKER_WHOLE, PWORKER_MEMBER(profile), 1, 1e6, .needs = NEED_TRAINING | NEED_RUN },
+	{ "trace", PWORKER_VALUE, .apply = parse_trace, .needs = NEED_TRAINING | NEED_RUN },
 	{ 0 }
 };
 

@@ -95,23 +95,29 @@ print_frozen(const struct graph *g, struct buf *out)
 	return e;
 }
 
-int
-pworker_print(struct pworker *p)
+/* Records of another host are not asked. */
+struct graph *
+pworker_net_of_records(struct pworker *p)
 {
-	const struct engine *engine = p->batch != NULL ? engine_find(p->engine) : NULL;
 	struct train_opt *t = &p->train;
 	struct pworker_look look;
-	struct buf text = { 0 };
-	struct graph *g;
-	int e;
 
-	/* Records decide on the shape and the classes, as in training.  Those of another host are not asked. */
 	if (t->data.path != NULL && !dataset_client_is_addr(t->data.path))
 		t->data.recs = pworker_open_records(t->data.path, NULL);
 	pworker_choose_sample(p, &look);
 	recs_close(t->data.recs);
 	t->data.recs = NULL;
-	g = pworker_net(p);
+	return pworker_net(p);
+}
+
+int
+pworker_print(struct pworker *p)
+{
+	const struct engine *engine = p->batch != NULL ? engine_find(p->engine) : NULL;
+	struct graph *g = pworker_net_of_records(p);
+	struct buf text = { 0 };
+	int e;
+
 	if (p->batch != NULL && engine == NULL)
 		front_die("--engine", ERR_ARG);
 	e = graph_print(g, &text);

@@ -141,7 +141,7 @@ print_comment(const struct pworker *p, const struct bench *b, const struct rows 
 int
 pworker_profile(struct pworker *p)
 {
-	struct graph *g = pworker_net(p);
+	struct graph *g = pworker_net_of_records(p);
 	struct bench b = { .engine = engine_find(p->engine), .graph = g };
 	struct buf text = { 0 };
 	struct rows r = { .graph = g, .steps = p->profile, .out = &text };

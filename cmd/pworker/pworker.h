@@ -138,7 +138,9 @@ enum worker_need {
 	NEED_REMOTE = 4096,		/* records of a dataset server */
 	NEED_FILE = 8192,		/* records that can be read again: no pipe */
 	NEED_EVAL = 16384,		/* --eval */
-	NEED_PAD = 32768		/* --pad */
+	NEED_PAD = 32768,		/* --pad */
+	NEED_RUN = 65536,		/* no --print */
+	NEED_PLAN = 131072		/* no --print, or --print with --batch */
 };
 
 struct pworker_option {
@@ -245,6 +247,9 @@ float	*pworker_open_preprocess(struct pworker *p, const char *weights, const str
 
 /* The same for the label that is the class, which must be known before the records are looked at. */
 void	 pworker_take_label(struct pworker *p, const char *weights);
+
+/* print_net.c: the graph of --net, with the shape and the classes that the records decide on, as in training. */
+struct graph *pworker_net_of_records(struct pworker *p);
 
 /* The modes of pworker; each returns the exit status. */
 int	 pworker_evaluate(struct pworker *p);			/* evaluate.c */

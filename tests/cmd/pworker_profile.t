@@ -26,6 +26,9 @@ is "$(awk -F'\t' '$1 == "all" { all = $3 } NF == 9 && $1 !~ /^(all|layer)$/ { su
 	END { print (sum <= all && sum > all / 2) }' lenet.tsv)" 1 "the times of a profile's layers add up to at most the step's"
 is "$(awk -F'\t' '$1 == "conv1" && $2 == "forward" { print ($5 > 0 && $6 > 0 && $8 > 0 && $9 > 0) }' lenet.tsv)" 1 \
 	"a profile's row has rates and their shares of the peaks"
+mkdir red blue && printf 'P6 28 28 255\n%2352s' | tee red/1.ppm >blue/1.ppm && im2rec -q -o two.rec red blue || exit 1
+status 0 "--profile takes records" pworker --net mlp --batch 8 --profile 1 --engine cpu --threads 1 --data two.rec
+like err '^pworker: two\.rec: there are names of 2 classes' "their classes are those of the net that it measures, as in training"
 status 0 "plog --profile accepts a profile" plog --profile lenet.tsv
 like out '^layer +direction +ms +of step ' "plog --profile prints a table"
 status 0 "plog --profile accepts --csv" plog --profile --csv lenet.tsv

@@ -83,6 +83,12 @@ is "$(pmerge --list ported.safetensors | grep -c momentum)" 0 \
 status 0 "pmerge keeps the state on request" pmerge --state --rename to:torch-resnet -o ported.safetensors "$1"
 ok "the state has the names of its arrays" sh -c 'pmerge --list ported.safetensors | grep -q momentum'
 status 0 "pmerge accepts --split 3" pmerge --split 3 -o part "$2"
+mkdir own && cp part-00002-of-00003.safetensors own
+status 2 "pmerge --split refuses a prefix with which a part would replace the input" \
+	pmerge --split 3 -o own/part own/part-00002-of-00003.safetensors
+is "$(cat "$T/err")" "pmerge: own/part-00002-of-00003.safetensors is also the input, which would be lost; name another prefix" \
+	"the error names the part that is the input"
+ok "no part is written then" [ "$(ls own)" = part-00002-of-00003.safetensors ]
 status 0 "pmerge accepts --join of three parts" pmerge --join -o whole.safetensors part-*-of-00003.safetensors
 ok "pmerge --join restores the file that --split divided" cmp whole.safetensors "$2"
 status 1 "pmerge --join refuses the same part twice" pmerge --join -o twice.safetensors part-00001-of-00003.safetensors \

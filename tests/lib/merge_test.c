@@ -102,6 +102,32 @@ means(void)
 	ok(!has(file[3], NULL, "graph"), "a selection has no graph");
 }
 
+/* What a mean leaves out: files without weight, and means that are not those of a variance. */
+static void
+left_out(void)
+{
+	const struct tensor x[] = { { .name = NAME("bn_moving_mean"), .ndim = 1, .dim = { 2 } },
+		{ .name = NAME("bn_moving_var"), .ndim = 1, .dim = { 2 } } };
+	const struct tensor odd[] = { { .name = NAME("bn_moving_mean"), .ndim = 1, .dim = { 1 } },
+		{ .name = NAME("bn_moving_var"), .ndim = 1, .dim = { 3 } } };
+	const float a[] = { 1, 2, 3, 4 }, b[] = { INFINITY, NAN, 7, NAN }, c[] = { 9, 5, 7, 9 };
+	char *in[] = { file[0], file[1] };
+	struct merge_opt o = { .path = in, .n = 2, .share = (const double[]){ 1, 0 } };
+
+	write_file(file[0], x, 2, a, sizeof(a), NULL);
+	write_file(file[1], x, 2, b, sizeof(b), NULL);
+	is(merge_run(&o, file[3]), 0, "a file with weight 0: %s", err_line());
+	ok(number(file[3], "bn_moving_mean", 0) == 1 && number(file[3], "bn_moving_mean", 1) == 2 &&
+	    number(file[3], "bn_moving_var", 0) == 3 && number(file[3], "bn_moving_var", 1) == 4,
+	    "NaN and infinite numbers of a file with weight 0 do not count");
+	o.share = (const double[]){ 0.5, 0.5 };
+	write_file(file[0], odd, 2, a, sizeof(a), NULL);
+	write_file(file[1], odd, 2, c, sizeof(c), NULL);
+	is(merge_run(&o, file[3]), 0, "means of another shape than the variance: %s", err_line());
+	ok(number(file[3], "bn_moving_mean", 0) == 5 && number(file[3], "bn_moving_var", 0) == 3.5f &&
+	    number(file[3], "bn_moving_var", 2) == 6.5f, "a variance without means of its shape has a plain mean");
+}
+
 static void
 differences(void)
 {
@@ -400,6 +426,7 @@ main(void)
 	for (int i = 0; i < 8; i++)
 		snprintf(file[i], sizeof(file[i]), "%s/%c", dir, 'a' + i);
 	means();
+	left_out();
 	differences();
 	strangers();
 	kinds();

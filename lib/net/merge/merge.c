@@ -33,6 +33,8 @@ average_elements(const struct merge *m, const struct tensor *const *x, uint64_t 
 	for (uint32_t i = 0; i < m->o->n; i++) {
 		double share = m->o->share[i];
 
+		if (share == 0)		/* not even its infinite numbers count */
+			continue;
 		if (x[i]->type == TENSORS_F32) {
 			ERR_TRY(read_chunk(m, i, x[i], at, n, m->raw));
 			merge_sum_add(sum, m->raw, n, share);
@@ -51,6 +53,8 @@ add_spread(const struct merge *m, const struct tensor *const *mean, uint64_t at,
 {
 	ERR_TRY(average_elements(m, mean, at, n, m->mid));
 	for (uint32_t i = 0; i < m->o->n; i++) {
+		if (m->o->share[i] == 0)
+			continue;
 		ERR_TRY(read_wide(m, i, mean[i], at, n));
 		for (size_t k = 0; k < n; k++) {
 			double d = m->x[k] - m->mid[k];

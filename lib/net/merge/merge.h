@@ -9,6 +9,7 @@
  *
  * 	mean = sum(f_i mean_i)	var = sum(f_i (var_i + (mean_i - mean)^2))
  *
+ * A variance without means of its shape has a plain mean.  A file whose share is 0 does not count, not even its NaN.
  * Integer tensors must be equal in all files.  A join takes each tensor from the one file that has it.  A split
  * distributes whole tensors, in their order, to parts of about equal size; joining all parts restores the file.
  *
@@ -89,7 +90,10 @@ int	 merge_tell(const struct merge *m);
 int	 merge_write(struct merge *m, const char *out);
 /* Opens, writes and closes a merge. */
 int	 merge_run(const struct merge_opt *opt, const char *out);
-/* Splits a file into PREFIX-00001-of-0000N.safetensors and so on, the metadata in the first.  step may be NULL. */
+/*
+ * Splits a file into PREFIX-00001-of-0000N.safetensors and so on, the metadata in the first.  step may be NULL.
+ * Returns ERR_ARG if one of these is the file itself.
+ */
 int	 merge_split(const char *path, uint32_t parts, const char *prefix, merge_step *step, void *arg);
 
 #endif

@@ -132,10 +132,11 @@ gather_tensors(const struct merge *m, const char *name, const struct tensor ***x
 	return 0;
 }
 
-/* Finds the running means that belong to a running variance.  Leaves *x NULL for other tensors. */
+/* Finds the running means of the shape of a running variance that belong to it.  Leaves *x NULL for other tensors. */
 static int
-gather_means(const struct merge *m, const char *name, const struct tensor ***x)
+gather_means(const struct merge *m, const struct tensor *var, const char *name, const struct tensor ***x)
 {
+	const struct tensor *found;
 	char mean[4096];
 	size_t n = strlen(name);
 	const char *tail = is_average(name, &n) ? AVERAGE_TAIL : "";
@@ -145,7 +146,7 @@ gather_means(const struct merge *m, const char *name, const struct tensor ***x)
 
 		if (suffix_is(name, n, stats[i].var) &&
 		    (size_t)snprintf(mean, sizeof(mean), "%.*s%s%s", stem, name, stats[i].mean, tail) < sizeof(mean) &&
-		    tensors_find_plain(&m->in[0], mean) != NULL)
+		    (found = tensors_find_plain(&m->in[0], mean)) != NULL && tensors_same_shape(found, var))
 			return gather_tensors(m, mean, x);
 	}
 	return 0;
@@ -215,7 +216,7 @@ plan_tensor(struct merge *m, uint32_t i, const struct tensor *x, struct buf *nam
 	from->one = m->o->share == NULL || (from->same && m->o->force);
 	if (!from->one) {
 		if ((e = gather_tensors(m, x->name, &from->x)) == 0 && tensors_is_float(x->type))
-			e = gather_means(m, was, &from->mean);
+			e = gather_means(m, x, was, &from->mean);
 		return e;
 	}
 	if ((from->x = calloc(m->o->n, sizeof(*from->x))) == NULL)

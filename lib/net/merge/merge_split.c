@@ -3,9 +3,11 @@
 #include "base/err.h"
 #include "base/io.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define CHUNK	(1u << 18)	/* bytes per read */
 #define NAME	4096
@@ -74,6 +76,31 @@ write_part(struct work *w, size_t first, size_t end, bool metas, const char *pat
 	return e;
 }
 
+static int
+format_part_name(char path[NAME], const char *prefix, uint32_t part, uint32_t parts)
+{
+	return (size_t)snprintf(path, NAME, "%s" TAIL, prefix, part, parts) < NAME ? 0 :
+	    err_fail(ERR_LIMIT, "%.80s...: a path of more than %d bytes", prefix, NAME - 1);
+}
+
+/* Refuses names of which one is that of the file to split, before any part is written. */
+static int
+check_part_names(const struct work *w, uint32_t parts, const char *prefix)
+{
+	char path[NAME];
+	struct stat in, st;
+
+	if (fstat(w->in.fd, &in) < 0)
+		return err_sys("stat");
+	for (uint32_t p = 0; p < parts; p++) {
+		ERR_TRY(format_part_name(path, prefix, p + 1, parts));
+		if (stat(path, &st) == 0 && st.st_dev == in.st_dev && st.st_ino == in.st_ino)
+			return err_fail(ERR_ARG, "%s is also the input, which would be lost; name another prefix",
+			    path);
+	}
+	return 0;
+}
+
 /* A tensor belongs to the part that its middle is in. */
 static int
 write_parts(struct work *w, uint32_t parts, const char *prefix)
@@ -83,6 +110,7 @@ write_parts(struct work *w, uint32_t parts, const char *prefix)
 	char path[NAME];
 	size_t first = 0;
 
+	ERR_TRY(check_part_names(w, parts, prefix));
 	for (size_t i = 0; i < in->n; i++)
 		w->all += count_bytes(&in->t[i]);
 	for (uint32_t p = 0; p < parts; p++) {
@@ -91,9 +119,7 @@ write_parts(struct work *w, uint32_t parts, const char *prefix)
 
 		while (end < in->n && (p + 1 == parts || (double)before + (double)count_bytes(&in->t[end]) / 2 < limit))
 			before += count_bytes(&in->t[end++]);
-		if ((size_t)snprintf(path, sizeof(path), "%s" TAIL, prefix, p + 1, parts) >=
-		    sizeof(path))
-			return err_fail(ERR_LIMIT, "%.80s...: a path of more than %d bytes", prefix, NAME - 1);
+		ERR_TRY(format_part_name(path, prefix, p + 1, parts));
 		ERR_TRY(write_part(w, first, end, p == 0, path));
 		first = end;
 	}

@@ -331,7 +331,8 @@ sandbox(void)
 	}
 	is(left, 0, "nothing unsafe is in a script's reach");
 	is(run("assert(tostring({}) == 'table' and tostring(ipairs) == 'function' and tostring(1.5) == '1.5')\n"
-	    "assert(not pcall(string.format, '%p', 'x') and not pcall(string.format, '%%%-9p', 'x'))\n"
+	    "assert(not pcall(string.format, '%p', 'x') and not pcall(string.format, '%%%-9p', 'x') and "
+	    "not pcall(string.format, '\\0%p', 'x'))\n"
 	    "assert(not pcall(string.format, '%s', {}) and not pcall(string.format, 'x%'))\n"
 	    "assert(('%%p%s%5.1f'):format(data(1, 2, 2), 2) == '%pdata  2.0')\nerror('end')", &g), ERR_FORMAT,
 	    "a script that formats addresses fails");

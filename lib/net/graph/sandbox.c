@@ -133,8 +133,12 @@ static int
 format_plainly(lua_State *L)
 {
 	int n = lua_gettop(L);
+	size_t bytes;
+	const char *text = luaL_checklstring(L, 1, &bytes);
 
-	for (const char *p = strchr(luaL_checkstring(L, 1), '%'); p != NULL && p[1] != 0; p = strchr(p + 1, '%')) {
+	if (strlen(text) != bytes)
+		return luaL_error(L, "format: the text holds a zero byte");
+	for (const char *p = strchr(text, '%'); p != NULL && p[1] != 0; p = strchr(p + 1, '%')) {
 		p += 1 + strspn(p + 1, "-+ #.0123456789");
 		if (*p == 'p')
 			return luaL_error(L, "format: %%p is not supported");

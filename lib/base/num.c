@@ -1,4 +1,4 @@
-/* num - bounded numbers from text, and products of sizes that cannot overflow. */
+/* num - bounded numbers from text, products of sizes that cannot overflow, and a test for zeros. */
 #include "base/num.h"
 #include "base/err.h"
 
@@ -70,4 +70,12 @@ num_mul(size_t a, size_t b, size_t *v)
 		return err_fail(ERR_LIMIT, "a size of %zu times %zu does not fit", a, b);
 	*v = a * b;
 	return 0;
+}
+
+bool
+num_zeros(const float *p, size_t n)
+{
+	const uint8_t *b = (const uint8_t *)p;
+
+	return n == 0 || (*b == 0 && memcmp(b, b + 1, n * sizeof(*p) - 1) == 0);
 }

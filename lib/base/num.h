@@ -1,5 +1,5 @@
 /*
- * num - bounded numbers from text, products of sizes that cannot overflow, and a test for finite floats.
+ * num - bounded numbers from text, products of sizes that cannot overflow, and tests of floats.
  *
  * The whole text must be the number: no blanks, no other characters after it, and no sign for an unsigned one.
  */
@@ -22,5 +22,7 @@ int num_mul(size_t a, size_t b, size_t *v);
 
 /* Whether none of n floats is infinite or NaN. */
 bool num_finite(const float *p, size_t n);
+/* Whether all of n floats are zeros without a sign, which is the same as bytes of 0. */
+bool num_zeros(const float *p, size_t n);
 
 #endif

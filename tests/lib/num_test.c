@@ -1,8 +1,10 @@
-/* num_test - bounded numbers from text, and products that cannot overflow. */
+/* num_test - bounded numbers from text, products that cannot overflow, and zeros. */
 #include "base/num.h"
 
 #include "base/err.h"
 #include "tap.h"
+
+#include <math.h>
 
 static void
 whole(void)
@@ -47,6 +49,16 @@ fractions(void)
 		is(num_f64(not[i], -100, 100, &v), ERR_FORMAT, "num_f64 refuses '%s'", not[i]);
 }
 
+static void
+zeros(void)
+{
+	const float x[] = { 0, 0, 0, -0.0f, 0, NAN };
+
+	ok(num_zeros(x, 0) && num_zeros(x, 1) && num_zeros(x, 3), "num_zeros accepts no float, one and several zeros");
+	ok(!num_zeros(x + 3, 1) && !num_zeros(x, 4) && !num_zeros(x + 2, 2), "num_zeros refuses a zero with a sign");
+	ok(!num_zeros(x + 4, 2), "num_zeros refuses NaN");
+}
+
 int
 main(void)
 {
@@ -54,6 +66,7 @@ main(void)
 
 	whole();
 	fractions();
+	zeros();
 	is(num_mul(3, 4, &n), 0, "num_mul accepts a product that fits");
 	is(n, 12, "num_mul stores the product");
 	is(num_mul(SIZE_MAX, 1, &n), 0, "num_mul accepts the largest product");

@@ -1,18 +1,7 @@
 /* worker_state_first - the first weights of a job, sent and requested: serves worker_state. */
 #include "ps/worker/worker_state_in.h"
 
-#include <math.h>
-
-/* A server's memory is zero at first. */
-static bool
-is_zero(const float *v, size_t n)
-{
-	size_t i = 0;
-
-	while (i < n && v[i] == 0 && !signbit(v[i]))
-		i++;
-	return i == n;
-}
+#include "base/num.h"
 
 static void
 send_first(struct worker_state *ws, uint32_t i)
@@ -22,8 +11,9 @@ send_first(struct worker_state *ws, uint32_t i)
 	struct msg m = { .type = MSG_INIT, .step = ws->first_step, .len = (uint32_t)(s->count * sizeof(float)) };
 	uint32_t states = opt_states(ws->w->hyper.rule);
 
+	/* A server's memory is zero at first. */
 	if (s->kind == SHARD_PLAN_WEIGHTS && !s->frozen && f->state != NULL &&
-	    !is_zero(f->state + s->first * states, s->count * states)) {
+	    !num_zeros(f->state + s->first * states, s->count * states)) {
 		struct msg of = m;
 
 		of.flags = MSG_STATE_OF;

@@ -73,7 +73,9 @@ settle_eval_options(struct pworker *p)
 		front_wrong("--statistics: runs on one device, not on %.64s", p->train.devices);
 	if (p->train.final_views && !p->train.views.flip && p->train.views.shift == 0)
 		front_wrong("--final-views: needs --flip or --shift");
-	if (p->train.final_views && (p->train.best || p->train.patience > 0)) {
+	if (p->train.final_views && (p->train.best || p->train.patience > 0 || p->train.updates > 0)) {
+		if (pworker_given(p, "final-views") == PWORKER_GIVEN && p->train.updates > 0)
+			front_wrong("--final-views: does not go with --updates, which may end any epoch");
 		if (pworker_given(p, "final-views") == PWORKER_GIVEN)
 			front_wrong("--final-views: does not go with --best and --patience, which compare epochs");
 		p->train.final_views = false;

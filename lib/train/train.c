@@ -125,10 +125,17 @@ load_average(struct train *t)
 	return e == 0 ? en->load_aux(t->plan, t->average + t->graph->P) : e;
 }
 
+/* Whether this is the last epoch that the options let end. */
+static bool
+is_last_epoch(const struct train *t, uint64_t epoch)
+{
+	return t->over || epoch + 1 >= t->o->epochs || (t->o->steps > 0 && t->o->steps < (epoch + 2) * t->steps);
+}
+
 static int
 evaluate_batch(struct train *t, uint64_t epoch, const struct samples *s, struct engine_result *r)
 {
-	if (t->o->final_views && epoch + 1 < t->o->epochs)
+	if (t->o->final_views && !is_last_epoch(t, epoch))
 		return t->engine->evaluate(t->plan, s, r, NULL);
 	return tta_evaluate(t->tta, s, r, NULL);
 }

@@ -2,6 +2,8 @@
 #include "train/train_in.h"
 #include "base/err.h"
 
+#include <math.h>
+
 /* Whether the best of n epochs is at least `patience` epochs ago. */
 static bool
 is_patience_spent(const struct train *t, uint64_t n)
@@ -32,10 +34,10 @@ int
 train_record_validation(struct train *t, uint64_t epoch, double accuracy)
 {
 	const struct train_opt *o = t->o;
-	bool decides = o->ps.rank == 0 && (o->best || o->patience > 0), better = t->best_epoch == 0 ||
-	    accuracy > t->best;
+	bool decides = o->ps.rank == 0 && (o->best || o->patience > 0);
 
-	if (decides && better) {
+	/* The loss of values may be NaN or infinite. */
+	if (decides && isfinite(accuracy) && (t->best_epoch == 0 || accuracy > t->best)) {
 		t->best = accuracy;
 		t->best_epoch = epoch + 1;
 		t->is_best = true;

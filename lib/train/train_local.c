@@ -5,11 +5,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define COUNT	(sizeof(uint64_t) / sizeof(float))	/* floats in which a state has the number of its updates */
+
 /* The states before even and odd steps: a step reads one of them and writes the other, as a successor may repeat it. */
 static size_t
 count_state_floats(const struct train_opt *o)
 {
-	return o->ps.graph->P * opt_states(o->local_hyper.rule);
+	const size_t states = opt_states(o->local_hyper.rule);
+
+	return states > 0 ? o->ps.graph->P * states + COUNT : 0;
+}
+
+/* The number of the next update of a state, from 1.  It is not that of the run: no checkpoint has the state. */
+static uint64_t
+count_update(const struct train_opt *o, const float *from, float *to)
+{
+	const size_t at = o->ps.graph->P * opt_states(o->local_hyper.rule);
+	uint64_t n = 0;
+
+	if (count_state_floats(o) == 0)
+		return 1;
+	memcpy(&n, from + at, sizeof(n));
+	n++;
+	memcpy(to + at, &n, sizeof(n));
+	return n;
 }
 
 size_t
@@ -79,6 +98,7 @@ train_local_update(struct train *t, uint32_t n)
 	const float *from = l->state[(t->step + (l->updates > 0)) % 2];
 	float *to = l->state[(t->step + 1) % 2];
 	const float rate = train_lr(t, t->step);
+	const uint64_t update = count_update(o, from, to);
 	uint64_t began = trace_now(t->trace);
 
 	for (uint32_t i = 0; i < t->graph->nw; i++) {
@@ -89,7 +109,7 @@ train_local_update(struct train *t, uint32_t n)
 		if (a->frozen || a->count == 0)
 			continue;
 		p = find_group(l->plan, a);
-		h.t = t->step * o->accumulate + l->updates + 1;
+		h.t = update;
 		h.lr = rate * p->lr;
 		h.wd *= p->wd;
 		opt_step_to(t->w + a->first, from + a->first * states, t->g + a->first, a->count, n, &h,

@@ -6,6 +6,7 @@
 #include "net/init.h"
 #include "net/whiten.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,7 +158,7 @@ read_meta_f64(const struct weights *f, int m, double *v)
 {
 	const char *text = weights_get(f, meta_key[m]);
 
-	if (text == NULL || num_f64(text, -1e30, 1e30, v) < 0)
+	if (text == NULL || num_f64(text, -DBL_MAX, DBL_MAX, v) < 0)
 		return err_fail(ERR_FORMAT, "'%s' is missing or not a number", meta_key[m]);
 	return 0;
 }
@@ -270,16 +271,23 @@ init_train_weights(struct train *t)
 	return e;
 }
 
-/* Continues the checkpoint's average if this run has one of the same kind. */
+/* Continues the checkpoint's average if this run has one of the same kind.  Reports one that this run does without. */
 static int
 resume_average(struct train *t, const struct weights *f, struct worker_first *first)
 {
 	enum average_kind kind = t->o->ps.hyper.average.kind;
 	const char *was = weights_get(f, meta_key[M_AVERAGE]);
+	char text[128];
 	uint64_t n = 0;
 
-	if (kind == AVERAGE_NONE || f->average == NULL)
+	if (f->average == NULL)
 		return 0;
+	if (kind == AVERAGE_NONE) {
+		snprintf(text, sizeof(text), "resumes without the checkpoint's average of the weights, which --%.32s "
+		    "continues", was != NULL ? was : "ema");
+		train_tell(t, &(struct train_event){ .kind = TRAIN_REMARK, .text = text });
+		return 0;
+	}
 	if (was == NULL || strcmp(was, average_name(kind)) != 0)
 		return err_fail(ERR_ARG, "was saved with another average, '%.32s'; resume with the same",
 		    was != NULL ? was : "?");
@@ -330,17 +338,10 @@ explain_load_error(const char *path, int e)
 	return e;
 }
 
-static bool
-is_all_zero(const float *v, size_t n)
-{
-	size_t i = 0;
-
-	while (i < n && v[i] == 0)
-		i++;
-	return i == n;
-}
-
-/* Compares the optimizer of a checkpoint with the run's, and reports a state that starts from zeros. */
+/*
+ * Compares the optimizer of a checkpoint with the run's, and reports a state that starts from zeros.  Adam's bias
+ * correction is that of the run's number of updates, so that it needs the state that these have made.
+ */
 static int
 check_state(struct train *t, const struct weights *f)
 {
@@ -351,10 +352,13 @@ check_state(struct train *t, const struct weights *f)
 		return err_fail(ERR_ARG, "was saved with --optimizer %s; resume with the same, or use --start",
 		    opt_name(f->rule));
 	/* Servers of local steps once kept sgd's, all zeros. */
-	if (t->o->local && f->state != NULL && (f->rule != OPT_SGD || !is_all_zero(f->state, t->graph->P)))
+	if (t->o->local && f->state != NULL && (f->rule != OPT_SGD || !num_zeros(f->state, t->graph->P)))
 		return err_fail(ERR_ARG, "was saved without --local-steps; resume without, or use --start");
 	if (t->o->local && opt_states(t->o->local_hyper.rule) > 0)
 		why = "the optimizer state of local steps is in no checkpoint, and starts from zeros";
+	else if (f->state == NULL && (rule == OPT_ADAM || rule == OPT_ADAMW))
+		return err_fail(ERR_ARG, "has no optimizer state, which --optimizer %s needs; use --start",
+		    opt_name(rule));
 	else if (f->state == NULL && opt_states(rule) > 0)
 		why = "the checkpoint has no optimizer state, which starts from zeros";
 	if (why != NULL)

@@ -71,6 +71,11 @@ val() { awk -F'\t' '$5 == "validation" { print $6, $9, $10 }' "$1"; }
 is "$(val final.tsv | head -2)" "$(val plain.tsv | head -2)" "--final-views validates without views before the last epoch"
 is "$(val final.tsv | tail -1)" "$(val shifted.tsv | tail -1)" "--final-views validates the last epoch with views"
 ok "views change the validation" test "$(val plain.tsv | tail -1)" != "$(val shifted.tsv | tail -1)"
+steps=$(awk -F'\t' '$5 == "step"' plain.tsv | wc -l)
+$net --data 0.rec --steps $((steps + 1)) --lr 0.02 --val 0.rec --flip --shift 2 --final-views >steps.tsv 2>/dev/null
+is "$(val steps.tsv)" "$(val final.tsv)" "--final-views validates with views the last epoch that --steps lets end"
+status 2 "--final-views with --updates is refused" $net --data 0.rec --val 0.rec --flip --final-views --updates 9 --async
+is "$(cat err)" "pworker: --final-views: does not go with --updates, which may end any epoch" "the error names --updates"
 status 2 "--final-views without views is refused" $net --data 0.rec --val 0.rec --final-views
 status 2 "--final-views with --best is refused" $net --data 0.rec --val 0.rec --flip --final-views --best --save b
 rows() {

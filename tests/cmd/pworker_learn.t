@@ -30,6 +30,19 @@ pmerge --no-state 1-0004.safetensors >bare.safetensors
 status 0 "--resume accepts a checkpoint without the optimizer's state" train --resume bare.safetensors --epochs 5
 like "$T/err" "^pworker: the checkpoint has no optimizer state, which starts from zeros\$" \
 	"--resume reports that the optimizer's state starts from zeros"
+pmerge --no-state 3-0004.safetensors >bare.safetensors
+status 2 "--resume refuses a checkpoint of --optimizer adam without its state" train --optimizer adam --resume bare.safetensors --epochs 5
+like "$T/err" "has no optimizer state, which --optimizer adam needs; use --start\$" "the error suggests --start"
+# The first update of a state of Adam changes a weight by the rate.
+local="train --optimizer adam --lr 0.0001 --wd 0 --local-steps 1 --steps"
+$local 12 --save early >/dev/null 2>&1
+$local 13 --resume early-0004.safetensors --epochs 5 --save late >/dev/null 2>&1
+pmerge --diff early-0004.safetensors late-0004-000001.safetensors >by
+is "$(awk -F'\t' '/_weight/ { n++; far += $4 < 0.000098 || $4 > 0.000102 } END { print (n > 0), far + 0 }' by)" "1 0" \
+	"local steps of a resumed run correct the bias of their own state"
+status 0 "--resume accepts a checkpoint of --ema without it" train --resume 13-0004.safetensors --epochs 5
+like "$T/err" "^pworker: resumes without the checkpoint's average of the weights, which --ema continues\$" \
+	"--resume reports the average that the run does without"
 train --optimizer descent --epochs 1 --save without >/dev/null 2>&1
 is "$(pmerge --list without-0001.safetensors | grep -c ':momentum')" 0 "a checkpoint of --optimizer descent has no state"
 status 0 "--resume accepts a checkpoint of --optimizer descent" train --optimizer descent --resume without-0001.safetensors --epochs 2

@@ -142,6 +142,13 @@ awk -F'\t' -v OFS='\t' 'NR % 4 == 0 { $2 = "nan" } 1' values.lst >gaps.lst
 im2rec -q -o gaps.rec gaps.lst . || exit 1
 status 0 "values may be unknown, too" ${values/values.rec/gaps.rec} --epochs 2
 is "$(awk -F'\t' '$5 == "epoch" && $9 < 99 { print $8 }' out | sort -u)" 120 "their images are used, and the loss is finite"
+awk -F'\t' -v OFS='\t' '{ $2 = $2 * 1e36 } 1' values.lst >huge.lst
+im2rec -q -o huge.rec huge.lst . || exit 1
+status 0 "pworker goes on after a validation whose loss is infinite" $values --val huge.rec --best --epochs 1 --save h
+ok "an epoch with an infinite loss is not the best" [ ! -e h-best.safetensors ]
+status 0 "pworker resumes the checkpoint of a run without a best epoch" \
+	$values --val values.rec --best --epochs 2 --save h --resume h-0001.safetensors
+ok "a later epoch becomes the best" [ h-best.safetensors -ef h-0002.safetensors ]
 status 2 "a weight that the records lack is refused" $train --loss sigmoid --data labels.rec --weight-at 3
 like err "it has 3 labels, and none at 3" "the error counts the labels"
 done_testing

@@ -181,10 +181,47 @@ is_list_source(const struct source_opt *opt)
 	return opt->n_paths == 0 && (opt->root != NULL || (n >= 4 && strcmp(opt->path + n - 4, ".lst") == 0));
 }
 
+/* The kind of images of one path: that of CIFAR, of MNIST, or images; NULL for a pipe, which is read once. */
+static int
+find_kind_of_path(const char *path, const struct source_kind **kind)
+{
+	struct source s = { 0 };
+	int e = files_open(&path, 1, 0, &s.files);
+
+	if (e == 0 && !files_is_stream(s.files))
+		e = find_classless_kind(&s);
+	files_close(s.files);
+	*kind = s.kind;
+	return e;
+}
+
+/* Refuses several paths of which only those of one kind would be read, and a list among them. */
+static int
+check_paths(const char *const *path, size_t n)
+{
+	const struct source_kind *first, *kind;
+
+	for (size_t i = 0; i < n; i++)
+		if (suffix_is(path[i], strlen(path[i]), ".lst"))
+			return err_fail(ERR_ARG, "%s: a list stands alone", path[i]);
+	ERR_TRY(find_kind_of_path(path[0], &first));
+	for (size_t i = 1; i < n; i++) {
+		ERR_TRY(find_kind_of_path(path[i], &kind));
+		if (kind != first && kind != NULL && first != NULL)
+			return err_fail(ERR_ARG, "%s and %s: are of different kinds (CIFAR, MNIST, images in class "
+			    "folders); name them one at a time", path[0], path[i]);
+	}
+	return 0;
+}
+
 static int
 open_files(struct source *s, const struct source_opt *opt)
 {
-	int e = opt->n_paths > 0 ? files_open(opt->paths, opt->n_paths, 0, &s->files)
+	int e = opt->n_paths > 1 ? check_paths(opt->paths, opt->n_paths) : 0;
+
+	if (e < 0)
+		return e;
+	e = opt->n_paths > 0 ? files_open(opt->paths, opt->n_paths, 0, &s->files)
 	    : files_open(&opt->path, 1, 0, &s->files);
 
 	return e < 0 ? e : opt->classless ? find_classless_kind(s) : find_kind(s);

@@ -45,7 +45,7 @@ enum source_split { SOURCE_ALL, SOURCE_TRAIN, SOURCE_TEST };
 
 struct source_opt {
 	const char		*path;		/* "-": standard input, which is read once */
-	/* if n_paths > 0: these instead, as if one directory held them; not for lists */
+	/* if n_paths > 0: these instead, as if one directory held them, all of one kind; not for lists */
 	const char *const	*paths;
 	size_t			 n_paths;
 	const char		*root;		/* root of a list; NULL: "." if path ends in .lst, else no list */
@@ -76,8 +76,8 @@ struct source_item {
 struct source;
 
 /*
- * Returns 0, ERR_SYS, ERR_FORMAT, ERR_SHORT, ERR_LIMIT, ERR_ARG (nothing of that split, or a split is needed) or
- * ERR_NOMEM.
+ * Returns 0, ERR_SYS, ERR_FORMAT, ERR_SHORT, ERR_LIMIT, ERR_ARG (nothing of that split, a split is needed, or paths of
+ * different kinds) or ERR_NOMEM.
  */
 int	 source_open(const struct source_opt *opt, struct source **s);
 void	 source_close(struct source *s);	/* NULL is fine */

@@ -38,6 +38,12 @@ perl -e 'srand 2; print "P6 40 60 255\n"; print chr(int rand 256) for 1..7200' >
 pworker --predict $w --resize 32 photo.ppm >want
 status 0 "pworker --predict resizes an image to the size of the records" pworker --predict $w photo.ppm
 ok "--predict without --resize predicts as with the size of the records" cmp out want
+mkdir -p folders/0 && cp photo.ppm folders/0
+status 2 "--eval refuses CIFAR-10 beside class folders" pworker --eval $w data_batch_1.bin folders
+is "$(cat err)" "pworker: data_batch_1.bin and folders: are of different kinds (CIFAR, MNIST, images in class folders); name them one \
+at a time" "the error names both paths"
+status 2 "--eval refuses a list beside class folders" pworker --eval $w folders a.lst
+is "$(cat err)" "pworker: a.lst: a list stands alone" "the error names the list"
 status 0 "--resize replaces the size of the records" pworker --predict $w --resize 30 photo.ppm
 is "$(cat err)" "pworker: --resize 30: $w was trained with 32" "another size is reported for images outside records"
 ok "another size than that of the records changes the prediction" sh -c '! cmp -s out want'

@@ -294,6 +294,9 @@ test_mnist(void)
 	is_str(told(&opt), "0 4 emnist-letters-train-images-idx3-ubyte, image 0\n"
 	    "1 1 emnist-letters-train-images-idx3-ubyte, image 1\n0,1,2,3,4,",
 	    "the files of one set may be given");
+	sh("mkdir apart apart/c && touch apart/c/1.png");
+	two[1] = pics_path("apart");
+	ok(strncmp(told(&opt), "-7 ", 3) == 0, "images beside the files of MNIST are refused");
 	opt = (struct source_opt){ .path = told_pipe("m.tgz") };
 	is_str(told(&opt), "0 4 m/train-images-idx3-ubyte, image 0\n1 1 m/train-images-idx3-ubyte, image 1\n"
 	    "2 2 m/t10k-images-idx3-ubyte, image 0\n0,1,2,3,4,", "MNIST is read from a pipe");

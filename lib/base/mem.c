@@ -47,15 +47,20 @@ subtract_bytes(uint64_t all, uint64_t part)
 	return all == UINT64_MAX || part == UINT64_MAX ? all : all > part ? all - part : 0;
 }
 
-/* The group's limit less its anonymous memory; the kernel drops cached files on demand. */
+/*
+ * The group's limit less its anonymous and its shared memory, which includes that of memfd_create(2).  The kernel drops
+ * other cached files on demand.
+ */
 static uint64_t
 read_group_left(const char *folder, bool v2)
 {
 	uint64_t limit = v2 ? read_number_in(folder, "memory.max", "%" SCNu64) :	/* "max" does not match */
 	    read_number_in(folder, "memory.limit_in_bytes", "%" SCNu64);
 
-	return subtract_bytes(limit, v2 ? read_number_in(folder, "memory.stat", "anon %" SCNu64) :
+	limit = subtract_bytes(limit, v2 ? read_number_in(folder, "memory.stat", "anon %" SCNu64) :
 	    read_number_in(folder, "memory.stat", "total_rss %" SCNu64));
+	return subtract_bytes(limit, v2 ? read_number_in(folder, "memory.stat", "shmem %" SCNu64) :
+	    read_number_in(folder, "memory.stat", "total_shmem %" SCNu64));
 }
 
 /* The least that a group and its ancestors leave.  line is one of /proc/self/cgroup: number:controllers:path. */

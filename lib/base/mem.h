@@ -14,8 +14,8 @@
 uint64_t mem_available(void);
 
 /*
- * Bytes that control groups leave: for each group and its ancestors, the limit less the anonymous memory of its
- * processes (memory.stat).  The limit is memory.max in version 2 of cgroups(7), memory.limit_in_bytes in version 1.
+ * Bytes that control groups leave: for each group and its ancestors, the limit less the anonymous and shared memory of
+ * its processes (memory.stat).  The limit is memory.max in version 2 of cgroups(7), memory.limit_in_bytes in version 1.
  * groups has the form of /proc/self/cgroup, root that of /sys/fs/cgroup.
  */
 uint64_t mem_cgroup_left(const char *groups, const char *root);

@@ -29,13 +29,15 @@ test_cgroups(void)
 	put("v2", "1:cpu:/a\n0::/a/b\n");
 	put("v1", "4:memory:/gone/away\n");
 	put("a/memory.max", "1000\n");
-	put("a/memory.stat", "file 900\nanon 100\n");
+	put("a/memory.stat", "file 900\nanon 100\nanon_thp 1\nshmem 50\nshmem_thp 1\n");
 	put("a/b/memory.max", "max\n");
 	put("memory/memory.limit_in_bytes", "500\n");
 	put("memory/memory.stat", "rss 1\ntotal_rss 600\n");
-	is(mem_cgroup_left("v2", "."), 900, "an ancestor's limit counts, and cached files do not");
+	is(mem_cgroup_left("v2", "."), 850, "an ancestor's limit counts, and shared memory, but no cached files");
 	is(mem_cgroup_left("v1", "."), 0,
 	    "a group whose folder is not mounted counts as the root group");
+	put("memory/memory.stat", "shmem 9\nrss 1\ntotal_rss 100\ntotal_shmem 150\n");
+	is(mem_cgroup_left("v1", "."), 250, "the first version's groups count their shared memory too");
 	put("a/b/memory.max", "300\n");
 	is(mem_cgroup_left("v2", "."), 300, "the smaller of two limits counts");
 	ok(mem_cgroup_left("none", ".") == UINT64_MAX, "without groups there is no limit");

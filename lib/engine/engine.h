@@ -10,8 +10,8 @@
  * memory.  An engine that cannot run a layer refuses the graph in plan(), never in a step.
  *
  * Frozen arrays (net/freeze.h; the caller marks them before plan()) are read like the others.  They get no gradient,
- * and layers below the first learned one run no backward pass.  backward() leaves the frozen parts of g and stats as
- * they were.  A batch norm whose arrays are all frozen uses the running statistics in forward() too, so the plan of
+ * and layers below the first learned one run no backward pass.  The frozen parts of g and stats are undefined after
+ * backward().  A batch norm whose arrays are all frozen uses the running statistics in forward() too, so the plan of
  * such a net needs load_aux() before forward().
  *
  * Weights enter and gradients leave array by array (index a into graph.w).  So a layer can compute while the arrays of

@@ -105,7 +105,7 @@ struct cpu_bn {
 	float	*k1, *k0;	/* dx = scale * dy + k1 * (x - mean) + k0 */
 };
 
-/* The index in its window of each output's maximum. */
+/* The index in its window of each output's maximum; no bytes for averages. */
 struct cpu_pool {
 	uint32_t buf;		/* u16, in the layout of y */
 	uint16_t *argmax;

@@ -177,10 +177,11 @@ make_pool(struct cpu_planner *pl, uint32_t i)
 	struct engine_plan *p = pl->p;
 	const struct graph_node *l = &pl->g->node[i];
 	struct cpu_view y = { .pitch = pl->note[i].block, .c = l->c, .h = l->h, .w = l->w, .block = pl->note[i].block };
+	bool max = l->pool == GRAPH_MAX;
 
-	if ((uint64_t)l->r * l->s > UINT16_MAX)
-		pl->e = err_fail(ERR_NOTSUP, "layer %s: a window of %ux%u", l->name, l->r, l->s);
-	p->pool[p->npool].buf = new_buf(pl, cpu_blocks(&y) * cpu_unit(&y) * sizeof(uint16_t));
+	if (max && (uint64_t)l->r * l->s > UINT16_MAX)
+		pl->e = err_fail(ERR_NOTSUP, "layer %s: a maximum of %ux%u", l->name, l->r, l->s);
+	p->pool[p->npool].buf = new_buf(pl, max ? cpu_blocks(&y) * cpu_unit(&y) * sizeof(uint16_t) : 0);
 	p->state[i] = p->npool++;
 }
 

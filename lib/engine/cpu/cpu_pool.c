@@ -274,9 +274,9 @@ describe_pool_frame(const struct graph_node *node, const struct cpu_view *in)
 
 /* Elements of argmax for a unit. */
 static size_t
-count_windows(const struct cpu_view *y)
+count_maxima(const struct graph_node *node, const struct cpu_view *y)
 {
-	return (size_t)y->h * y->w * y->block;
+	return node->pool == GRAPH_MAX ? (size_t)y->h * y->w * y->block : 0;
 }
 
 void
@@ -284,7 +284,7 @@ cpu_pool_forward(const struct graph_node *node, const struct cpu_view *x, const 
     uint32_t n)
 {
 	struct frame f = describe_pool_frame(node, x);
-	size_t blocks = cpu_blocks(x), outs = count_windows(y);
+	size_t blocks = cpu_blocks(x), outs = count_maxima(node, y);
 
 	#pragma omp parallel for
 	for (size_t u = 0; u < n * blocks; u++) {
@@ -300,7 +300,7 @@ cpu_pool_backward(const struct graph_node *node, const struct cpu_view *dy, uint
     const uint16_t *argmax, uint32_t n)
 {
 	struct frame f = describe_pool_frame(node, dx);
-	size_t blocks = cpu_blocks(dx), outs = count_windows(&dy[0]);
+	size_t blocks = cpu_blocks(dx), outs = count_maxima(node, &dy[0]);
 
 	#pragma omp parallel for
 	for (size_t u = 0; u < n * blocks; u++) {

@@ -118,7 +118,7 @@ EMU_HEADERS = $(if $(CUDA_WORKS),$(CUDA_I),-isystem tests/emu/include)
 EMU_SIDE   := $(patsubst %,$(BUILD)/tests/emu/device/%.o,choose device blas dnn_race) $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/emu/*.c))
 GPU_TESTS  := $(if $(MODULE),$(patsubst %.c,$(BUILD)/%,$(wildcard tests/gpu/*_test.c)))
 STUBS      := $(BUILD)/tests/stub/libnccl.so.2 $(BUILD)/tests/stub/libnvidia-ml.so.1
-EMU        := $(if $(filter cuda,$(engines)),$(BUILD)/tests/emu/tally-cuda.so $(BUILD)/bench/gpu_step $(STUBS))
+EMU        := $(if $(filter cuda,$(engines)),$(BUILD)/tests/emu/tally-cuda.so $(BUILD)/tests/emu/bits_test $(BUILD)/bench/gpu_step $(STUBS))
 # A tool is a folder, cmd/TOOL/, or cmd/TOOL.c with cmd/TOOL_*.c; all tools share front*.c.
 FRONT   := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/front*.c))
 TOOLS   := $(patsubst cmd/%/main.c,%,$(wildcard cmd/*/main.c)) \
@@ -238,6 +238,11 @@ $(BUILD)/bench/gpu_rate: $(BUILD)/bench/gpu_rate.o $(CUDA_SIDE:%=$(BUILD)/lib/en
 $(BUILD)/tests/emu/gpu_rate: $(BUILD)/bench/gpu_rate.o $(EMU_SIDE) $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LINK) -o $@ $^ $(LIBS)
 
+# The same for what the module relies on of a GPU.
+$(BUILD)/tests/emu/bits_test: $(BUILD)/tests/gpu/bits_test.o $(EMU_SIDE) $(BUILD)/libtally.a
+	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LINK) -o $@ $^ $(LIBS)
+$(BUILD)/tests/gpu/bits_test.o: DEFINES += -Itests
+
 # A fuzz target with an ordinary main: replays the corpus.  libFuzzer's entry has no header to declare it.
 $(REPLAY): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/tests/fuzz/mutate.o $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LINK) -o $@ $^ $(LIBS)
@@ -301,7 +306,7 @@ check-gpu: all $(TESTS)	## look for faults of memory in the GPU's kernels with c
 GPU_OPS := $(patsubst %,$(BUILD)/tests/op/%_test,seam layer sums scores classes order drop match learn split)
 gpu:	## install what is missing, test the cuda engine on this machine's GPU and measure it beside PyTorch: PASS or FAIL within 10 minutes after the build
 	@$(SETUP) || :
-	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc)) all $(GPU_OPS) $(BUILD)/bench/gpu_step $(BUILD)/share/demo/pictures
+	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc)) all $(GPU_OPS) $(filter %/bits_test,$(GPU_TESTS)) $(BUILD)/bench/gpu_step $(BUILD)/share/demo/pictures
 	@tests/gpu/verdict $(abspath $(BUILD)) $(CUDA_HOME)
 
 lint: tests	## run the tests of the tree's own laws: floors, names, headers, pages

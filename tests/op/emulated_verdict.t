@@ -36,8 +36,8 @@ verdict() {
 }
 status 0 "the verdict succeeds on the emulated device" verdict
 like "$T/out" '^PASS in [0-9]+ s; the report is ' "the verdict prints PASS and names its report"
-for what in 'seam: [0-9]+ checks' 'layer: [0-9]+ checks' 'sums: [0-9]+ checks' 'scores: [0-9]+ checks' 'classes: [0-9]+ checks' \
-	'order: [0-9]+ checks' 'drop: [0-9]+ checks' \
+for what in 'seam: [0-9]+ checks' 'layer: [0-9]+ checks' 'sums: [0-9]+ checks' 'bits: [0-9]+ checks' 'scores: [0-9]+ checks' \
+	'classes: [0-9]+ checks' 'order: [0-9]+ checks' 'drop: [0-9]+ checks' \
 	'match: [0-9]+ checks' 'learn: [0-9]+ checks' 'two runs have the same bits' 'split: [0-9]+ checks' \
 	'learn on two GPUs: [0-9]+ checks' 'two runs have the same bits on two GPUs' 'racecheck: sums' 'synccheck: sums' \
 	'memcheck: seam' 'inception28: the loss is that of the cpu engine'; do
@@ -65,10 +65,11 @@ status 77 "GPU_NONE is the status of the verdict without a device" env TALLY_EMU
 	"T='$T'; $(declare -f verdict); verdict"
 
 # What the clock cuts: a checker is left out, the test match counts until then, and any other test fails.
-mkdir -p "$T/cut/tests/op" "$T/cut/share/demo" "$T/cut/tests/emu" "$T/cut/bench"
+mkdir -p "$T/cut/tests/op" "$T/cut/tests/gpu" "$T/cut/share/demo" "$T/cut/tests/emu" "$T/cut/bench"
 for t in seam layer sums scores classes order drop match learn split; do
 	printf '#!/bin/sh\necho ok 1\n' >"$T/cut/tests/op/${t}_test"
 done
+printf '#!/bin/sh\necho ok 1\n' >"$T/cut/tests/gpu/bits_test"
 cat >"$T/cut/bench/gpu_step" <<'SH'
 #!/bin/sh
 first=2.3 sixth=2.2
@@ -101,7 +102,7 @@ SH
 touch "$T/cut/tests/emu/tally-cuda.so"
 printf '#!/bin/sh\nexit 0\n' >"$T/cut/compute-sanitizer"
 printf '#!/bin/sh\necho "ok 1 - ref: a"\necho "ok 2 - cuda: a"\n' >"$T/cut/tests/op/drop_test"
-chmod +x "$T"/cut/{tests/op/*,bench/gpu_step,pworker,timeout,compute-sanitizer}
+chmod +x "$T"/cut/{tests/op/*,tests/gpu/*,bench/gpu_step,pworker,timeout,compute-sanitizer}
 cut_verdict() {
 	env GPU_REHEARSE= TALLY_MODULES="$T/cut/tests/emu" PYTHON=false PATH="$T/cut:$PATH" CUT="$1" \
 		"$TOP/tests/gpu/verdict" "$T/cut" /nonexistent
@@ -114,8 +115,8 @@ ln -s "$T/cut/pworker" "$BUILD/im2rec" "$T/graphless/"
 ln -s "$BUILD/share/demo" "$T/graphless/share/"
 status 1 "the verdict exits with status 1 if the device captures no graph" env TALLY_EMU=nograph GPU_REHEARSE=1 GPU_SECONDS=3600 \
 	PYTHON=false PATH="$T/bin:$PATH" "$TOP/tests/gpu/verdict" "$T/graphless" /nonexistent
-is "$(tail -n 1 "$T/out" | grep -c '^FAIL: 16 failures in ')" 1 \
-	"the verdict counts 16 failures if the device captures no graph"
+is "$(tail -n 1 "$T/out" | grep -c '^FAIL: 17 failures in ')" 1 \
+	"the verdict counts 17 failures if the device captures no graph"
 status 1 "the verdict is INCOMPLETE if the clock cuts the test match after one check" cut_verdict match_test
 like "$T/out" '^timed out after 200 s: match$' "the verdict says that match had no time"
 like "$T/out" '^INCOMPLETE in [0-9]+ s: the clock cut: match$' "one check of match is no test"
@@ -137,7 +138,7 @@ like "$T/out" '^no time left: memcheck$' "the verdict says that the checker was 
 like "$T/out" '^left out: learn on two GPUs: no NCCL$' "the verdict says what was left out without NCCL"
 status 1 "the verdict does not succeed without time" env GPU_SECONDS=3 bash -c "T='$T'; $(declare -f cut_verdict); cut_verdict none"
 like "$T/out" '^INCOMPLETE in [0-9]+ s: the clock cut: seam, layer, .* fast cuda bf16$' "the verdict is INCOMPLETE"
-is "$(sed -n 's/^INCOMPLETE.*: //p' "$T/out" | tr , '\n' | wc -l) $(grep -c '^no time left: ' "$T/out")" "29 32" \
+is "$(sed -n 's/^INCOMPLETE.*: //p' "$T/out" | tr , '\n' | wc -l) $(grep -c '^no time left: ' "$T/out")" "30 33" \
 	"the verdict names all that it did not run"
 printf '#!/bin/sh\necho ok 1\necho "ok 2 # SKIP no bf16"\n' >"$T/cut/tests/op/scores_test"
 printf '#!/bin/sh\necho "ok 1 - ref: a"\necho "ok 2 - cuda # SKIP no GPU"\n' >"$T/cut/tests/op/drop_test"

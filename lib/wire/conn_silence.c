@@ -20,6 +20,9 @@
 #define ASKS		10
 #define REPEATS		4
 #define ASKS_MOST	20		/* unanswered questions that end a connection at which nobody looks */
+/* The most that the system takes; of more it would keep its default, and end such a connection after two hours. */
+#define KEEP_MOST_S	32767.0
+#define RTO_MOST_S	120.0
 
 int
 conn_silence(double *s)
@@ -38,12 +41,14 @@ conn_silence(double *s)
 void
 conn_set_silence(struct conn *c, double s)
 {
-	const int asks = (int)ceil(s / ASKS), repeats = (int)(fmax(s / REPEATS, LEAST_S) * 1e3);
+	const int asks = (int)ceil(fmin(s / ASKS, KEEP_MOST_S));
+	const int most = (int)fmax(ASKS_MOST, ceil(2 * s / asks));
+	const int repeats = (int)(fmin(fmax(s / REPEATS, LEAST_S), RTO_MOST_S) * 1e3);
 	const struct { int level, name, value; } option[] = {
 		{ SOL_SOCKET, SO_KEEPALIVE, 1 },
 		{ IPPROTO_TCP, TCP_KEEPIDLE, asks },
 		{ IPPROTO_TCP, TCP_KEEPINTVL, asks },
-		{ IPPROTO_TCP, TCP_KEEPCNT, ASKS_MOST },
+		{ IPPROTO_TCP, TCP_KEEPCNT, most },
 		{ IPPROTO_TCP, RTO_MAX_MS, repeats },
 	};
 

@@ -71,3 +71,9 @@ conn_socket_wants_out(const struct conn *c)
 {
 	return c->tls != NULL ? tls_wants_out(c->tls) : plain_wants_out(c->plain);
 }
+
+void
+conn_reached(const struct conn *c, char where[ADDR_TEXT])
+{
+	addr_peer(c->fd, where);
+}

@@ -92,6 +92,37 @@ takes_all(struct ends *e, int n)
 	return n == 0;
 }
 
+/* A socket's option of TCP; -1: the system has none. */
+static int
+get_option(const struct conn *c, int name)
+{
+	socklen_t n = sizeof(int);
+	int v;
+
+	return getsockopt(conn_fd(c), IPPROTO_TCP, name, &v, &n) == 0 ? v : -1;
+}
+
+/* The system keeps an idle connection, at which nobody looks, for more than the silence, and asks from a tenth on. */
+static void
+test_longest(void)
+{
+	static const double silences[] = { 1, CONN_SILENCE_S, 86400, 327680, 1e6 };
+	struct ends e;
+
+	ends_meet(&e, NULL, NULL);
+	for (size_t i = 0; i < sizeof(silences) / sizeof(*silences); i++) {
+		int idle, every, most;
+
+		conn_set_silence(e.a, silences[i]);
+		idle = get_option(e.a, TCP_KEEPIDLE);
+		every = get_option(e.a, TCP_KEEPINTVL);
+		most = get_option(e.a, TCP_KEEPCNT);
+		ok(idle >= 1 && idle <= silences[i] / 10 + 1 && every == idle && idle + most * (double)every > silences[i],
+		    "a silence of %.0f s: a question after %d s, and %d more", silences[i], idle, most);
+	}
+	ends_close(&e);
+}
+
 int
 main(void)
 {
@@ -155,6 +186,7 @@ main(void)
 	for (int i = 0; i < ALL; i++)
 		ends_close(&ends[i]);
 
+	test_longest();
 	setenv("TALLY_SILENCE", "2.5", 1);
 	ok(conn_silence(&silence) == 0 && silence == 2.5, "TALLY_SILENCE is the silence");
 	setenv("TALLY_SILENCE", "0", 1);

@@ -80,6 +80,8 @@ receive_messages(struct worker_net *n, uint32_t s)
 			err_within("server %" PRIu32 " (%s)", s, n->o->server[s]);
 		} else {
 			trace_answer(n, &m);
+			if (m.type == MSG_WELCOME)
+				conn_reached(l->conn, l->reached);
 			if (m.type == MSG_WELCOME && l->lost) {
 				l->lost = false;
 				close_other(l);
@@ -116,12 +118,24 @@ limit_server_memory(const struct worker_net *n)
 	    worker_state_plan(n->state)->n * (MEMORY_SLICE + n->o->nworkers * sizeof(uint64_t)) + MEMORY_HEAD;
 }
 
+/*
+ * Where it was before.  A lookup of its name could take long, if the network fails, and delay all other servers.  In
+ * the last seconds it is looked up all the same: it may have been started on another host.
+ */
+static const char *
+choose_address(const struct worker_net *n, uint32_t s)
+{
+	const struct link *l = &n->link[s];
+
+	return l->reached[0] == 0 || (l->lost && clk_s() >= l->until - AFTER_S) ? n->o->server[s] : l->reached;
+}
+
 static int
 dial_server(struct worker_net *n, uint32_t s, struct conn **c)
 {
 	struct link *l = &n->link[s];
 
-	ERR_TRY(conn_dial(n->o->server[s], n->o->key, CONN_WORKER, c));
+	ERR_TRY(conn_dial(choose_address(n, s), n->o->key, CONN_WORKER, c));
 	conn_set_place(*c, find_weights_place, l);
 	if (n->o->silence_s > 0)
 		conn_set_silence(*c, n->o->silence_s);

@@ -15,6 +15,7 @@ struct link {
 	struct conn	*conn;		/* NULL when it is over */
 	struct conn	*other;		/* is tried, to take its place, or had it until the next welcome */
 	struct send_queue queue;
+	char		 reached[ADDR_TEXT];	/* numeric address at its last welcome; "": none yet */
 	uint64_t	 sent, received;	/* bytes of messages */
 	/*
 	 * With the lock: the connection broke, and the server is restarted.  Until its next welcome what is sent to it

@@ -182,14 +182,11 @@ front_address(const char *option, const char *text)
 void
 front_output(const char *option, const char *out, const char *const *input, size_t n)
 {
-	struct stat to, from;
+	struct stat st;
 
-	if (out == NULL || (strcmp(out, "-") == 0 ? fstat(STDOUT_FILENO, &to) : stat(out, &to)) < 0 ||
-	    !S_ISREG(to.st_mode))
-		return;
-	for (size_t i = 0; i < n; i++)
-		if (input[i] != NULL && stat(input[i], &from) == 0 && from.st_dev == to.st_dev &&
-		    from.st_ino == to.st_ino)
+	for (size_t i = 0; out != NULL && i < n; i++)
+		if (input[i] != NULL && strcmp(input[i], "-") != 0 && stat(input[i], &st) == 0 &&
+		    S_ISREG(st.st_mode) && io_is_same(out, input[i]))
 			front_wrong("%s: %s is also an input, which would be lost; name another file", option,
 			    input[i]);
 }

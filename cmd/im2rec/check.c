@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Endings of lists, and of the files beside records. */
 static const char *const texts[] = { ".lst", ".idx", ".sum", ".labels", ".names", NULL };
@@ -91,38 +89,22 @@ check_name(const struct im2rec *o)
 		front_wrong("-o: %s would hold records and no text; name it FILE.rec", out);
 }
 
-/* The path without links, of a file that need not exist.  Returns false if its folder does not exist. */
-static bool
-resolve_path(const char *path, char real[PATH_MAX])
-{
-	const char *name = io_base_name(path);
-	char folder[PATH_MAX], at[PATH_MAX];
-
-	if (realpath(path, real) != NULL)
-		return true;
-	snprintf(folder, sizeof(folder), "%.*s", (int)(name - path), path);
-	return realpath(name > path ? folder : ".", at) != NULL &&
-	    snprintf(real, PATH_MAX, "%s/%s", at, name) < PATH_MAX;
-}
-
 /* Refuses rejects that would replace a file of the records. */
 static void
 check_rejects_beside(const struct im2rec *o)
 {
 	static const char *const added[] = { "", ".partial", ".journal" };
 	static const char *const beside[] = { ".idx", ".sum", ".labels" };
-	char mine[PATH_MAX], other[PATH_MAX], name[PATH_MAX];
+	char name[PATH_MAX];
 
-	if (!resolve_path(o->rejects, mine))
-		return;
 	for (size_t i = 0; i < sizeof(added) / sizeof(*added); i++) {
 		snprintf(name, sizeof(name), "%s%s", o->out, added[i]);
-		if (resolve_path(name, other) && strcmp(mine, other) == 0)
+		if (io_is_same(o->rejects, name))
 			front_wrong("--rejects: %s is a file of -o; name another", o->rejects);
 	}
 	for (size_t i = 0; i < sizeof(beside) / sizeof(*beside); i++) {
 		char *path = beside_name(o->out, beside[i]);
-		bool same = path != NULL && resolve_path(path, other) && strcmp(mine, other) == 0;
+		bool same = path != NULL && io_is_same(o->rejects, path);
 
 		free(path);
 		if (same)
@@ -150,7 +132,6 @@ check_inputs(const struct im2rec *o)
 	bool file = o->out != NULL && strcmp(o->out, "-") != 0;
 	const char *what = file ? "-o" : "standard output";
 	const char *out = o->verb == im2rec_pack || o->verb == im2rec_to_tar ? file ? o->out : "-" : NULL;
-	struct stat to, rejects;
 
 	front_output(what, out, o->path, o->paths);
 	front_output(what, out, &o->in.labels, 1);
@@ -158,11 +139,10 @@ check_inputs(const struct im2rec *o)
 		return;
 	front_output("--rejects", o->rejects, o->path, o->paths);
 	front_output("--rejects", o->rejects, &o->in.labels, 1);
+	if (!file && io_is_same(o->rejects, "-"))
+		front_wrong("--rejects: %s is standard output, which has the records; name another", o->rejects);
 	if (file)
 		check_rejects_beside(o);
-	else if (fstat(STDOUT_FILENO, &to) == 0 && S_ISREG(to.st_mode) && stat(o->rejects, &rejects) == 0 &&
-	    to.st_dev == rejects.st_dev && to.st_ino == rejects.st_ino)
-		front_wrong("--rejects: %s is standard output, which has the records; name another", o->rejects);
 	check_rejects_name(o->rejects);
 }
 

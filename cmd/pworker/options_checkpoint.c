@@ -216,14 +216,6 @@ report_refused_cut(const char *why)
 	front_say("%s; it is not used", why);
 }
 
-static bool
-is_same_file(const char *a, const char *b)
-{
-	struct stat s, t;
-
-	return stat(a, &s) == 0 && stat(b, &t) == 0 && s.st_dev == t.st_dev && s.st_ino == t.st_ino;
-}
-
 /* A run that does not continue the newest checkpoint replaces those of another by and by, and leaves the later ones. */
 static void
 report_other_run(const struct train_opt *t)
@@ -238,7 +230,7 @@ report_other_run(const struct train_opt *t)
 	if (n > 0) {
 		if ((newest = checkpoint_path(t->save, &names[0])) == NULL)
 			front_die(NULL, err_nomem());
-		if (t->resume == NULL || !is_same_file(t->resume, newest))
+		if (t->resume == NULL || !io_is_same(t->resume, newest))
 			front_say("--save %s: %s is of another run, which --resume-last would continue; this run "
 			    "replaces its files epoch by epoch", t->save, newest);
 		free(newest);

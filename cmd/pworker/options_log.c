@@ -3,12 +3,12 @@
 #include "front.h"
 
 #include "base/err.h"
+#include "base/io.h"
 #include "record/beside.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define TRACE_STEPS_USUAL	20
@@ -89,17 +89,6 @@ check_log_path(const struct pworker *p, const char *option, const char *path)
 	buf_free(&list);
 }
 
-/* Whether two paths name one file, which may not exist yet.  A device is none. */
-static bool
-is_same_file(const char *a, const char *b)
-{
-	struct stat sa, sb;
-
-	if (stat(a, &sa) < 0 || stat(b, &sb) < 0)
-		return strcmp(a, b) == 0;
-	return S_ISREG(sa.st_mode) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
-}
-
 static void
 settle_log_options(struct pworker *p)
 {
@@ -107,7 +96,7 @@ settle_log_options(struct pworker *p)
 
 	check_log_path(p, "--log", p->log);
 	check_log_path(p, "--trace", p->trace);
-	if (p->trace != NULL && p->log != NULL && is_same_file(p->trace, p->log))
+	if (p->trace != NULL && p->log != NULL && io_is_same(p->trace, p->log))
 		front_wrong("--trace: %s: is the file of --log", p->trace);
 	if (pworker_given(p, "log-style") != PWORKER_ABSENT)
 		return;

@@ -322,6 +322,37 @@ io_folder_length(const char *path)
 	return name > path ? (size_t)(name - path) - 1 : 0;
 }
 
+static int
+stat_output(const char *path, struct stat *st)
+{
+	return strcmp(path, "-") == 0 ? fstat(STDOUT_FILENO, st) : stat(path, st);
+}
+
+static int
+stat_folder(const char *path, struct stat *st)
+{
+	const char *name = io_base_name(path);
+	char *folder = name > path ? strndup(path, (size_t)(name - path)) : strdup(".");
+	int r = folder != NULL ? stat(folder, st) : -1;
+
+	free(folder);
+	return r;
+}
+
+bool
+io_is_same(const char *a, const char *b)
+{
+	struct stat sa, sb;
+	bool is = stat_output(a, &sa) == 0, other = stat_output(b, &sb) == 0;
+
+	if (is != other)
+		return false;
+	if (!is && (strcmp(io_base_name(a), io_base_name(b)) != 0 || stat_folder(a, &sa) < 0 ||
+	    stat_folder(b, &sb) < 0))
+		return false;
+	return !S_ISCHR(sa.st_mode) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+}
+
 void
 io_flush_name(const char *path)
 {

@@ -39,6 +39,13 @@ const char *io_base_name(const char *path);
 /* Bytes of a path before its last slash; 0: there is none. */
 size_t	 io_folder_length(const char *path);
 
+/*
+ * Whether two paths ("-": standard output) name one file, pipe or socket.  A file need not exist yet: then its name in
+ * its folder counts.  Character devices are never one file, as what is written to a terminal or /dev/null replaces
+ * nothing.
+ */
+bool	 io_is_same(const char *a, const char *b);
+
 /* Opens a file without a name in $TMPDIR (default: /tmp); closing it removes it.  Returns 0 or ERR_SYS. */
 int	 io_temp(int *fd);
 

@@ -166,6 +166,18 @@ done
 (im2rec --rejects both images >both) 2>err
 is "$? $(cat err)" "2 im2rec: --rejects: both is standard output, which has the records; name another" \
 	"im2rec refuses to write rejects over the records on standard output"
+(im2rec --rejects /dev/stdout images; echo $? >code) 2>err | cat >piped
+is "$(cat code err)" "2
+im2rec: --rejects: /dev/stdout is standard output, which has the records; name another" \
+	"im2rec refuses to write rejects into the pipe of the records"
+is "$(wc -c <piped)" 0 "im2rec writes nothing to the pipe"
+(im2rec --rejects /dev/fd/2 images; echo $? >code) 2>&1 | cat >piped
+is "$(cat code piped)" "2
+im2rec: --rejects: /dev/fd/2 is standard output, which has the records; name another" \
+	"im2rec refuses rejects on standard error if that is the pipe of the records"
+(im2rec -q -o piped.rec --rejects /dev/stdout images; echo $? >code) | cat >piped
+is "$(cat code)" 0 "im2rec writes rejects to a pipe if the records are in a file"
+status 0 "im2rec writes rejects to a device" im2rec -q -o piped.rec --rejects /dev/null images
 status 1 "im2rec refuses rejects in a folder that does not exist" im2rec -o out.d/r.rec --rejects nodir/x images
 is "$(cat err)" "im2rec: nodir/x: create: there is no folder nodir" "im2rec names the folder that does not exist"
 status 2 "im2rec refuses a directory for the rejects" im2rec -o out.d/r.rec --rejects out.d images

@@ -261,6 +261,47 @@ test_peek(void)
 	is(io_peek(-1, got, 3, &n), ERR_SYS, "io_peek fails on a bad descriptor");
 }
 
+static bool
+is_same(const char *a, const char *b)
+{
+	char pa[100], pb[100];
+
+	snprintf(pa, sizeof(pa), "%s/%s", dir, a);
+	snprintf(pb, sizeof(pb), "%s/%s", dir, b);
+	return io_is_same(pa, pb);
+}
+
+static void
+test_same(void)
+{
+	char path[100], other[100];
+	int keep = dup(STDOUT_FILENO), p[2];
+	bool same, file;
+
+	snprintf(path, sizeof(path), "%s/same", dir);
+	snprintf(other, sizeof(other), "%s/alias", dir);
+	ok(io_replace(path, "x", 1) == 0 && symlink("same", other) == 0 && is_same("same", "alias"),
+	    "a link is the file that it names");
+	snprintf(other, sizeof(other), "%s/same.d", dir);
+	ok(mkdir(other, 0700) == 0 && is_same("same", "same.d/../same"), "another way to a file names it too");
+	ok(!is_same("same", "none") && !is_same("none", "same"), "a file that does not exist is no other one");
+	ok(is_same("none", "same.d/../none"), "a file that does not exist is known by its folder and its name");
+	ok(!is_same("none", "nothing") && !is_same("none", "same.d/none"),
+	    "a file that does not exist differs in another folder or by name");
+	ok(!is_same("gone/none", "gone/none"), "a file in a folder that does not exist is none");
+	ok(!io_is_same("/dev/null", "/dev/null"), "a character device is no file");
+	if (pipe(p) < 0 || dup2(p[1], STDOUT_FILENO) < 0)
+		exit(1);
+	snprintf(other, sizeof(other), "/dev/fd/%d", p[1]);
+	same = io_is_same("-", other);
+	file = io_is_same("-", path);
+	dup2(keep, STDOUT_FILENO);
+	ok(same && !file, "a pipe is known by any of its names, and standard output by \"-\"");
+	close(keep);
+	close(p[0]);
+	close(p[1]);
+}
+
 int
 main(void)
 {
@@ -273,6 +314,7 @@ main(void)
 	test_offsets();
 	test_special_files();
 	test_peek();
+	test_same();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	return done() || system(command) != 0;
 }

@@ -56,8 +56,8 @@ void	 im2rec_name_limit(int e);
 
 /*
  * watch.c: progress (front_progress.h), and signals, which are handled between two records so that no record is cut.
- * A signal also ends standard input, so that nothing waits for its next bytes.  Before a verb reports what the input
- * lacks, it calls im2rec_watch_check().
+ * A signal also ends the pipes that are read, so that nothing waits for their next bytes.  Before a verb reports what
+ * the input lacks, it calls im2rec_watch_check().
  */
 struct im2rec_watch {
 	bool		 talks, begun;

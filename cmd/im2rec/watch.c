@@ -10,21 +10,48 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#define DESCRIPTORS	256	/* below this a reader's descriptor is looked for */
+#define GRACE_S		5	/* time in which a run ends by itself after a signal */
 
 static volatile sig_atomic_t stopped;	/* the signal, or 0 */
 static int ended = -1;			/* /dev/null */
 
-/* Ends standard input, because the thread that gets the signal may wait for it.  A second signal ends the process. */
+/* Whether a read of the descriptor may wait for somebody else. */
+static bool
+may_wait(int fd)
+{
+	int how = fcntl(fd, F_GETFL);
+	struct stat st;
+
+	return fd != STDOUT_FILENO && fd != STDERR_FILENO && how >= 0 && (how & O_ACCMODE) != O_WRONLY &&
+	    fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || S_ISCHR(st.st_mode));
+}
+
+/*
+ * Ends all pipes that are read, because the thread that gets the signal may wait for one.  If something else takes
+ * longer than GRACE_S, such as a write to a pipe that nobody reads, the signal ends the process, as a second one does.
+ */
 static void
 on_stop_signal(int sig)
 {
 	int keep = errno;
 
 	stopped = sig;
-	if (ended >= 0)
-		dup2(ended, STDIN_FILENO);
+	for (int fd = 0; ended >= 0 && fd < DESCRIPTORS; fd++)
+		if (fd != ended && may_wait(fd))
+			dup2(ended, fd);
+	alarm(GRACE_S);
 	errno = keep;
+}
+
+static void
+on_grace_over(int sig)
+{
+	(void)sig;
+	raise(stopped);
 }
 
 void
@@ -39,12 +66,14 @@ im2rec_watch_start(struct im2rec_watch *w, bool quiet)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	struct sigaction a = { .sa_handler = on_stop_signal, .sa_flags = (int)SA_RESETHAND }, old;
+	struct sigaction grace = { .sa_handler = on_grace_over };
 
 	ended = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	*w = (struct im2rec_watch){ .talks = !quiet, .began_s = clk_s() };
 	if (!quiet)
 		progress_start(PROGRESS_PLAIN);
+	sigaction(SIGALRM, &grace, NULL);
 	/* A signal that the caller ignores, as nohup(1) does, stays ignored. */
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)

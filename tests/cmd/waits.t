@@ -72,22 +72,44 @@ until_handles() {
 }
 mkfifo rest
 exec 9<>rest
-tar cf images.tar images
-for verb in --verify "--extract -o x" --to-tar "--to-tar -o x.tar" "--labels labels -o y.rec"; do
-	printf 'a\nb\n' >labels
-	case $verb in *labels*) head -c 9000 images.tar ;; *) head -c 3000 train.rec ;; esac >&9
-	# shellcheck disable=SC2086
-	im2rec $verb - <rest >out 2>err &
-	until_handles $!
-	kill $!
-	while kill -0 $! 2>/dev/null && [ $SECONDS -le 20 ]; do read -rt 0.05 <>quiet; done
-	kill -9 $! 2>/dev/null
-	wait $!
-	is "$? $(cat err)" "143 " "SIGTERM ends im2rec $verb within a stream"
-	dd if=rest iflag=nonblock of=/dev/null 2>/dev/null
+mkdir -p large/a large/b
+for i in 1 2 3 4 5 6 7 8 9; do
+	perl -e 'srand $ARGV[0]; print "P5 200 200 255\n"; print chr(int rand 256) for 1..40000' $i >large/a/$i.pgm
+done
+tar cf large.tar large
+printf 'a\nb\n' >labels
+for input in - /dev/stdin rest; do
+	for verb in --verify "--extract -o x" --to-tar "--to-tar -o x.tar" "--labels labels -o y.rec"; do
+		# shellcheck disable=SC2086
+		im2rec $verb $input <rest >out 2>err &
+		case $verb in *labels*) head -c 140000 large.tar ;; *) head -c 3000 train.rec ;; esac >&9
+		until_handles $!
+		kill $!
+		while kill -0 $! 2>/dev/null && [ $SECONDS -le 20 ]; do read -rt 0.05 <>quiet; done
+		kill -9 $! 2>/dev/null
+		wait $!
+		is "$? $(cat err)" "143 " "SIGTERM ends im2rec $verb $input within a stream"
+		dd if=rest iflag=nonblock of=/dev/null 2>/dev/null
+		rm -rf x
+	done
 done
 is "$(ls -d x.* y.* 2>/dev/null | tr '\n' ' ')" "" \
 	"im2rec leaves no unfinished file after a signal within a stream"
+# A list names a pipe that nobody writes, which another thread opens; and nobody reads the records.
+mkfifo images/a/pipe.png full
+exec 8<>full
+(cd images && ls -- */*.p?m | sed 's/^/1\t0\t/'; printf '2\t0\ta/pipe.png\n') >pipe.lst
+im2rec -o y.rec pipe.lst images 2>err & list=$!
+im2rec --labels labels - <large.tar >full 2>full.err & written=$!
+until_handles $list
+kill $list
+wait $list
+is "$? $(cat err)" "143 " "SIGTERM ends im2rec that waits for a pipe in a list"
+until_handles $written
+kill $written
+wait $written
+is "$? $(cat full.err)" "143 " "SIGTERM ends im2rec that waits for a reader of its records"
+exec 8<&-
 head -c 3000 train.rec >&9
 (trap '' HUP; exec im2rec --verify - <rest >out 2>err 9>&-) &
 until_handles $!

@@ -67,7 +67,8 @@ void	 conn_refuse_repeats(struct conn *c, struct tls_hellos *h);
 void	 conn_close(struct conn *c);
 
 int	 conn_fd(const struct conn *c);
-short	 conn_events(const struct conn *c);	/* POLLIN and POLLOUT that conn_run() waits for */
+/* POLLIN and POLLOUT that conn_run() waits for.  conn_next() and conn_send() may change them. */
+short	 conn_events(const struct conn *c);
 bool	 conn_open(const struct conn *c);	/* the handshake is complete, and the connection not broken */
 /*
  * Of an accepting end: whether the first bytes of the peer show that it belongs to the job, before the handshake is

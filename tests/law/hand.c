@@ -109,9 +109,12 @@ send_rounded(const struct world *x, const struct shard_plan *p, float *g, float 
 	free(q);
 }
 
-/* What rank r sends after steps of its own optimizer, which begin with `seen`; m [P, states] is its state. */
+/*
+ * What rank r sends after steps of its own optimizer, which begin with `seen`; m [P, states] is its state after that many
+ * updates.
+ */
 static void
-run_local(const struct world *x, uint32_t r, uint64_t step, const float *seen, float *m, float *to)
+run_local(const struct world *x, uint32_t r, uint64_t step, const float *seen, float *m, uint64_t *updates, float *to)
 {
 	const uint32_t states = opt_states(x->local_hyper.rule);
 	const struct graph *g = x->graph;
@@ -120,13 +123,12 @@ run_local(const struct world *x, uint32_t r, uint64_t step, const float *seen, f
 
 	memcpy(w, seen, g->P * sizeof(*w));
 	h.lr = changes_rate(&x->changes.heard, step, world_rate(x, step));
-	h.t = step * x->local;
 	for (uint32_t k = 0; k < x->local; k++) {
 		const uint32_t n = world_micro(x, r, step, k);
 
 		if (n == 0)
 			continue;
-		h.t++;
+		h.t = ++*updates;
 		world_gradient(x, r, step, w, d, g->P, WORLD_MICRO + k);
 		for (uint32_t a = 0; a < g->nw; a++)
 			if (!g->w[a].frozen)
@@ -164,6 +166,7 @@ hand_run(const struct world *x, const struct shard_plan *p, uint64_t steps, stru
 	uint32_t averaged = x->hyper.average.kind == AVERAGE_LOOKAHEAD, auxed = averaged;
 	const struct graph *g = x->graph;
 	float *own = world_floats(g->P * OPT_STATES * x->W);
+	uint64_t *updates = calloc(x->W, sizeof(*updates));
 	float *sum = world_floats(g->P), *one = world_floats(g->P), *stats = world_floats(g->A);
 	float *batch = world_floats(g->A), *w0 = world_floats(g->P), *aux0 = world_floats(g->A);
 
@@ -188,7 +191,7 @@ hand_run(const struct world *x, const struct shard_plan *p, uint64_t steps, stru
 			if (k == 0)
 				continue;
 			if (x->local > 0)
-				run_local(x, r, t, seen, own + r * g->P * OPT_STATES, one);
+				run_local(x, r, t, seen, own + r * g->P * OPT_STATES, &updates[r], one);
 			else
 				world_gradient(x, r, t, seen, one, g->P, 1);
 			world_gradient(x, r, t, seen, batch, g->A, 2);
@@ -222,6 +225,7 @@ hand_run(const struct world *x, const struct shard_plan *p, uint64_t steps, stru
 	free(aux0);
 	free(left);
 	free(own);
+	free(updates);
 	for (uint32_t a = 0; a < g->nw; a++)
 		if (g->w[a].frozen)
 			memset(state + g->w[a].first * opt_states(x->hyper.rule), 0,

@@ -40,13 +40,14 @@ serve_parts(void *fd)
 	if (conn_take(accept4(p.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), key, CONN_WORKER, &c) < 0)
 		return NULL;
 	while (conn_run(c) == 0) {
-		p = (struct pollfd){ .fd = conn_fd(c), .events = conn_events(c) };
-		if (conn_next(c, &m) == 0)
+		if (conn_next(c, &m) == 0) {
+			p = (struct pollfd){ .fd = conn_fd(c), .events = conn_events(c) };
 			poll(&p, 1, -1);
-		else if (m.type == MSG_HELLO)
+		} else if (m.type == MSG_HELLO) {
 			conn_send(c, &(struct msg){ .type = MSG_WELCOME, .flags = MSG_EMPTY });
-		else if (m.type == MSG_PULL)
+		} else if (m.type == MSG_PULL) {
 			send_parts(c);
+		}
 	}
 	conn_close(c);
 	return NULL;

@@ -60,12 +60,10 @@ pass_messages(struct conn *c, void (*answer)(void *arg, const struct msg *m), bo
 	struct msg m;
 
 	while ((over == NULL || !over(arg)) && conn_run(c) == 0) {
-		struct pollfd p = { .fd = conn_fd(c), .events = conn_events(c) };
-
 		if (conn_next(c, &m) == 1)
 			answer(arg, &m);
 		else
-			poll(&p, 1, -1);
+			poll(&(struct pollfd){ .fd = conn_fd(c), .events = conn_events(c) }, 1, -1);
 	}
 }
 

@@ -50,8 +50,8 @@ serve_twice(void *fd)
 		if (conn_take(accept4(p.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), key, CONN_WORKER, &c) < 0)
 			return NULL;
 		while (!(greeted && i == 0) && conn_run(c) == 0) {
-			p = (struct pollfd){ .fd = conn_fd(c), .events = conn_events(c) };
 			if (conn_next(c, &m) == 0) {
+				p = (struct pollfd){ .fd = conn_fd(c), .events = conn_events(c) };
 				poll(&p, 1, -1);
 			} else if (m.type == MSG_PULL) {
 				greeted = true;

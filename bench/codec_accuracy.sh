@@ -24,7 +24,7 @@ for ((seed = 1; seed <= seeds; seed++)); do
 			$1 == "time_s" { for (i = 1; i <= NF; i++) at[$i] = i; next }
 			$at["event"] == "validation" { all = all (all != "" ? " " : "") sprintf("%.2f", 100 * $at["accuracy"]) }
 			$at["role"] == "worker" && $at["event"] == "traffic" && $at["class"] == "all" { sent += $at["tx_bytes"] }
-			END { printf "%s\t%d\t%s\t%d\n", codec, seed, all, sent }' "$T/log" >>"$out"
+			END { printf "%s\t%d\t%s\t%.0f\n", codec, seed, all, sent }' "$T/log" >>"$out"
 	done
 done
 cat "$out"

@@ -3,7 +3,7 @@
  *
  * A step is what a worker without a server does: it loads every array, runs forward and backward, and updates every
  * weight.  An engine with a device optimizer updates on its device; the time of an update that nobody waits for is in
- * the next step.
+ * the next step.  With --pass evaluate it is one call of evaluate() instead, whose weights are loaded once.
  *
  * bench/train.sh runs several such programs in turns.  Each prints "ready" and the million multiply-adds of a forward
  * pass over one image.  For each line "K" of standard input it runs K steps and prints their milliseconds on one line.
@@ -58,6 +58,7 @@ static const char help[] =
     "  --dtype TYPE         f32, tf32, bf16 or f16 (f32)\n"
     "  --engine NAME        cpu, ref or gpu (the best one)\n"
     "  --threads N          threads of the engine (2)\n"
+    "  --pass PASS          train or evaluate (train)\n"
     "  --explain            print the kernel of each layer and exit\n"
     "  --limit              measure the highest rate of products instead of steps\n";
 
@@ -87,6 +88,14 @@ set_first_weights(struct job *j)
 
 static const struct opt_hyper hyper = { .lr = 0.01f, .momentum = 0.9f, .wd = 1e-4f };
 
+static void
+load_all(struct job *j)
+{
+	for (uint32_t a = 0; a < j->graph->nw; a++)
+		front_must("load", j->engine->load(j->plan, a, j->w + j->graph->w[a].first));
+	front_must("load", j->engine->load_aux(j->plan, j->aux));
+}
+
 /* Starts the device optimizer, with all arrays in one group. */
 static void
 begin_device_opt(struct job *j)
@@ -96,9 +105,7 @@ begin_device_opt(struct job *j)
 
 	if (j->engine->device_opt == NULL)
 		return;
-	for (uint32_t a = 0; a < j->graph->nw; a++)
-		front_must("load", j->engine->load(j->plan, a, j->w + j->graph->w[a].first));
-	front_must("load", j->engine->load_aux(j->plan, j->aux));
+	load_all(j);
 	front_must("begin", j->engine->device_opt->begin(j->plan, &how));
 	j->learns = true;
 }
@@ -159,6 +166,18 @@ time_step(struct job *j)
 }
 
 static double
+time_evaluation(struct job *j)
+{
+	const struct graph_node *in = &j->graph->node[0];
+	const struct samples s = { .n = j->batch, .c = in->c, .h = in->h, .w = in->w, .x = j->x, .y = j->y };
+	const double from = clk_s();
+	struct engine_result result;
+
+	front_must("evaluate", j->engine->evaluate(j->plan, &s, &result, NULL));
+	return (clk_s() - from) * 1e3;
+}
+
+static double
 time_product(struct job *j)
 {
 	struct engine_peaks peaks;
@@ -166,7 +185,6 @@ time_product(struct job *j)
 	front_must("limit", j->engine->profiler->peaks(j->plan, &peaks));
 	return LIMIT_MACS / peaks.macs_per_s * 1e3;
 }
-
 
 static void
 explain(const struct job *j)
@@ -207,6 +225,7 @@ main(int argc, char *argv[])
 		{ "dtype", required_argument, NULL, 'd' }, { "engine", required_argument, NULL, 'e' },
 		{ "explain", no_argument, NULL, 'x' }, { "limit", no_argument, NULL, 'l' },
 		{ "net", required_argument, NULL, 'n' }, { "net-opt", required_argument, NULL, 'o' },
+		{ "pass", required_argument, NULL, 'p' },
 		{ "shape", required_argument, NULL, 's' }, { "threads", required_argument, NULL, 't' },
 		{ "help", no_argument, NULL, 'h' }, { 0 },
 	};
@@ -214,7 +233,7 @@ main(int argc, char *argv[])
 	struct job j = { .batch = 128 };
 	const char *engine = NULL;
 	unsigned threads = 2;
-	bool limit = false, explained = false;
+	bool limit = false, explained = false, evaluates = false;
 	int c;
 
 	front_init(argv[0], usage, help);
@@ -234,6 +253,11 @@ main(int argc, char *argv[])
 			if (script_opt_take(net.option, &net.noption, optarg) < 0)
 				front_wrong("--net-opt: %s", err_line());
 			break;
+		case 'p':
+			evaluates = strcmp(optarg, "evaluate") == 0;
+			if (!evaluates && strcmp(optarg, "train") != 0)
+				front_wrong("--pass: there is no %s", optarg);
+			break;
 		case 's': front_shape("--shape", optarg, &net.c, &net.h, &net.w); break;
 		case 't': threads = (unsigned)front_num("--threads", optarg, 1, 1024); break;
 		case 'h': front_help();
@@ -248,7 +272,10 @@ main(int argc, char *argv[])
 		explain(&j);
 	else if (limit)
 		serve_lines(&j, time_product, LIMIT_MACS, 1);
-	else
+	else if (evaluates) {
+		load_all(&j);
+		serve_lines(&j, time_evaluation, (double)graph_macs(j.graph), LONG_MAX);
+	} else
 		serve_lines(&j, time_step, (double)graph_macs(j.graph), LONG_MAX);
 	return front_status();
 }

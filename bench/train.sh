@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # train.sh - whole training steps of nets, ours and others' in turn, into images/s and the ratio to the best of the others.
 #
-#	PEER_TORCH=python3 PEER_MXNET=python3 bench/train.sh [--dtype f32|bf16] [--isa SET] [--threads N]
+#	PEER_TORCH=python3 PEER_MXNET=python3 bench/train.sh [--dtype f32|bf16] [--pass evaluate] [--isa SET] [--threads N]
 #		[--rounds N] [--seconds S] [--net NAME [--net-opt KEY=VALUE] [--shape CxHxW] [--classes N] [--batch N]]
 #
 # Without --net: the table of five nets.  All contenders of a net run in one precision and take turns of S seconds (3) in each of
@@ -11,15 +11,17 @@
 # PEER_TORCH and PEER_MXNET name pythons that have torch and mxnet; a peer that fails to start is left out with a line.
 # MODES are those of torch ("eager cl compiled").  TALLY is the command in place of $BUILD/bench/train, TALLY_OLD a command of
 # another build that is one more contender: TALLY_OLD='chroot /other /tally/build/bench/train'.
+# --pass evaluate times forward passes in evaluation mode instead of steps.
 # --isa avx2 limits all contenders to AVX2 by the variables that their libraries read.
 set -eu
 cd "$(dirname "$0")/.."
 export BUILD=${BUILD:-build} TALLY_SHARE=${TALLY_SHARE:-$PWD/share} LC_ALL=C PYTHONDONTWRITEBYTECODE=1
-dtype=f32 threads=2 rounds=5 seconds=3 isa='' only=()
+dtype=f32 pass=train threads=2 rounds=5 seconds=3 isa='' only=()
 while [ $# -gt 0 ]; do
 	[ $# -gt 1 ] || { sed -n '4,5s/^#	//p' "$0" >&2; exit 2; }
 	case $1 in
 	--dtype) dtype=$2 ;;
+	--pass) pass=$2 ;;
 	--threads) threads=$2 ;;
 	--rounds) rounds=$2 ;;
 	--seconds) seconds=$2 ;;
@@ -104,7 +106,7 @@ measure() {
 	local batch=$1 modes=$2 name r title
 	shift 2
 	title=$(echo "$*" | sed 's/--net-opt //g; s/--[a-z]* //g')
-	set -- "$@" --batch "$batch"
+	set -- "$@" --batch "$batch" --pass "$pass"
 	: >"$dir/times"
 	# shellcheck disable=SC2086
 	start tally $TALLY "$@" --dtype "$dtype" --threads "$threads"
@@ -124,9 +126,9 @@ measure() {
 		done
 	done
 	stop
-	echo "$title, batch $batch, $dtype${isa:+, $isa}, $threads threads;" \
+	echo "$title, batch $batch, $pass, $dtype${isa:+, $isa}, $threads threads;" \
 		"$rounds rounds of $seconds s in turn; $macs M multiply-adds an image"
-	awk -v batch="$batch" -v macs="$macs" -v title="$title" -v rows="$dir/rows" '
+	awk -v batch="$batch" -v macs="$macs" -v flops="$([ "$pass" = train ] && echo 6 || echo 2)" -v title="$title" -v rows="$dir/rows" '
 	function median(list,   v, n, i, j, t) {
 		n = split(list, v, " ")
 		for (i = 2; i <= n; i++)
@@ -145,14 +147,14 @@ measure() {
 		for (k = 1; k <= names; k++) {
 			n = order[k]
 			ms = median(nquiet[n] >= 3 ? quiet[n] : all[n])
-			gflop = n == "limit" ? 2 * 2048 ^ 3 / 1e9 : 6 * macs * batch / 1e3
+			gflop = n == "limit" ? 2 * 2048 ^ 3 / 1e9 : flops * macs * batch / 1e3
 			rate[n] = batch / ms * 1e3
 			printf "%-15s %10.1f %10.1f %10s %10.0f %7d of %d\n", n, ms, best[n], n == "limit" ? "-" : sprintf("%.1f", rate[n]),
 				gflop / ms * 1e3, disturbed[n], NR / names
 			if (n == "limit") top = gflop / ms * 1e3
 			else if (n != "tally" && n != "old" && rate[n] > peer) { peer = rate[n]; who = n }
 		}
-		printf "tally / limit: %.2f\n", 6 * macs * rate["tally"] / 1e3 / top
+		printf "tally / limit: %.2f\n", flops * macs * rate["tally"] / 1e3 / top
 		if ("old" in rate) printf "tally / old: %.2f\n", rate["tally"] / rate["old"]
 		if (who != "") printf "tally / %s, the best of the others: %.2f\n", who, rate["tally"] / peer
 		printf "%-40s %6d %9.1f %9s %9s  %-15s %6s %6s\n", title, batch, rate["tally"],

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The training step of bench/train.c in MXNet 1.9, f32, with its options: train_mxnet.py [--net NAME] ...
 
-Threads by OMP_NUM_THREADS.  Says "ready"; for each line "K" on stdin runs K steps and prints their milliseconds on one line.
+With --pass evaluate a step is a forward pass in evaluation mode.  Threads by OMP_NUM_THREADS.  Says "ready"; for each line "K" on stdin runs K steps and prints their milliseconds on one line.
 Weights and batch are random.
 """
 import argparse
@@ -85,6 +85,7 @@ ap.add_argument("--net-opt", action="append", default=[])
 ap.add_argument("--shape")
 ap.add_argument("--classes", type=int)
 ap.add_argument("--batch", type=int, default=128)
+ap.add_argument("--pass", dest="what", default="train", choices=("train", "evaluate"))
 a = ap.parse_args()
 make, shape, classes = NETS[a.net]
 options = dict(o.split("=", 1) for o in a.net_opt)
@@ -107,8 +108,11 @@ batch = mx.io.DataBatch([mx.nd.array(np.random.randn(a.batch, *shape))], [mx.nd.
 
 
 def step():
-    net.forward_backward(batch)
-    net.update()
+    if a.what == "evaluate":
+        net.forward(batch, is_train=False)
+    else:
+        net.forward_backward(batch)
+        net.update()
     mx.nd.waitall()
 
 

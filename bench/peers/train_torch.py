@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The training step of bench/train.c in PyTorch, with its options: train_torch.py [--net NAME] [--mode MODE] ...
 
+With --pass evaluate a step is a forward pass in evaluation mode.
 Modes: eager, cl (eager, channels last) and compiled (torch.compile, channels last); bf16 is autocast's.
 Says "ready"; for each line "K" on stdin runs K steps and prints their milliseconds on one line.  On a GPU the line is
 the mean of the K steps, from an idle GPU to an idle GPU, as bench/gpu_step.c measures.
@@ -25,6 +26,7 @@ ap.add_argument("--batch", type=int, default=128)
 ap.add_argument("--threads", type=int, default=2)
 ap.add_argument("--dtype", default="f32", choices=("f32", "bf16"))
 ap.add_argument("--mode", default="eager", choices=("eager", "cl", "compiled"))
+ap.add_argument("--pass", dest="what", default="train", choices=("train", "evaluate"))
 ap.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
 a = ap.parse_args()
 torch.set_num_threads(a.threads)
@@ -44,12 +46,22 @@ if a.mode == "compiled":
     net = torch.compile(net)
 
 
-def step():
+@torch.inference_mode()
+def evaluate():
+    with torch.autocast(a.device, dtype=torch.bfloat16, enabled=a.dtype == "bf16"):
+        net(x).argmax(1).eq(y).sum().item()
+
+
+def train():
     opt.zero_grad(set_to_none=True)
     with torch.autocast(a.device, dtype=torch.bfloat16, enabled=a.dtype == "bf16"):
         loss = loss_of(net(x), y)
     loss.backward()
     opt.step()
+
+
+net.train(a.what == "train")
+step = train if a.what == "train" else evaluate
 
 
 def timed(steps):

@@ -148,12 +148,12 @@ static void
 winograd(uint64_t *hash)
 {
 	static float tiles[WINO_POSITIONS * SAMPLES * 9 * 16], u[WINO_POSITIONS * 16];
-	const struct wino_map map = { SIDE, SIDE, 3, 3, 1 };
 	const struct wino_tiles v = { tiles, 0, 16, SAMPLES * 9 * 16 };
 	const struct wino_run run = { 0, 0, SAMPLES * 9, 0, 6 };
 
 	for (uint32_t lanes = 8; lanes <= 16; lanes += 8) {
 		const struct layout l = { lanes, lanes, false };
+		const struct wino_map map = { SIDE, SIDE, 3, 3, 1, (size_t)SIDE * SIDE * lanes };
 		struct cpu_view x = view(&l, SIDE, 0), y = view(&l, SIDE, 1);
 		const struct wino_weights w = { numbers[2], 9, 9, lanes, true };
 		const struct wino_sums sums = { u, 0, lanes, 0, 1 };
@@ -162,8 +162,11 @@ winograd(uint64_t *hash)
 		view(&l, SIDE, 2);
 		wino_tile_x(lanes, &map, &run, x.p, &v);
 		*hash = hash_update(*hash, tiles, sizeof(tiles));
-		for (int relu = 0; relu < 2; relu++) {
-			wino_tile_y(lanes, &map, &run, &v, numbers[2], relu == 1, y.p);
+		for (int way = 0; way < 4; way++) {
+			const struct wino_after after = { numbers[2], way < 2 ? NULL : numbers[1], numbers[0],
+				way % 2 == 1 };
+
+			wino_tile_y(lanes, &map, &run, &v, &after, y.p);
 			add(hash, &y);
 		}
 		wino_tile_dy(lanes, &map, &run, x.p, &v, sum);

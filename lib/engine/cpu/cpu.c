@@ -72,8 +72,10 @@ cpu_plan_free(struct engine_plan *p)
 	if (p == NULL)
 		return;
 	cpu_set_free(p);
-	for (uint32_t i = 0; i < CPU_SETS; i++)
+	for (uint32_t i = 0; i < CPU_SETS; i++) {
 		free(p->set[i].conv);
+		free(p->set[i].folded);
+	}
 	cpu_arena_free(p);
 	free(p->step);
 	free(p->buf);

@@ -15,6 +15,8 @@
  *  - batch norm and ReLU are one pass, whose backward pass overwrites its input;
  *  - a sum and ReLU are one pass;
  *  - ReLU after a convolution is part of the convolution;
+ *  - in evaluation a batch norm after a convolution, and its ReLU, are part of the convolution, with the same bits
+ *    in f32;
  *  - a monotonic activation before a max pool runs after it, on fewer values: max f(x) = f(max x).
  *
  * Layouts: as in dnnl.h.  A bf16 plan stores outputs and their gradients in bf16 with channels last, and input data,
@@ -92,11 +94,16 @@ struct cpu_conv_layer {
 	void		 *packed;
 	float		 *bias, *dbias;
 	struct cpu_view	  x, y, dx, dy;
+	/* Evaluation may compute a batch norm in the same kernel: its index, its output, and whether ReLU follows. */
+	int32_t		  bn;		/* -1: none */
+	struct cpu_view	  bn_y;
+	bool		  bn_relu;
 };
 
 /* A batch norm.  Its arrays have one float for each channel, and zeros up to a whole block. */
 struct cpu_bn {
 	uint32_t node;
+	int32_t	 conv;		/* the convolution whose .bn this is, or -1 */
 	size_t	 lanes;		/* floats of an array */
 	float	*gamma, *beta;
 	float	*mean, *var;	/* moments of the last batch of forward() */
@@ -116,6 +123,8 @@ struct cpu_set {
 	uint32_t	  n;	/* 0: none yet */
 	uint64_t	  used;	/* plan->clock of the last use; the least recently used set is dropped */
 	struct cpu_conv **conv;	/* [nconv] */
+	struct cpu_conv **folded;	/* [nconv] kernels of evaluation with a batch norm; NULL: as in training */
+	bool		  evaluates;	/* folded is made */
 };
 
 struct engine_dev {
@@ -294,7 +303,7 @@ int	 cpu_pass_evaluate(struct engine_plan *p, const struct samples *s, struct en
 /* cpu_set.c: the kernels of each batch size.  Return 0, ERR_NOTSUP or ERR_NOMEM. */
 int	 cpu_set_bind(struct engine_plan *p, const struct cpu_set *set);	/* makes scratch large enough first */
 size_t	 cpu_set_scratch(const struct engine_plan *p, const struct cpu_set *set);	/* bytes */
-int	 cpu_set_get(struct engine_plan *p, uint32_t n, const struct cpu_set **set);
+int	 cpu_set_get(struct engine_plan *p, uint32_t n, bool evaluate, const struct cpu_set **set);
 void	 cpu_set_free(struct engine_plan *p);
 
 /* cpu_finite.c: are the output of this step of the forward pass and its statistics finite, for n samples? */

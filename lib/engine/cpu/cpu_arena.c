@@ -71,6 +71,7 @@ resolve_all(struct engine_plan *p)
 		resolve_view(p, &m->y);
 		resolve_view(p, &m->dx);
 		resolve_view(p, &m->dy);
+		resolve_view(p, &m->bn_y);
 	}
 	for (uint32_t i = 0; i < p->npool; i++)
 		p->pool[i].argmax = (uint16_t *)((char *)p->arena + p->buf[p->pool[i].buf].at);

@@ -48,6 +48,12 @@ cpu_conv_free(struct cpu_conv *c)
 }
 
 bool
+cpu_conv_scales(const struct dnnl_shape *shape, bool stepped)
+{
+	return !shape->fc && (wino_fits(shape) || (!stepped && !cpu_dense_fits(shape)));
+}
+
+bool
 cpu_conv_last(const struct dnnl_shape *shape)
 {
 	return !wino_fits(shape) && !cpu_dense_fits(shape) && dnnl_layer_last(shape);

@@ -16,6 +16,8 @@ struct cpu_conv;
 int	 cpu_conv_new(struct dnnl_dev *dev, const struct dnnl_shape *shape, const struct cpu_conv *like,
 	     struct cpu_conv **conv);
 void	 cpu_conv_free(struct cpu_conv *conv);	/* NULL is fine */
+/* Can a kernel of this layer compute scale and shift, too?  stepped: with a y_step. */
+bool	 cpu_conv_scales(const struct dnnl_shape *shape, bool stepped);
 /* Is the layer faster with its channels last? */
 bool	 cpu_conv_last(const struct dnnl_shape *shape);
 const struct dnnl_needs *cpu_conv_needs(const struct cpu_conv *conv);

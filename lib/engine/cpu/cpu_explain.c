@@ -1,4 +1,7 @@
-/* cpu_explain - lists the steps of a plan, for people and tests: layer, direction, kernel. */
+/*
+ * cpu_explain - lists the steps of a plan, for people and tests: layer, direction, kernel.  After an evaluation of a
+ * full batch the list has the kernels that compute a batch norm, too.
+ */
 #include "engine/cpu/cpu.h"
 
 #include "base/err.h"
@@ -10,9 +13,13 @@ explain_conv(const struct engine_plan *p, const struct cpu_step *s, struct buf *
 	const char *name = p->graph->node[s->node].name;
 	int e;
 
-	if (s->kind == CPU_CONV)
-		return buf_put_fmt(out, "%s forward %s%s\n", name, kernel[DNNL_FORWARD],
-		    p->conv[s->state].shape.relu ? "+relu" : "");
+	if (s->kind == CPU_CONV) {
+		const struct cpu_conv_layer *m = &p->conv[s->state];
+
+		e = buf_put_fmt(out, "%s forward %s%s\n", name, kernel[DNNL_FORWARD], m->shape.relu ? "+relu" : "");
+		return e < 0 || p->set[0].folded[s->state] == NULL ? e : buf_put_fmt(out, "%s evaluate %s+bn%s\n", name,
+		    cpu_conv_needs(p->set[0].folded[s->state])->kernel[DNNL_FORWARD], m->bn_relu ? "+relu" : "");
+	}
 	e = buf_put_fmt(out, "%s weight %s\n", name, kernel[DNNL_WEIGHT]);
 	return e < 0 || s->no_dx ? e : buf_put_fmt(out, "%s data %s\n", name, kernel[DNNL_DATA]);
 }

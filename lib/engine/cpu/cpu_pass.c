@@ -15,19 +15,42 @@ struct pass {
 
 /* ------ steps ------ */
 
+/* Computes the coefficients of a batch norm from its running statistics. */
+static void
+use_running_statistics(const struct engine_plan *p, struct cpu_bn *bn)
+{
+	const struct graph_node *l = &p->graph->node[bn->node];
+
+	cpu_bn_coefficients(bn, p->aux + p->graph->aux[l->mean].first, p->aux + p->graph->aux[l->var].first, l->c,
+	    l->eps);
+}
+
 static void
 run_bn(struct engine_plan *p, const struct pass *pass, const struct cpu_step *s)
 {
 	const struct graph_node *l = &p->graph->node[s->node];
 	struct cpu_bn *bn = &p->bn[s->state];
 
+	if (!pass->train && bn->conv >= 0 && pass->set->folded[bn->conv] != NULL)
+		return;		/* run_conv() has computed it */
 	if (pass->train && !s->frozen) {
 		cpu_bn_moments(&s->x, pass->set->n, p->scratch, bn);
 		cpu_bn_coefficients(bn, bn->mean, bn->var, l->c, l->eps);
 	} else
-		cpu_bn_coefficients(bn, p->aux + p->graph->aux[l->mean].first, p->aux + p->graph->aux[l->var].first,
-		    l->c, l->eps);
+		use_running_statistics(p, bn);
 	cpu_bn_forward(&s->x, &s->y, pass->set->n, bn, s->relu);
+}
+
+/* A convolution, with the batch norm that evaluation folds into it. */
+static int
+run_conv(struct engine_plan *p, const struct pass *pass, const struct cpu_step *s)
+{
+	struct cpu_conv *folded = pass->train ? NULL : pass->set->folded[s->state];
+
+	if (folded == NULL)
+		return cpu_conv_run(pass->set->conv[s->state], DNNL_FORWARD, NULL);
+	use_running_statistics(p, &p->bn[p->conv[s->state].bn]);
+	return cpu_conv_run(folded, DNNL_FORWARD, NULL);
 }
 
 static int
@@ -92,7 +115,7 @@ run_step(struct engine_plan *p, const struct pass *pass, const struct cpu_step *
 
 	switch (s->kind) {
 	case CPU_CONV:
-		return cpu_conv_run(pass->set->conv[s->state], DNNL_FORWARD, NULL);
+		return run_conv(p, pass, s);
 	case CPU_CONV_BACK:
 		return run_conv_back(p, pass, s);
 	case CPU_BN:
@@ -184,7 +207,7 @@ run_forward_pass(struct engine_plan *p, const struct samples *in, bool train, co
 	assert(in->n > 0 && in->n <= p->batch && in->c == data->c && in->h == data->h && in->w == data->w);
 	p->n = 0;
 	cpu_enter(p->dev);
-	ERR_TRY(cpu_set_get(p, in->n, &pass.set));
+	ERR_TRY(cpu_set_get(p, in->n, !train, &pass.set));
 	ERR_TRY(bind_batch(p, in, train));
 	for (uint32_t i = 0; i < p->nforward; i++) {
 		const struct cpu_step *s = &p->step[i];
@@ -245,7 +268,7 @@ cpu_pass_backward(struct engine_plan *p, float *g, float *stats, const struct en
 
 	assert(p->n > 0);	/* forward() was the last pass; backward() overwrites its outputs */
 	cpu_enter(p->dev);
-	ERR_TRY(cpu_set_get(p, p->n, &pass.set));
+	ERR_TRY(cpu_set_get(p, p->n, false, &pass.set));
 	p->n = 0;
 	for (uint32_t i = p->nforward; i < p->nstep; i++) {
 		const struct cpu_step *s = &p->step[i];

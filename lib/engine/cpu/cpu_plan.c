@@ -121,6 +121,8 @@ cpu_plan_step(struct cpu_planner *pl, struct cpu_step s)
 			touch_buffer(pl, views[k]->buf);
 	if (s.kind == CPU_POOL || s.kind == CPU_POOL_BACK)
 		touch_buffer(pl, p->pool[s.state].buf);
+	if (s.kind == CPU_CONV && p->conv[s.state].bn >= 0)
+		touch_buffer(pl, p->conv[s.state].bn_y.buf);
 	p->step[p->nstep++] = s;
 }
 
@@ -149,6 +151,7 @@ make_conv(struct cpu_planner *pl, uint32_t i)
 	struct cpu_conv **kernels = &p->set[0].conv[p->nconv];
 
 	m->node = i;
+	m->bn = -1;
 	m->shape = cpu_plan_shape(pl, i);
 	if ((pl->e = cpu_conv_new(p->dev->dnnl, &m->shape, NULL, kernels)) < 0) {
 		err_within("layer %s", pl->g->node[i].name);
@@ -165,7 +168,7 @@ make_bn(struct cpu_planner *pl, uint32_t i)
 	const struct graph_node *l = &pl->g->node[i];
 	size_t lanes = ((size_t)l->c + 15) / 16 * 16, scratch = cpu_bn_scratch(p->batch, lanes) * sizeof(float);
 
-	p->bn[p->nbn] = (struct cpu_bn) { .node = i, .lanes = lanes };
+	p->bn[p->nbn] = (struct cpu_bn) { .node = i, .conv = -1, .lanes = lanes };
 	p->state[i] = p->nbn++;
 	if (scratch > p->scratch_least)
 		p->scratch_least = scratch;
@@ -373,7 +376,8 @@ alloc_arrays(struct cpu_planner *pl)
 	    p->label == NULL || p->mix == NULL || p->target == NULL)
 		return err_nomem();
 	for (uint32_t i = 0; i < CPU_SETS; i++)
-		if ((p->set[i].conv = calloc(g->n, sizeof(struct cpu_conv *))) == NULL)
+		if ((p->set[i].conv = calloc(g->n, sizeof(struct cpu_conv *))) == NULL ||
+		    (p->set[i].folded = calloc(g->n, sizeof(struct cpu_conv *))) == NULL)
 			return err_nomem();
 	p->set[0].n = p->batch;
 	return 0;

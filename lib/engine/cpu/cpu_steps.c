@@ -61,6 +61,23 @@ group_lanes(struct cpu_view v)
 
 /* ------ forward ------ */
 
+/* Evaluation folds a batch norm into the convolution before it, if that can write its output. */
+static void
+plan_fold(struct cpu_planner *pl, uint32_t i, struct cpu_conv_layer *m)
+{
+	const uint32_t reader = pl->note[i].reader;
+	const struct cpu_view *y = &pl->note[reader].view;
+
+	if (pl->note[i].readers != 1 || pl->g->node[reader].op != GRAPH_BN ||
+	    !cpu_conv_scales(&m->shape, !cpu_is_dense(y)) || y->pitch != m->y.pitch || y->block != m->y.block ||
+	    y->bf16 != m->y.bf16)
+		return;
+	m->bn = (int32_t)pl->p->state[reader];
+	m->bn_y = *y;
+	m->bn_relu = is_absorbed(pl, reader);
+	pl->p->bn[m->bn].conv = (int32_t)pl->p->state[i];
+}
+
 static void
 plan_conv(struct cpu_planner *pl, uint32_t i)
 {
@@ -70,6 +87,7 @@ plan_conv(struct cpu_planner *pl, uint32_t i)
 	m->x =
 	    convert_dense(pl, i, *get_input_view(pl, i), cpu_conv_needs(p->set[0].conv[p->state[i]])->x_block, p->bf16);
 	m->y = pl->note[i].view;
+	plan_fold(pl, i, m);
 	cpu_plan_step(pl, (struct cpu_step) { .kind = CPU_CONV, .node = i, .state = p->state[i], .x = m->x,
 	    .y = m->y });
 }

@@ -42,11 +42,14 @@ struct dnnl_shape {
 	uint32_t groups;
 	bool	 fc;		/* operands are [n, c*h*w] and [k, c*h*w]; members from r to groups are ignored */
 	bool	 bias;
+	/* After the bias y = scale y + shift, by channel.  The layer is a convolution with the forward pass only. */
+	bool	 scaled;
 	bool	 relu;		/* y = max(y, 0), and 0 for NaN; dy is the gradient before ReLU */
 	bool	 data;		/* the layer must compute dx */
 	bool	 channels_last;	/* f32 x and y are [N, H, W, C] */
 	bool	 bf16;
 	bool	 y_f32;		/* y is f32 despite bf16; dy is bf16 */
+	size_t	 y_step;	/* scaled: elements from one sample of y to the next; 0: no gap between them */
 };
 
 /* Memory of a layer's operands; activations at multiples of 64 bytes. */
@@ -54,6 +57,7 @@ struct dnnl_place {
 	void	*x, *y, *dx, *dy;
 	void	*packed;	/* [needs.packed bytes] the weights, as loaded */
 	float	*bias, *dbias;	/* [k] */
+	const float *scale, *shift;	/* [k], zeros up to a multiple of 16 */
 	void	*scratch;	/* [needs.scratch bytes] shared by all layers */
 };
 

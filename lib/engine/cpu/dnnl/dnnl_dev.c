@@ -13,17 +13,22 @@ dnnl_dev_fail(const char *what, dnnl_status_t s)
 	    err_fail(ERR_NOTSUP, "oneDNN: %s: status %d", what, (int)s);
 }
 
-static dnnl_status_t
-make_attr(bool relu, dnnl_primitive_attr_t *attr)
+dnnl_status_t
+dnnl_dev_make_attr(dnnl_lib_desc vector, bool relu, dnnl_primitive_attr_t *attr)
 {
 	dnnl_post_ops_t ops = NULL;
 	dnnl_status_t e = dnnl_primitive_attr_create(attr);
 
 	if (e == dnnl_success)
 		e = dnnl_primitive_attr_set_scratchpad_mode(*attr, dnnl_scratchpad_mode_user);
-	if (e != dnnl_success || !relu)
-		return e;
-	if ((e = dnnl_post_ops_create(&ops)) == dnnl_success && (e = dnnl_lib_append_relu(ops)) == dnnl_success)
+	if (e == dnnl_success)
+		e = dnnl_post_ops_create(&ops);
+	if (e == dnnl_success && vector != NULL &&
+	    (e = dnnl_post_ops_append_binary(ops, dnnl_binary_mul, vector)) == dnnl_success)
+		e = dnnl_post_ops_append_binary(ops, dnnl_binary_add, vector);
+	if (e == dnnl_success && relu)
+		e = dnnl_lib_append_relu(ops);
+	if (e == dnnl_success)
 		e = dnnl_primitive_attr_set_post_ops(*attr, ops);
 	dnnl_post_ops_destroy(ops);
 	return e;
@@ -60,7 +65,8 @@ dnnl_dev_open(struct dnnl_dev **dev)
 		return err_nomem();
 	if ((e = dnnl_engine_create(&d->engine, dnnl_cpu, 0)) != dnnl_success ||
 	    (e = dnnl_stream_create(&d->stream, d->engine, dnnl_stream_default_flags)) != dnnl_success ||
-	    (e = make_attr(false, &d->attr)) != dnnl_success || (e = make_attr(true, &d->relu)) != dnnl_success) {
+	    (e = dnnl_dev_make_attr(NULL, false, &d->attr)) != dnnl_success ||
+	    (e = dnnl_dev_make_attr(NULL, true, &d->relu)) != dnnl_success) {
 		dnnl_dev_close(d);
 		return dnnl_dev_fail("open", e);
 	}

@@ -11,6 +11,12 @@ struct dnnl_dev {
 	dnnl_primitive_attr_t relu;	/* attr, and y = max(y, 0) */
 };
 
+/*
+ * Makes the attributes of a kernel with scratch memory of the caller: y = scale y + shift unless vector is NULL, which
+ * describes both, and then max(y, 0) if relu.  The caller destroys attr, even after an error.
+ */
+dnnl_status_t dnnl_dev_make_attr(dnnl_lib_desc vector, bool relu, dnnl_primitive_attr_t *attr);
+
 /* Notes a failed call and the library's status.  Returns ERR_NOMEM or ERR_NOTSUP. */
 int	 dnnl_dev_fail(const char *what, dnnl_status_t s);
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* The operands of a layer.  Their memory descriptors (md) are those agreed with the caller. */
-enum role { X, Y, DX, DY, PACKED, DW, BIAS, DBIAS, ROLES };
+enum role { X, Y, DX, DY, PACKED, DW, BIAS, DBIAS, SCALE, SHIFT, ROLES };
 
 /* An operand of a direction: the library's name, ours, and whether the kernel writes it. */
 struct operand {
@@ -18,11 +18,15 @@ struct operand {
 	bool	  out;
 };
 
-#define OPERANDS 4
+#define OPERANDS 6
+
+/* The second operand of the nth operation after the kernel's own. */
+#define AFTER(nth) (DNNL_ARG_ATTR_MULTIPLE_POST_OP(nth) | DNNL_ARG_SRC_1)
 
 static const struct operand operands[DNNL_DIRECTIONS][OPERANDS] = {
 	[DNNL_FORWARD] = { { DNNL_ARG_SRC, X, false }, { DNNL_ARG_WEIGHTS, PACKED, false },
-	    { DNNL_ARG_DST, Y, true }, { DNNL_ARG_BIAS, BIAS, false } },
+	    { DNNL_ARG_DST, Y, true }, { DNNL_ARG_BIAS, BIAS, false }, { AFTER(0), SCALE, false },
+	    { AFTER(1), SHIFT, false } },
 	[DNNL_DATA] = { { DNNL_ARG_DIFF_DST, DY, false }, { DNNL_ARG_WEIGHTS, PACKED, false },
 	    { DNNL_ARG_DIFF_SRC, DX, true } },
 	[DNNL_WEIGHT] = { { DNNL_ARG_SRC, X, false }, { DNNL_ARG_DIFF_DST, DY, false },
@@ -106,6 +110,22 @@ join_operand(struct dnnl_layer *l, struct direction *d, const struct operand *o,
 	return 0;
 }
 
+/* Those of which a layer has none are the last ones, and have no detours. */
+static bool
+has_operand(const struct dnnl_shape *s, const struct operand *o)
+{
+	switch (o->role) {
+	case BIAS:
+	case DBIAS:
+		return s->bias;
+	case SCALE:
+	case SHIFT:
+		return s->scaled;
+	default:
+		return o->arg != 0;
+	}
+}
+
 /* Makes one direction from its descriptor, and destroys the descriptor. */
 static int
 make_direction(struct dnnl_layer *l, enum dnnl_direction dir, dnnl_primitive_desc_t pd)
@@ -121,7 +141,7 @@ make_direction(struct dnnl_layer *l, enum dnnl_direction dir, dnnl_primitive_des
 	for (uint32_t i = 0; i < OPERANDS && e == 0; i++) {
 		const struct operand *o = &operands[dir][i];
 
-		if (o->arg != 0 && (l->shape.bias || (o->role != BIAS && o->role != DBIAS)))
+		if (has_operand(&l->shape, o))
 			e = join_operand(l, d, o, dnnl_pick_operand(pd, o->arg));
 	}
 	d->arg[d->n] = (dnnl_exec_arg_t){ DNNL_ARG_SCRATCHPAD, d->scratch };
@@ -150,6 +170,8 @@ agree_descriptors(struct dnnl_layer *l, const struct dnnl_layer *like, const_dnn
 	l->md[DW] = dnnl_pick_canonical(&l->shape);
 	l->md[BIAS] = dnnl_pick_vector(&l->shape);
 	l->md[DBIAS] = dnnl_pick_vector(&l->shape);
+	l->md[SCALE] = dnnl_pick_scale(&l->shape);
+	l->md[SHIFT] = dnnl_pick_scale(&l->shape);
 	for (int r = 0; r < ROLES && e == 0; r++)
 		e = l->md[r] != NULL ? make_memory(l->dev, l->md[r], &l->mem[r]) : err_nomem();
 	if (e == 0)
@@ -182,7 +204,8 @@ make_layer(struct dnnl_layer *l, const struct dnnl_layer *like)
 		e = make_direction(l, DNNL_FORWARD, forward);
 	else
 		dnnl_primitive_desc_destroy(forward);
-	for (enum dnnl_direction dir = l->shape.data ? DNNL_DATA : DNNL_WEIGHT; dir < DNNL_DIRECTIONS && e == 0; dir++)
+	for (enum dnnl_direction dir = l->shape.data ? DNNL_DATA : DNNL_WEIGHT;
+	    dir < DNNL_DIRECTIONS && !l->shape.scaled && e == 0; dir++)
 		if ((e = dnnl_pick(l->dev, &l->shape, blocks, dir, hint, &pd)) == 0)
 			e = make_direction(l, dir, pd);
 	dnnl_primitive_desc_destroy(hint);
@@ -257,8 +280,10 @@ dnnl_layer_needs(const struct dnnl_layer *l)
 int
 dnnl_layer_bind(struct dnnl_layer *l, const struct dnnl_place *p)
 {
+	/* The library's memory has no const; it only reads scale and shift. */
 	void *const at[ROLES] = { [X] = p->x, [Y] = p->y, [DX] = p->dx, [DY] = p->dy, [PACKED] = p->packed,
-	    [BIAS] = p->bias, [DBIAS] = p->dbias };
+	    [BIAS] = p->bias, [DBIAS] = p->dbias, [SCALE] = (void *)(uintptr_t)p->scale,
+	    [SHIFT] = (void *)(uintptr_t)p->shift };
 	dnnl_status_t e = dnnl_success;
 
 	l->place = *p;

@@ -83,6 +83,12 @@ dnnl_pick_vector(const struct dnnl_shape *s)
 	return dnnl_lib_desc_new(1, (dnnl_dims_t){ s->k }, dnnl_f32, dnnl_x);
 }
 
+dnnl_lib_desc
+dnnl_pick_scale(const struct dnnl_shape *s)
+{
+	return dnnl_lib_desc_new(4, (dnnl_dims_t){ 1, s->k, 1, 1 }, dnnl_f32, dnnl_nchw);
+}
+
 /* Does our descriptor equal the one that a kernel needs?  Frees ours. */
 static bool
 does_desc_fit(dnnl_lib_desc ours, dnnl_lib_desc wanted)
@@ -122,7 +128,9 @@ try_kernel(const struct dnnl_dev *dev, const struct dnnl_shape *s, struct dnnl_p
 {
 	dnnl_lib_desc x = dnnl_pick_x(s, blocks.x), w = make_weights_desc(s, dir), bias = dnnl_pick_vector(s);
 	dnnl_lib_desc y = dir == DNNL_FORWARD ? dnnl_pick_y(s, blocks.y) : dnnl_pick_dy(s, blocks.y);
-	const struct dnnl_lib_kernel k = {
+	dnnl_lib_desc scale = s->scaled ? dnnl_pick_scale(s) : NULL;
+	dnnl_primitive_attr_t scaling = NULL;
+	struct dnnl_lib_kernel k = {
 		.dir = dir, .x = x, .w = w, .y = y, .bias = s->bias ? bias : NULL,
 		.stride = { s->stride[0], s->stride[1] }, .pad = { s->pad[0], s->pad[1] },
 		.dilate = { (dnnl_dim_t)s->dilate[0] - 1, (dnnl_dim_t)s->dilate[1] - 1 },
@@ -132,7 +140,14 @@ try_kernel(const struct dnnl_dev *dev, const struct dnnl_shape *s, struct dnnl_p
 
 	*pd = NULL;
 	if (x != NULL && w != NULL && bias != NULL && y != NULL)
+		e = scale != NULL ? dnnl_dev_make_attr(scale, s->relu, &scaling) :
+		    s->scaled ? dnnl_out_of_memory : dnnl_success;
+	if (s->scaled)
+		k.attr = scaling;
+	if (e == dnnl_success)
 		e = s->fc ? dnnl_lib_fc(dev->engine, &k, pd) : dnnl_lib_conv(dev->engine, &k, pd);
+	dnnl_primitive_attr_destroy(scaling);
+	dnnl_lib_desc_free(scale);
 	dnnl_lib_desc_free(x);
 	dnnl_lib_desc_free(w);
 	dnnl_lib_desc_free(bias);

@@ -13,12 +13,13 @@ struct dnnl_pick_blocks {
 	uint32_t x, y;
 };
 
-/* Descriptors: x, y and dy with this block; canonical weights; a vector [k]. */
+/* Descriptors: x, y and dy with this block; canonical weights; a vector [k]; scale and shift [1,k,1,1]. */
 dnnl_lib_desc dnnl_pick_x(const struct dnnl_shape *s, uint32_t block);
 dnnl_lib_desc dnnl_pick_y(const struct dnnl_shape *s, uint32_t block);
 dnnl_lib_desc dnnl_pick_dy(const struct dnnl_shape *s, uint32_t block);
 dnnl_lib_desc dnnl_pick_canonical(const struct dnnl_shape *s);
 dnnl_lib_desc dnnl_pick_vector(const struct dnnl_shape *s);
+dnnl_lib_desc dnnl_pick_scale(const struct dnnl_shape *s);
 /* The descriptor that a kernel needs of an operand, and the kernel's name.  pd owns both. */
 dnnl_lib_desc dnnl_pick_operand(const_dnnl_primitive_desc_t pd, int arg);
 const char *dnnl_pick_name(const_dnnl_primitive_desc_t pd);

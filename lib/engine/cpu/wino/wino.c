@@ -59,8 +59,8 @@ describe_side(const struct dnnl_shape *s, uint32_t channels, uint32_t lanes)
 {
 	size_t blocks = (channels + lanes - 1) / lanes;
 
-	return (struct side) { .map = { s->h, s->w, (s->h + 3) / 4, (s->w + 3) / 4, blocks }, .channels = channels,
-	    .line = spread_lines(blocks * lanes) };
+	return (struct side) { .map = { s->h, s->w, (s->h + 3) / 4, (s->w + 3) / 4, blocks,
+	    blocks * s->h * s->w * lanes }, .channels = channels, .line = spread_lines(blocks * lanes) };
 }
 
 static size_t
@@ -174,6 +174,8 @@ wino_new(const struct dnnl_shape *shape, uint32_t block, struct wino **made)
 	w->threads = (unsigned)omp_get_max_threads();
 	w->in = describe_side(shape, shape->c, block);
 	w->out = describe_side(shape, shape->k, block);
+	if (shape->y_step > 0)
+		w->out.map.step = shape->y_step;
 	w->tiles = (size_t)shape->n * w->in.map.th * w->in.map.tw;
 	w->chunk = choose_chunk(w, CHUNK_BYTES);
 	choose_slices(w);
@@ -249,7 +251,7 @@ wino_load(struct wino *w, const float *weights)
 /* to = from convolved with the transformed weights u. */
 struct pass {
 	const struct side *in, *out;
-	const float	  *from, *u, *bias;
+	const float	  *from, *u, *bias, *scale, *shift;
 	float		  *to;
 	bool		   relu;
 };
@@ -275,10 +277,12 @@ convolve_chunk(const struct wino *w, const struct pass *p, size_t first, float *
 	for (run.block = 0; run.block < p->out->map.blocks; run.block++) {
 		const size_t at = run.block * w->lanes;
 		float bias[16] = { 0 };
+		const struct wino_after after = { bias, p->scale != NULL ? p->scale + at : NULL,
+			p->scale != NULL ? p->shift + at : NULL, p->relu };
 
 		if (p->bias != NULL)
 			memcpy(bias, p->bias + at, wino_min(p->out->channels - at, w->lanes) * sizeof(*bias));
-		wino_tile_y(w->lanes, &p->out->map, &run, &m, bias, p->relu, p->to);
+		wino_tile_y(w->lanes, &p->out->map, &run, &m, &after, p->to);
 	}
 	return e;
 }
@@ -302,7 +306,8 @@ static int
 compute_forward(const struct wino *w)
 {
 	const struct pass p = { .in = &w->in, .out = &w->out, .from = w->place.x, .to = w->place.y,
-		.u = forward_transformed(w), .bias = w->shape.bias ? w->place.bias : NULL, .relu = w->shape.relu };
+		.u = forward_transformed(w), .bias = w->shape.bias ? w->place.bias : NULL,
+		.scale = w->shape.scaled ? w->place.scale : NULL, .shift = w->place.shift, .relu = w->shape.relu };
 
 	return convolve_tiles(w, &p, w->place.scratch);
 }

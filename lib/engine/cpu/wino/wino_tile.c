@@ -63,10 +63,10 @@ ISA_CLONES(extern, void, wino_tile_dy, (uint32_t lanes, const struct wino_map *m
 }
 
 ISA_CLONES(extern, void, wino_tile_y, (uint32_t lanes, const struct wino_map *m, const struct wino_run *r,
-    const struct wino_tiles *v, const float *bias, bool relu, float *y),
-    (lanes, m, r, v, bias, relu, y))
+    const struct wino_tiles *v, const struct wino_after *after, float *y),
+    (lanes, m, r, v, after, y))
 {
-	FOR_LANES(transform_y, m, r, v, bias, relu, y);
+	FOR_LANES(transform_y, m, r, v, after, y);
 }
 
 ISA_CLONES(extern, void, wino_tile_w, (uint32_t lanes, const struct wino_weights *w, size_t row, size_t column,

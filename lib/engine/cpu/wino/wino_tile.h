@@ -33,6 +33,7 @@
 struct wino_map {
 	uint32_t h, w, th, tw;
 	size_t	 blocks;
+	size_t	 step;	/* floats from one sample to the next */
 };
 
 /* The matrices of the tiles from `first` on. */
@@ -46,6 +47,12 @@ struct wino_tiles {
 struct wino_run {
 	size_t block, first, count;
 	size_t line, lines;
+};
+
+/* What follows the transform of y: + bias, then scale y + shift unless scale is NULL, then with relu max(y, 0). */
+struct wino_after {
+	const float *bias, *scale, *shift;	/* [lanes] */
+	bool	     relu;			/* 0 for NaN */
 };
 
 /* Weights 3x3: nine adjacent taps for each row (input channel) and column (output channel). */
@@ -75,9 +82,9 @@ void	 wino_tile_x(uint32_t lanes, const struct wino_map *m, const struct wino_ru
 /* A dy A^T.  sums [lanes] gets the sums of dy over the run. */
 void	 wino_tile_dy(uint32_t lanes, const struct wino_map *m, const struct wino_run *r, const float *dy,
 	     const struct wino_tiles *v, float *sums);
-/* y = A^T m A + bias [lanes].  relu: then y = max(y, 0), and 0 for NaN. */
+/* y = A^T m A, and then what follows it. */
 void	 wino_tile_y(uint32_t lanes, const struct wino_map *m, const struct wino_run *r, const struct wino_tiles *v,
-	     const float *bias, bool relu, float *y);
+	     const struct wino_after *after, float *y);
 /* G w G^T of one row and `lanes` columns from `column` on; columns past the last give 0. */
 void	 wino_tile_w(uint32_t lanes, const struct wino_weights *w, size_t row, size_t column,
 	     size_t position, float *u);

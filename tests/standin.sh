@@ -50,6 +50,10 @@ wait)	# until SIGTERM, then orderly
 	sleep 1000 & echo $! >>"$STAND/pids"
 	echo "worker $rank waits"
 	wait; wait ;;
+dies)	# of SIGTERM
+	sleep 1000 & echo $! >>"$STAND/pids"
+	echo "worker $rank waits"
+	wait ;;
 ignores)	# SIGTERM, too
 	trap '' TERM
 	sleep 1000 & echo $! >>"$STAND/pids"

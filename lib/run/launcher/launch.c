@@ -181,6 +181,18 @@ check_start(struct launch *l)
 	}
 }
 
+/*
+ * Servers end by themselves after their workers.  After a signal they get half of the remaining grace for that, but
+ * none if the signal killed the workers.
+ */
+static double
+get_servers_time(const struct launch *l, double now)
+{
+	if (l->signo == 0)
+		return l->opt->grace_s;
+	return roster_worker_exited(l->roster) && l->kill_at > now ? (l->kill_at - now) / 2 : 0;
+}
+
 static void
 check_end(struct launch *l)
 {
@@ -189,9 +201,8 @@ check_end(struct launch *l)
 	char name[32];
 
 	launch_check_cause(l);
-	/* Servers end by themselves after their workers.  After a signal they get half of the remaining grace. */
 	if (m != NULL && m->child.role != JOB_WORKER && l->term_at == 0)
-		l->term_at = now + (l->signo == 0 ? l->opt->grace_s : l->kill_at > now ? (l->kill_at - now) / 2 : 0);
+		l->term_at = now + get_servers_time(l, now);
 	if (l->peer_lost_until != 0 && now > l->peer_lost_until)
 		launch_end(l);
 	if (l->term_at != 0 && now > l->term_at && !l->roster->termed) {

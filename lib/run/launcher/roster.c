@@ -124,6 +124,15 @@ roster_addrs(const struct roster *c)
 	return text;
 }
 
+bool
+roster_worker_exited(const struct roster *c)
+{
+	for (uint32_t i = 0; i < c->n; i++)
+		if (c->m[i].child.role == JOB_WORKER && c->m[i].state == ROSTER_ENDED && WIFEXITED(c->m[i].status))
+			return true;
+	return false;
+}
+
 const struct member *
 roster_unfinished(const struct roster *c)
 {

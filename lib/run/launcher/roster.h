@@ -74,6 +74,8 @@ bool	 roster_started(const struct roster *c);
 const struct member *roster_unknown(const struct roster *c);
 /* Returns the addresses of the listeners, "host:port,host:port", for the caller to free; NULL: out of memory. */
 char	*roster_addrs(const struct roster *c);
+/* Whether a worker has ended by itself, not by a signal: it may have told the servers. */
+bool	 roster_worker_exited(const struct roster *c);
 /* Returns a process that has not ended, preferably a worker, or NULL. */
 const struct member *roster_unfinished(const struct roster *c);
 

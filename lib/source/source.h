@@ -14,8 +14,8 @@
  *	a list		.lst lines, and the folder that their paths start in
  *	CIFAR-10, -100	data_batch_N.bin and test_batch.bin; train.bin and test.bin; in a directory, an archive,
  *			or alone
- *	MNIST		train- and t10k-...-idx3-ubyte and -idx1-ubyte, in a directory or an archive; EMNIST: one of
- *			its sets
+ *	MNIST		train- and t10k-...-idx3-ubyte and -idx1-ubyte, in a directory or an archive, and copies of
+ *			them; EMNIST: one of its sets
  *	images		with the option classless, in place of the first two: every image file, also in nested
  *			archives, with label -1; a file that is the path itself, or alone in a stream, whatever its
  *			name
@@ -76,8 +76,8 @@ struct source_item {
 struct source;
 
 /*
- * Returns 0, ERR_SYS, ERR_FORMAT, ERR_SHORT, ERR_LIMIT, ERR_ARG (nothing of that split, a split is needed, or paths of
- * different kinds) or ERR_NOMEM.
+ * Returns 0, ERR_SYS, ERR_FORMAT, ERR_SHORT, ERR_LIMIT, ERR_ARG (nothing of that split, a split is needed, paths of
+ * different kinds, or different files of one part of MNIST) or ERR_NOMEM.
  */
 int	 source_open(const struct source_opt *opt, struct source **s);
 void	 source_close(struct source *s);	/* NULL is fine */

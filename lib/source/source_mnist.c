@@ -20,7 +20,8 @@ enum { TRAIN, TEST, PARTS };
 
 /* Images and labels are in two files, read in parallel: by two walks over the same place, or from copies. */
 struct half {
-	char		 name[256];	/* "": there is no file */
+	char		*name;		/* NULL: there is no file */
+	char		*place;		/* its name for messages */
 	bool		 bare;		/* whether the file itself was named */
 	struct files	*walk;		/* a walk at the file */
 	int		 copy;		/* a copy of a stream's file; or -1 */
@@ -83,9 +84,14 @@ mnist_close(void *p)
 	struct state *s = p;
 
 	close_part(s);
-	for (int i = 0; i < PARTS * 2; i++)
-		if (s->half[i / 2][i % 2].copy >= 0)
-			close(s->half[i / 2][i % 2].copy);
+	for (int i = 0; i < PARTS * 2; i++) {
+		struct half *h = &s->half[i / 2][i % 2];
+
+		if (h->copy >= 0)
+			close(h->copy);
+		free(h->name);
+		free(h->place);
+	}
 	buf_free(&s->faults);
 	free(s);
 }
@@ -133,7 +139,60 @@ next_fault(struct state *s)
 	return err_fail(ERR_ITEM, "%s", line);
 }
 
-/* Finds the files.  Returns 0, ERR_ARG if they are of several sets, or another error. */
+/* Opens a walk at the file, unless there is a copy. */
+static int
+open_pair_file(struct state *s, struct half *h)
+{
+	const char *found;
+	int e;
+
+	if (h->copy >= 0)
+		return 0;
+	ERR_TRY(files_clone(s->files, &h->walk));
+	while ((e = files_next(h->walk, &found)) == ERR_ITEM || (e > 0 && strcmp(found, h->name) != 0))
+		;
+	return e > 0 ? 0 : e < 0 ? e : err_fail(ERR_SYS, "%s: %s: no longer exists", files_path(s->files), h->name);
+}
+
+static int
+take_half(struct state *s, struct half *h, const char *name)
+{
+	if ((h->name = strdup(name)) == NULL || (h->place = strdup(files_display_name(s->files))) == NULL)
+		return err_nomem();
+	h->bare = files_is_bare(s->files);
+	return files_is_stream(s->files) ? copy_stream_file(s, h) : 0;
+}
+
+/*
+ * A second file of the same part may be a copy, compressed or in a folder of its own, as in the downloads of others.
+ * Returns 0, ERR_ARG if it has other bytes, or another error.
+ */
+static int
+check_copy(struct state *s, struct half *h)
+{
+	uint8_t block[2][BLOCK / 2];
+	size_t got[2] = { 1, 1 };
+	int e = open_pair_file(s, h);
+
+	while (e == 0 && got[0] > 0) {
+		e = h->copy >= 0 ? io_read(h->copy, block[0], sizeof(block[0]), &got[0]) :
+		    files_read(h->walk, block[0], sizeof(block[0]), &got[0]);
+		if (e < 0)
+			err_within("%s", h->place);
+		else if ((e = files_read(s->files, block[1], sizeof(block[1]), &got[1])) < 0)
+			err_within("%s", files_display_name(s->files));
+		else if (got[0] != got[1] || memcmp(block[0], block[1], got[0]) != 0)
+			e = err_fail(ERR_ARG, "%s: holds different files of one part, %s and %s; give one of them",
+			    files_path(s->files), h->place, files_display_name(s->files));
+	}
+	files_close(h->walk);
+	h->walk = NULL;
+	if (e == 0 && h->copy >= 0 && lseek(h->copy, 0, SEEK_SET) < 0)
+		e = err_sys("seek");
+	return e == ERR_ITEM ? ERR_SYS : e;
+}
+
+/* Finds the files.  Returns 0, ERR_ARG if they are of several sets or differ within a part, or another error. */
 static int
 find_halves(struct state *s)
 {
@@ -155,12 +214,7 @@ find_halves(struct state *s)
 		if (first == NULL)
 			snprintf(set, sizeof(set), "%.*s", (int)(p - io_base_name(name)), io_base_name(name));
 		first = set;
-		if (h->name[0] != 0 || strlen(name) >= sizeof(h->name))
-			continue;
-		snprintf(h->name, sizeof(h->name), "%s", name);
-		h->bare = files_is_bare(s->files);
-		if (files_is_stream(s->files) && (e = copy_stream_file(s, h)) < 0)
-			return e;
+		ERR_TRY(h->name == NULL ? take_half(s, h, name) : check_copy(s, h));
 	}
 	return e;
 }
@@ -184,21 +238,6 @@ mnist_open(const struct source_opt *opt, struct files *files, struct names *clas
 	}
 	*out = s;
 	return 0;
-}
-
-/* Opens a walk at the file, unless there is a copy. */
-static int
-open_pair_file(struct state *s, struct half *h)
-{
-	const char *found;
-	int e;
-
-	if (h->copy >= 0)
-		return 0;
-	ERR_TRY(files_clone(s->files, &h->walk));
-	while ((e = files_next(h->walk, &found)) == ERR_ITEM || (e > 0 && strcmp(found, h->name) != 0))
-		;
-	return e > 0 ? 0 : e < 0 ? e : err_fail(ERR_SYS, "%s: %s: no longer exists", files_path(s->files), h->name);
 }
 
 /* Reads n bytes.  An unreadable file ends the stream, because the other file would be out of step. */
@@ -259,7 +298,7 @@ fail_alone(const struct state *s, const struct half *there, const char *other)
 static int
 open_part(struct state *s, struct half *pair)
 {
-	bool images = pair[IMAGES].name[0] != 0, labels = pair[LABELS].name[0] != 0;
+	bool images = pair[IMAGES].name != NULL, labels = pair[LABELS].name != NULL;
 
 	if (!images && !labels)
 		return 0;

@@ -308,6 +308,30 @@ test_mnist(void)
 	    "images without labels fail");
 }
 
+/* Downloads hold files of MNIST twice: packed and unpacked, or in folders of their names. */
+static void
+test_mnist_copies(void)
+{
+	struct source_opt opt = { .path = NULL };
+
+	sh("mkdir -p copy/u two/a two/b && cp m/train-* copy && cp m/train-* copy/u && gunzip copy/u/*images* && tar cf copy.tar copy");
+	is_str(all_of("copy", NULL, SOURCE_ALL),
+	    "0 4 train-images-idx3-ubyte, image 0\n1 1 train-images-idx3-ubyte, image 1\n0,1,2,3,4,",
+	    "copies of MNIST files beside them are not read again");
+	opt.path = told_pipe("copy.tar");
+	is_str(strstr(told(&opt), "image 1\n"), "image 1\n0,1,2,3,4,", "copies of MNIST files in a pipe are not read again");
+	sh("gunzip -c m/t10k-labels-idx1-ubyte.gz >copy/train-labels-idx1-ubyte");
+	is_str(all_of("copy", NULL, SOURCE_ALL), "-7 copy: holds different files of one part, copy/train-labels-idx1-ubyte and "
+	    "copy/train-labels-idx1-ubyte.gz; give one of them", "other labels beside a compressed file of labels are refused");
+	sh("cp m/train-* two/a && gunzip -c m/train-images-idx3-ubyte.gz | head -c 20 >two/b/train-images-idx3-ubyte && "
+	   "tar cf two.tar two/a two/b");
+	is_str(all_of("two", NULL, SOURCE_ALL), "-7 two: holds different files of one part, two/a/train-images-idx3-ubyte.gz and "
+	    "two/b/train-images-idx3-ubyte; give one of them", "other images in another folder are refused");
+	opt.path = told_pipe("two.tar");
+	is_str(told(&opt), "-7 pipe: holds different files of one part, pipe: two/a/train-images-idx3-ubyte.gz and "
+	    "pipe: two/b/train-images-idx3-ubyte; give one of them", "other images in a pipe are refused");
+}
+
 /* What comes after the images of the train files. */
 static const char *
 after_train(const char *text)
@@ -396,6 +420,7 @@ main(void)
 	test_cifar();
 	test_cifar100();
 	test_mnist();
+	test_mnist_copies();
 	test_lost();
 	buf_free(&told_text);
 	pics_clean();

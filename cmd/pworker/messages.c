@@ -149,8 +149,9 @@ pworker_log_say(struct pworker_log *l, const struct train_event *ev)
 			front_say("all %" PRIu64 " arrays start from the file", ev->batch);
 		break;
 	case TRAIN_BEST:
-		front_say("epoch %" PRIu64 " is the best so far: validation %s %f", ev->epoch +
-		    (l->style == PWORKER_CONSOLE), ev->accuracy < 0 ? "loss" : "accuracy", fabs(ev->accuracy));
+		front_say("epoch %" PRIu64 " is the best %s%s: validation %s %f", ev->epoch +
+		    (l->style == PWORKER_CONSOLE), *ev->text != 0 ? "for " : "so far", ev->text,
+		    ev->accuracy < 0 ? "loss" : "accuracy", fabs(ev->accuracy));
 		break;
 	case TRAIN_EARLY:
 		front_say("ends: %" PRIu64 " epochs were no better than epoch %" PRIu64 ", validation %s %f",

@@ -341,6 +341,12 @@ checkpoint_put(struct checkpoint *k, enum checkpoint_kind kind, uint64_t epoch, 
 	return 0;
 }
 
+const char *
+checkpoint_best(const struct checkpoint *k)
+{
+	return k->best;
+}
+
 double
 checkpoint_seconds(struct checkpoint *k)
 {

@@ -60,6 +60,8 @@ int	 checkpoint_put(struct checkpoint *k, enum checkpoint_kind kind, uint64_t ep
  * wait: waits until all is written.
  */
 int	 checkpoint_done(struct checkpoint *k, bool wait, uint64_t *epoch, uint64_t *at, char path[CHECKPOINT_PATH]);
+/* The path of PREFIX-best.safetensors. */
+const char *checkpoint_best(const struct checkpoint *k);
 /* Seconds that the last one took to write; 0: none is written yet. */
 double	 checkpoint_seconds(struct checkpoint *k);
 

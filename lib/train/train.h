@@ -43,7 +43,7 @@ enum train_kind {
 	TRAIN_SAVE,		/* text: file name of a checkpoint */
 	TRAIN_UNSAVED,		/* text: why a checkpoint could not be written; the run goes on */
 	TRAIN_NO_CUT,		/* text: why the first cut could not be written; the run goes on */
-	TRAIN_BEST,		/* a validation was better than all before */
+	TRAIN_BEST,		/* a validation was better than all before; text: than only that in this file */
 	TRAIN_EARLY,		/* the run ends: `samples` epochs in a row were no better than this one */
 	TRAIN_CACHE,		/* samples: images kept in memory after an epoch; text: their bytes */
 	TRAIN_FROM,		/* batch: arrays read from `start`; samples: arrays left out; text: which and why */

@@ -85,7 +85,8 @@ struct train {
 	uint32_t	 layer;		/* node that the trace records now, since layer_from */
 	uint64_t	 layer_from;	/* 0: none */
 	double		 best;		/* worker 0: best accuracy of a validation */
-	bool		 is_best;	/* the next checkpoint is the best */
+	double		 accuracy;	/* accuracy of the last validation, or minus the loss without one */
+	bool		 is_best;	/* the next checkpoint is the best that there is a file of */
 	bool		 saved;		/* what was saved last is a checkpoint, not a cut, and it was written */
 	bool		 writes_cut;	/* what was saved last is a cut */
 	struct train_cuts cuts;
@@ -157,6 +158,8 @@ int	train_first(struct train *t, float *state, struct worker_first *first, uint6
 int	train_save(struct train *t, enum checkpoint_kind kind, const struct train_sums *sums);
 /* Reports a checkpoint written since, or why it was not; wait: waits for the last one. */
 void	train_saved(struct train *t, bool wait);
+/* Reads the accuracy of the file of --best.  Returns 0, or an error of tensors_open() or num_f64(). */
+int	train_read_best(const char *path, double *accuracy);
 /*
  * Checks the loss of a batch for NaN and infinity; draw is that of its forward pass.  Returns 0 if it is finite, 1 if
  * the batch is left out, which it reports, or ERR_FORMAT.  The line names the step, the first layer whose output is

@@ -15,12 +15,16 @@
 #define VALUE 32	/* bytes of a metadata value's text */
 #define SETTINGS "settings"	/* changes of settings (ps/settings.h), if there are any */
 
-/* What a checkpoint says beside the tensors, in this order; the last three where there is such a thing. */
+/*
+ * What a checkpoint says beside the tensors, in this order; the last four where there is such a thing.  The accuracy is
+ * that of the best epoch of which there is a file, if that is not the best.
+ */
 enum { M_TALLY, M_EPOCH, M_BATCH_AT, M_SEED, M_BATCH, M_MICRO_BATCHES, M_LOSS, M_CORRECT, M_TOP5, M_SAMPLES, M_BEST,
-	M_BEST_EPOCH, M_AVERAGE, M_AVERAGED, M_UPDATES, METAS };
+	M_BEST_EPOCH, M_AVERAGE, M_AVERAGED, M_UPDATES, M_ACCURACY, METAS };
 static const char *const meta_key[METAS] = {
 	"tally", "epoch", "step_in_epoch", "seed", "batch", "pieces", "epoch_loss", "epoch_correct", "epoch_top5",
 	"epoch_samples", "best_accuracy", "best_epoch", "average", "averaged", "updates",
+	"accuracy",
 };
 
 static uint32_t
@@ -117,8 +121,10 @@ train_save(struct train *t, enum checkpoint_kind kind, const struct train_sums *
 	snprintf(value[M_AVERAGE], VALUE, "%s", average_name(t->o->ps.hyper.average.kind));
 	snprintf(value[M_AVERAGED], VALUE, "%" PRIu32, t->averaged);
 	snprintf(value[M_UPDATES], VALUE, "%" PRIu64, updates);
+	snprintf(value[M_ACCURACY], VALUE, "%.17g", t->accuracy);
 	for (int i = 0; i < METAS; i++)
-		if (i < M_AVERAGE || (i < M_UPDATES ? t->averaged > 0 : updates > 0))
+		if (i < M_AVERAGE || (i < M_UPDATES ? t->averaged > 0 : i < M_ACCURACY ? updates > 0 :
+		    kind == CHECKPOINT_BEST && t->accuracy < t->best))
 			meta[n++] = (struct tensors_meta){ (char *)(uintptr_t)meta_key[i],
 			    i == M_BATCH ? (char *)batch.p : value[i] };
 	meta[n++] = (struct tensors_meta){ (char *)(uintptr_t)WEIGHTS_PREPROCESSING, (char *)text.p };
@@ -161,6 +167,22 @@ read_meta_f64(const struct weights *f, int m, double *v)
 	if (text == NULL || num_f64(text, -DBL_MAX, DBL_MAX, v) < 0)
 		return err_fail(ERR_FORMAT, "'%s' is missing or not a number", meta_key[m]);
 	return 0;
+}
+
+int
+train_read_best(const char *path, double *accuracy)
+{
+	const char *text;
+	struct tensors f;
+	int e;
+
+	ERR_TRY(tensors_open(&f, path));
+	if ((text = tensors_meta(&f, meta_key[M_ACCURACY])) == NULL)
+		text = tensors_meta(&f, meta_key[M_BEST]);
+	e = text != NULL ? num_f64(text, -DBL_MAX, DBL_MAX, accuracy) : err_fail(ERR_FORMAT, "%s: has no accuracy",
+	    path);
+	tensors_close(&f);
+	return e;
 }
 
 /* At the start of an epoch another batch is allowed, and may not be meant. */

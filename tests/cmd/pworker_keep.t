@@ -63,6 +63,24 @@ status 0 "a run with --best and --keep 1 is resumed" $train --lr 0.01 --epochs 5
 ok "a run resumed with --keep 1 ends in the same weights" weights s-0005.safetensors a-0005.safetensors
 ok "a run resumed with --best has the same best epoch" weights s-best.safetensors b-best.safetensors
 
+# Accuracies of noise go up and down.  Each best epoch after the first cannot be written: its name is that of a directory.
+perl -e 'srand 2; for (0..59) { print chr(int rand 10), join "", map { chr(int rand 256) } 1..3072 }' >c/data_batch_1.bin
+im2rec c/data_batch_1.bin -o noise.rec || exit 1
+noisy="${train/--val train.rec/--val noise.rec} --lr 0.01 --epochs 20 --save u --best"
+status 0 "pworker trains twenty epochs with validations of noise" $noisy --log log
+blocked=$(awk -F'\t' '$5 == "validation" && $10 > a { a = $10; if ($6 > 0) printf "u-%04d.safetensors ", $6 + 1 }' log)
+rm u-*
+mkdir $blocked
+status 1 "a run with --best goes on without its best epochs" $noisy --log again
+is "$(cut -f 5,6,10 again | grep '^validation')" "$(cut -f 5,6,10 log | grep '^validation')" "both runs have the same accuracies"
+is "$(grep -c '^pworker: no checkpoint: .*: Is a directory$' "$T/err")" "$(wc -w <<<"$blocked")" "the run reports each once"
+# The first of the highest accuracy among the others.
+n=$(awk -F'\t' -v no="$blocked" '$5 == "validation" && !index(no, sprintf("u-%04d.", $6 + 1)) && (b == "" || $10 > a) {
+	a = $10; b = $6
+} END { print b }' log)
+like "$T/err" "^pworker: epoch $n is the best .*: validation accuracy" "the best of the others is reported"
+ok "--best keeps the best of the others" test u-best.safetensors -ef "$(printf 'u-%04d.safetensors' $((n + 1)))"
+
 # A run that is killed at any moment leaves a newest checkpoint that is complete.
 for i in 1 2 3 4 5 6; do
 	$train --lr 0.01 --epochs 1000000 --save k --keep 1 >rows 2>/dev/null & pid=$!

@@ -16,7 +16,7 @@ struct list {
 	uint64_t		 n;	/* lines read */
 	uint32_t		 width;
 	struct list_entry	 entry;
-	char			 line[LIST_LINE + 2];
+	char			 line[LIST_LINE + 1];
 };
 
 int
@@ -125,34 +125,44 @@ list_parse(char *line, uint32_t width, struct list_entry *entry)
 	return *entry->path != 0 ? 1 : err_fail(ERR_ITEM, "no path");
 }
 
-/* Skips the rest of a line that is too long. */
-static void
-skip_line(FILE *f)
+/* Reads a line without its end.  Returns 1, 0 at the end of the list, ERR_ITEM (too long), ERR_FORMAT or ERR_SYS. */
+static int
+read_line(struct list *l)
 {
+	static const char mark[] = "\xef\xbb\xbf";	/* begins UTF-8 of some editors */
+	size_t n = 0;
 	int c;
 
-	do
-		c = getc(f);
-	while (c != '\n' && c != EOF);
+	while ((c = getc_unlocked(l->f)) != '\n' && c != EOF) {
+		if (c == 0)
+			return err_fail(ERR_FORMAT, "line %llu: a zero byte; save the list as UTF-8, not as UTF-16",
+			    (unsigned long long)l->n + 1);
+		if (n < LIST_LINE)
+			l->line[n] = (char)c;
+		n++;
+		if (l->n == 0 && n == strlen(mark) && memcmp(l->line, mark, n) == 0)
+			n = 0;
+	}
+	if (ferror(l->f))
+		return err_sys("read");
+	if (n == 0 && c == EOF)
+		return 0;
+	l->n++;
+	if (n > LIST_LINE)
+		return err_fail(ERR_ITEM, "longer than %u bytes", LIST_LINE);
+	l->line[n] = 0;
+	return 1;
 }
 
 int
 list_next(struct list *l, const struct list_entry **entry)
 {
-	int e = 0;
+	int e;
 
-	while (e == 0 && fgets(l->line, sizeof(l->line), l->f) != NULL) {
-		size_t n = strlen(l->line);
-
-		l->n++;
-		if (n == sizeof(l->line) - 1 && l->line[n - 1] != '\n') {
-			skip_line(l->f);
-			return err_fail(ERR_ITEM, "longer than %u bytes", LIST_LINE);
-		}
-		e = list_parse(l->line, l->width, &l->entry);
-	}
-	if (e == 0 && ferror(l->f))
-		return err_sys("read");
 	*entry = &l->entry;
+	do
+		if ((e = read_line(l)) <= 0)
+			return e;
+	while ((e = list_parse(l->line, l->width, &l->entry)) == 0);
 	return e;
 }

@@ -4,7 +4,7 @@
  *	index TAB label [TAB label ...] TAB path
  *
  * A line without tabs is split at runs of blanks: index, as many labels as asked for, and the rest is the path, as in
- * MXNet's C++ tool.  Blanks around a field and empty lines are ignored.
+ * MXNet's C++ tool.  Blanks around a field, empty lines and a byte order mark of UTF-8 are ignored.
  * Source: MXNet, tools/im2rec.py and src/io/image_recordio.h.
  */
 #ifndef SOURCE_LIST_H
@@ -36,7 +36,7 @@ int	 list_open(const char *path, uint32_t width, struct list **l);
 void	 list_close(struct list *l);	/* NULL is fine */
 /*
  * The next entry, lent until the next call.  Returns 1, 0 at the end, ERR_ITEM if the line is invalid (the list
- * continues), or ERR_SYS.
+ * continues), ERR_FORMAT (a zero byte, as in UTF-16) or ERR_SYS.
  */
 int	 list_next(struct list *l, const struct list_entry **entry);
 /* The fraction of the file that was read, 0..1; -1 for a stream. */

@@ -109,8 +109,11 @@ sort_names(struct names *l)
 int
 names_parse(struct names *l, const char *text)
 {
+	static const char mark[] = "\xef\xbb\xbf";	/* begins UTF-8 of some editors */
 	int e = 0;
 
+	if (strncmp(text, mark, strlen(mark)) == 0)
+		text += strlen(mark);
 	for (const char *next; *text != 0 && e == 0; text = next) {
 		size_t n = strcspn(text, "\n");
 
@@ -130,9 +133,9 @@ names_read(struct names *l, const char *path)
 	struct buf b = { 0 };
 	int e = io_slurp(path, NAMES_BYTES, &b);
 
-	if (e == 0)
-		e = buf_terminate(&b);
-	if (e == 0)
+	if (e == 0 && memchr(b.p, 0, b.n) != NULL)
+		e = err_fail(ERR_FORMAT, "a zero byte; save the names as UTF-8, not as UTF-16");
+	if (e == 0 && (e = buf_terminate(&b)) == 0)
 		e = names_parse(l, (char *)b.p);
 	buf_free(&b);
 	return err_wrap(e, "%s", path);

@@ -26,8 +26,9 @@ int	 names_append(struct names *l, const char *name, size_t n);
 /* Inserts a name in the order of bytes, unless it exists; for lists made only in this way.  Returns the same. */
 int	 names_insert(struct names *l, const char *name, size_t n);
 /*
- * Reads the lines of a file into an empty list, in their order.  Ignores empty lines and a CR at the end of a line.
- * Returns 0, ERR_SYS, ERR_FORMAT (a name twice, or none at all), ERR_LIMIT or ERR_NOMEM; the line names the file.
+ * Reads the lines of a file into an empty list, in their order.  Ignores empty lines, a CR at the end of a line and a
+ * byte order mark of UTF-8.  Returns 0, ERR_SYS, ERR_FORMAT (a name twice, none at all, or a zero byte, as in UTF-16),
+ * ERR_LIMIT or ERR_NOMEM; the line names the file.
  */
 int	 names_read(struct names *l, const char *path);
 /* The same from a text; the message does not name it. */

@@ -87,11 +87,40 @@ test_file(void)
 	buf_free(&b);
 }
 
+/* A text editor's other encodings: a mark before UTF-8 is no part of the first index, UTF-16 has zero bytes. */
+static void
+test_encodings(void)
+{
+	static const char marked[] = "\xef\xbb\xbf" "7\t0\ta.jpg\n8\t1\tb.jpg\n", wide[] = "\0" "1\0\t\0" "0\0\t\0a\0\n";
+	static const char hidden[] = "7\t0\ta.jpg\n8\t1\tb.jpg\0.png";
+	const char *path = pics_path("a.lst");
+	const struct list_entry *entry;
+	struct list *l;
+
+	pics_write(path, (const uint8_t *)marked, sizeof(marked) - 1);
+	list_open(path, 0, &l);
+	ok(list_next(l, &entry) == 1 && entry->id == 7, "list_next ignores the mark of UTF-8");
+	ok(list_next(l, &entry) == 1 && entry->id == 8, "the list continues after the mark");
+	is(list_next(l, &entry), 0, "a marked list has no more lines than it shows");
+	list_close(l);
+	pics_write(path, (const uint8_t *)wide, sizeof(wide) - 1);
+	list_open(path, 0, &l);
+	is(list_next(l, &entry), ERR_FORMAT, "list_next refuses UTF-16");
+	is_str(err_line(), "line 1: a zero byte; save the list as UTF-8, not as UTF-16", "the line says what to do");
+	list_close(l);
+	pics_write(path, (const uint8_t *)hidden, sizeof(hidden) - 1);
+	list_open(path, 0, &l);
+	is(list_next(l, &entry), 1, "list_next returns the entry before a zero byte");
+	is(list_next(l, &entry), ERR_FORMAT, "a zero byte hides nothing of the last line");
+	list_close(l);
+}
+
 int
 main(void)
 {
 	test_lines();
 	test_file();
+	test_encodings();
 	pics_clean();
 	return done();
 }

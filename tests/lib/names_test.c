@@ -26,7 +26,7 @@ main(void)
 	is(names_append(&l, "abc", 3), ERR_LIMIT, "names_append refuses too many names");
 	names_free(&l);
 	ok(l.n == 0 && l.p == NULL, "names_free leaves an empty list");
-	pics_write(pics_path("l"), "b c\r\n\na\nd", 10);
+	pics_write(pics_path("l"), "b c\r\n\na\nd", 9);
 	is(names_read(&l, pics_path("l")), 0, "names_read reads a file");
 	is(l.n, 3, "each line is a name");
 	ok(names_find(&l, "b c", 3) == 0 && names_find(&l, "a", 1) == 1 && names_find(&l, "d", 1) == 2 &&
@@ -37,6 +37,12 @@ main(void)
 	names_free(&l);
 	pics_write(pics_path("l"), "\n", 1);
 	is(names_read(&l, pics_path("l")), ERR_FORMAT, "names_read refuses an empty file");
+	names_free(&l);
+	pics_write(pics_path("l"), "\xef\xbb\xbf" "a\nb\n", 7);
+	ok(names_read(&l, pics_path("l")) == 0 && names_find(&l, "a", 1) == 0, "names_read ignores the mark of UTF-8");
+	names_free(&l);
+	pics_write(pics_path("l"), "\xff\xfe" "a\0\n\0b\0\n\0", 10);
+	is(names_read(&l, pics_path("l")), ERR_FORMAT, "names_read refuses UTF-16");
 	names_free(&l);
 	is(names_read(&l, pics_path("absent")), ERR_SYS, "names_read fails on a missing file");
 	names_free(&l);

@@ -16,6 +16,9 @@ struct input {
 	uint64_t	 n, at;
 };
 
+/* Whether libtiff has reported damage to this thread, which it need not return as an error. */
+static _Thread_local bool damaged;
+
 /* Notes libtiff's message as this thread's line, instead of printing it. */
 static void
 note_tiff_error(const char *module, const char *fmt, va_list ap)
@@ -25,6 +28,25 @@ note_tiff_error(const char *module, const char *fmt, va_list ap)
 	(void)module;
 	vsnprintf(text, sizeof(text), fmt, ap);
 	err_note(0, "TIFF: %s", text);
+	damaged = true;
+}
+
+/* Warnings of libjpeg and of the decoders of fax are about lost pixels, apart from a few; others are about metadata. */
+static void
+note_tiff_warning(const char *module, const char *fmt, va_list ap)
+{
+	static const char *const harmless[] = { "extraneous bytes", "unknown JFIF", "Unknown Adobe", "Invalid SOS" };
+	char text[256];
+
+	if (module == NULL ||
+	    (strcmp(module, "JPEGLib") != 0 && strcmp(module, "LibJpeg") != 0 && strncmp(module, "Fax", 3) != 0))
+		return;
+	vsnprintf(text, sizeof(text), fmt, ap);
+	for (size_t i = 0; i < sizeof(harmless) / sizeof(*harmless); i++)
+		if (strstr(text, harmless[i]) != NULL)
+			return;
+	err_note(0, "TIFF: %s", text);
+	damaged = true;
 }
 
 /* libtiff keeps them for the process. */
@@ -32,7 +54,7 @@ static void
 set_handlers(void)
 {
 	TIFFSetErrorHandler(note_tiff_error);
-	TIFFSetWarningHandler(NULL);
+	TIFFSetWarningHandler(note_tiff_warning);
 }
 
 static tmsize_t
@@ -255,9 +277,10 @@ img_tiff_decode(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, stru
 			TIFFSetField(t, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_RGB);
 		multiplied = keep_colours(t);
 		err_note(0, "TIFF: damaged");
+		damaged = false;
 		/* In the stored orientation, which the caller undoes. */
 		if (!TIFFReadRGBAImageOriented(t, head.w, head.h, (uint32_t *)(void *)room->p,
-		    (int)head.orientation, 1))
+		    (int)head.orientation, 1) || damaged)
 			e = ERR_FORMAT;
 	}
 	if (t != NULL)

@@ -223,6 +223,40 @@ test_lab(const char *name, bool wide)
 	buf_free(&b);
 }
 
+/* libtiff notices damage of such a strip without failing. */
+static void
+test_damaged_tiff(const char *name, int bits, int compression)
+{
+	const char *path = pics_path("a.tif");
+	TIFF *t = TIFFOpen(path, "w");
+	uint64_t at, n;
+	struct buf b = { 0 };
+	struct img out;
+
+	TIFFSetField(t, TIFFTAG_IMAGEWIDTH, W);
+	TIFFSetField(t, TIFFTAG_IMAGELENGTH, H);
+	TIFFSetField(t, TIFFTAG_BITSPERSAMPLE, bits);
+	TIFFSetField(t, TIFFTAG_SAMPLESPERPIXEL, 1);
+	TIFFSetField(t, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+	TIFFSetField(t, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
+	TIFFSetField(t, TIFFTAG_COMPRESSION, compression);
+	for (uint32_t y = 0; y < H; y++)
+		TIFFWriteScanline(t, grey + y * W, y, 0);
+	TIFFClose(t);
+	t = TIFFOpen(path, "r");
+	at = TIFFGetStrileOffset(t, 0);
+	n = TIFFGetStrileByteCount(t, 0);
+	TIFFClose(t);
+	io_slurp(path, 100000, &b);
+	is(img_decode(k, b.p, b.n, 1, &out), 0, "%s: the image is read: %s", name, err_line());
+	is(img_check(k, b.p, b.n), 0, "%s: the image is sound", name);
+	/* No code of a fax, and of JPEG the end of the image. */
+	memcpy(b.p + at + n * 3 / 4, compression == COMPRESSION_JPEG ? "\xff\xd9" : "\0\0", 2);
+	is(img_decode(k, b.p, b.n, 1, &out), ERR_FORMAT, "%s: damage within a strip fails: %s", name, err_line());
+	is(img_check(k, b.p, b.n), ERR_FORMAT, "%s: the check finds the damage", name);
+	buf_free(&b);
+}
+
 static void
 put24(struct buf *b, uint32_t v)
 {
@@ -319,6 +353,10 @@ main(void)
 	test_tiff_alpha("associated", EXTRASAMPLE_ASSOCALPHA, 16);
 	test_lab("CIELab TIFF", false);
 	test_lab("CIELab TIFF of 16 bits", true);
+	test_damaged_tiff("TIFF of a fax", 1, COMPRESSION_CCITTFAX3);
+	test_damaged_tiff("TIFF of a fax of group 4", 1, COMPRESSION_CCITTFAX4);
+	test_damaged_tiff("TIFF of run lengths", 1, COMPRESSION_CCITTRLE);
+	test_damaged_tiff("TIFF of JPEG", 8, COMPRESSION_JPEG);
 	test_webp();
 	img_codec_free(k);
 	pics_clean();

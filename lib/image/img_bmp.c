@@ -5,6 +5,9 @@
 #define FILE_HEAD	14u	/* bytes before the header */
 #define OLD_HEAD	12u	/* bytes of the header of OS/2 1.x, whose sizes have 16 bits */
 #define HEAD		40u	/* bytes of Windows 3's header, with which the longer ones begin */
+#define OS2_HEAD	64u	/* most bytes of the header of OS/2 2.x, and of one with masks */
+#define V4_HEAD		108u	/* bytes of the header of Windows 95 */
+#define V5_HEAD		124u	/* bytes of the header of Windows 98 */
 #define COLOURS		256u
 
 enum compression { PLAIN, RUNS_8, RUNS_4, MASKS, MASKS_ALPHA = 6 };
@@ -12,7 +15,7 @@ enum compression { PLAIN, RUNS_8, RUNS_4, MASKS, MASKS_ALPHA = 6 };
 struct bmp {
 	const uint8_t	*p;
 	size_t		 n;
-	size_t		 at;		/* offset of the pixels */
+	uint64_t	 at;		/* offset of the pixels */
 	uint32_t	 h, w;
 	bool		 down;		/* the first row stored is the top one */
 	uint32_t	 bits;		/* bits of a pixel */
@@ -55,6 +58,26 @@ read_masks(struct bmp *b)
 			b->mask[k] = le_get32(b->p + FILE_HEAD + HEAD + k * 4);
 }
 
+/* Finds the pixels, which follow header and palette if the file does not say where they are, and reads the palette. */
+static int
+read_layout(struct bmp *b, uint32_t size, uint32_t colours, size_t step)
+{
+	bool masks = b->compression == MASKS || b->compression == MASKS_ALPHA;
+	uint64_t end = FILE_HEAD + (uint64_t)size + (masks && size == HEAD ? sizeof(b->mask) : 0);
+
+	if (colours == 0 && b->bits <= 8)
+		colours = 1u << b->bits;
+	if (b->at == 0)
+		b->at = end + (uint64_t)colours * step;
+	if (end > b->n || b->at > b->n)
+		return err_fail(ERR_FORMAT, "BMP: ends early");
+	if (b->at < end)
+		return err_fail(ERR_FORMAT, "BMP: its pixels start within its header");
+	if (b->bits <= 8)
+		read_palette(b, end, colours, step);
+	return 0;
+}
+
 static int
 read_head(struct bmp *b, const uint8_t *data, size_t n, uint32_t pixels)
 {
@@ -62,7 +85,7 @@ read_head(struct bmp *b, const uint8_t *data, size_t n, uint32_t pixels)
 	bool old = size == OLD_HEAD;
 
 	*b = (struct bmp){ .p = data, .n = n };
-	if (!old && (size < HEAD || n < FILE_HEAD + HEAD))
+	if (!old && (size < HEAD || (size > OS2_HEAD && size != V4_HEAD && size != V5_HEAD) || n < FILE_HEAD + HEAD))
 		return err_fail(ERR_FORMAT, "BMP: it ends in its header, or has an unknown one");
 	b->at = le_get32(data + 10);
 	b->w = old ? le_get16(data + 18) : le_get32(data + 18);
@@ -81,12 +104,8 @@ read_head(struct bmp *b, const uint8_t *data, size_t n, uint32_t pixels)
 		return err_fail(ERR_PIXELS, "BMP: %ux%u is more than %u pixels", b->w, b->h, pixels);
 	if (!has_known_pixels(b))
 		return err_fail(ERR_NOTSUP, "BMP: compression %u with %u bits a pixel", b->compression, b->bits);
-	if (b->at > n)
-		return err_fail(ERR_FORMAT, "BMP: ends early");
 	read_masks(b);
-	if (b->bits <= 8)
-		read_palette(b, FILE_HEAD + (size_t)size, colours > 0 ? colours : 1u << b->bits, old ? 3 : 4);
-	return 0;
+	return read_layout(b, size, colours, old ? 3 : 4);
 }
 
 /* The bits of a mask as a number, scaled to 8 bits. */

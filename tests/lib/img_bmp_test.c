@@ -179,6 +179,39 @@ test_kind(const struct kind *kind)
 	buf_free(&b);
 }
 
+/* Where the pixels start: after header and palette if the file does not say it, and never within them. */
+static void
+test_layout(void)
+{
+	static const struct kind kinds[] = { { "", 40, 8, 0, false, { 0 } }, { "", 12, 4, 0, false, { 0 } },
+		{ "", 40, 16, 3, false, { 0xf800, 0x7e0, 0x1f } } };
+	uint8_t want[H * W * 3];
+	struct img out;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		uint32_t head = kinds[i].head, end = 14 + head + (kinds[i].compression == 3 ? 12 : 0);
+		struct buf b = { 0 };
+
+		put_head(&b, &kinds[i], H, W);
+		for (uint32_t y = 0; y < H; y++)
+			put_plain_row(&b, &kinds[i], y);
+		img_decode(k, b.p, b.n, 3, &out);
+		memcpy(want, out.p, sizeof(want));
+		le_put32(b.p + 10, 0);
+		ok(img_decode(k, b.p, b.n, 3, &out) == 0 && memcmp(out.p, want, sizeof(want)) == 0,
+		    "a header of %u bytes: without an offset the pixels follow the colours: %s", head, err_line());
+		le_put32(b.p + 10, end - 1);
+		is(img_decode(k, b.p, b.n, 3, &out), ERR_FORMAT, "pixels within the header are refused: %s", err_line());
+		le_put32(b.p + 10, end);
+		if (head != 12) {
+			le_put32(b.p + 14, 124);
+			b.n = 124;
+			is(img_decode(k, b.p, b.n, 3, &out), ERR_FORMAT, "a header beyond the end is refused: %s", err_line());
+		}
+		buf_free(&b);
+	}
+}
+
 /* Sizes from 1x1, where a row is mostly padding. */
 static void
 test_small(void)
@@ -218,6 +251,7 @@ test_refusals(void)
 		{ { "", 40, 8, 2, false, { 0 } }, 3, 3, ERR_NOTSUP, "compression 2 with 8 bits" },
 		{ { "", 40, 7, 0, false, { 0 } }, 3, 3, ERR_NOTSUP, "compression 0 with 7 bits" },
 		{ { "", 16, 24, 0, false, { 0 } }, 3, 3, ERR_FORMAT, "header" },
+		{ { "", 168, 8, 0, false, { 0 } }, 3, 3, ERR_FORMAT, "header" },
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
@@ -275,6 +309,7 @@ main(void)
 	img_codec_new(IMG_PIXELS, &k);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		test_kind(&kinds[i]);
+	test_layout();
 	test_small();
 	test_refusals();
 	test_wild_runs();

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct source {
@@ -347,7 +348,9 @@ source_skip(struct source *s, struct source_item *item)
 int
 source_read(const struct source *s, const char *name, struct buf *data, struct stamp *stamp)
 {
-	int fd = open(name, O_RDONLY | O_CLOEXEC), e;
+	/* A list may name a pipe, whose writer nobody would wait for. */
+	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK), e;
+	struct stat st;
 
 	if (fd < 0) {
 		e = err_sys("open");
@@ -355,8 +358,10 @@ source_read(const struct source *s, const char *name, struct buf *data, struct s
 		return e;
 	}
 	*stamp = stamp_of_fd(fd);
-	e = io_slurp_fd(fd, s->bytes, data);
-	e = e == ERR_LIMIT ? ERR_BYTES : e;
+	if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode))
+		e = err_fail(ERR_SYS, "is not a regular file");
+	else if ((e = io_slurp_fd(fd, s->bytes, data)) == ERR_LIMIT)
+		e = ERR_BYTES;
 	close(fd);
 	return e;
 }

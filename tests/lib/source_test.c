@@ -1,6 +1,8 @@
 /* source_test - directories, archives, lists, CIFAR and MNIST files, and damaged ones. */
 #include "told.h"
 
+#include <sys/stat.h>
+
 #define NO_END "the tar archive has no end, so that files may be missing"
 #define TRAIN "after train-labels-idx1-ubyte: "
 #define LEFT "after p/train/a/2.png: "
@@ -397,6 +399,9 @@ test_read(void)
 	pics_write(path, "another", 7);
 	now = stamp_of(path);
 	ok(memcmp(&was, &now, sizeof(was)) != 0, "another file has another stamp");
+	mkfifo(pics_path("pipe.png"), 0600);
+	is(source_read(s, pics_path("pipe.png"), &b, &was), ERR_SYS, "source_read waits for no writer of a pipe");
+	is_str(err_line(), "is not a regular file", "the line says that it is not a file");
 	is(source_read(s, pics_path("is.not"), &b, &was), ERR_SYS,
 	    "source_read fails on a missing file");
 	ok(was.bytes == 0 && was.s == 0 && was.ns == 0, "a missing file has no stamp");

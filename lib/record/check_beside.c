@@ -33,7 +33,8 @@ struct check_sides {
 	size_t			 pairs, next;	/* pairs before next are checked */
 	struct sum_reader	*reader;
 	struct sum_line		 ahead;		/* the next line, if has is 1 */
-	int			 has;		/* 1 if ahead is valid */
+	int			 has;		/* 1 if ahead is valid, 0 after the last line, or an error */
+	uint64_t		 rising;	/* offsets of lines that are in order are at least this */
 };
 
 __attribute__((format(printf, 2, 3))) static void
@@ -97,6 +98,8 @@ open_index(struct check_sides *s)
 static void
 read_sum(struct check_sides *s)
 {
+	if (s->has > 0 && s->ahead.at >= s->rising)
+		s->rising = s->ahead.at + 1;
 	if (s->reader != NULL && (s->has = sum_next(s->reader, &s->ahead)) < 0)
 		note_fault(&s->sums, "%s", err_line());
 }
@@ -158,11 +161,15 @@ static void
 skip_lines(struct check_sides *s, uint64_t at, bool report)
 {
 	for (; s->next < s->pairs && s->pair[s->next].at < at; s->next++)
-		if (report)
+		if (report && s->next > 0 && s->pair[s->next].at == s->pair[s->next - 1].at)
+			note_fault(&s->index, "lists the offset %" PRIu64 " twice", s->pair[s->next].at);
+		else if (report)
 			note_fault(&s->index, "lists id %" PRIu64 " at %" PRIu64 ", where no record starts",
 			    s->pair[s->next].key, s->pair[s->next].at);
 	for (; s->has > 0 && s->ahead.at < at; read_sum(s))
-		if (report)
+		if (report && s->ahead.at < s->rising)
+			note_fault(&s->sums, "lists the record at %" PRIu64 " twice or out of order", s->ahead.at);
+		else if (report)
 			note_fault(&s->sums, "lists a record of %" PRIu64 " bytes at %" PRIu64 ", where none starts",
 			    s->ahead.bytes, s->ahead.at);
 }
@@ -186,7 +193,7 @@ check_sides_record(struct check_sides *s, const struct recwalk_rec *r, uint64_t 
 	if (s->has > 0 && s->ahead.at == r->at) {
 		same = s->ahead.bytes == r->bytes && s->ahead.sum == r->sum;
 		read_sum(s);
-	} else if (s->has == 0 && s->sums.exists) {
+	} else if (s->has >= 0 && s->sums.exists) {
 		note_fault(&s->sums, "lacks the record at %" PRIu64 ", id %" PRIu64, r->at, id);
 	}
 	return same ? 0 : err_fail(ERR_ITEM, "its checksum differs: the bytes changed after they were written");

@@ -226,7 +226,20 @@ like err '^im2rec: t\.sum: line 4: not an offset' "--verify gives the number of 
 head -n 30 keep.sum >t.sum
 status 1 "--verify exits with status 1 if checksums are missing" im2rec --verify t.rec
 is "$(grep -c '^im2rec: t\.sum: ' err)" 9 "--verify reports eight missing checksums and counts the others"
+sed 4d keep.sum >t.sum
+status 1 "--verify exits with status 1 if a checksum is missing" im2rec --verify t.rec
+like err "^im2rec: t\.sum: lacks the record at $(field t.rec 3 6), id 3$" "--verify reports a record that has no checksum"
+like out '40 records, 0 bad, index agrees, sums differ' "--verify counts no bad record if a checksum is missing"
+sed '3{h;d};4G;7p' keep.sum >t.sum
+status 1 "--verify exits with status 1 if checksums are out of order" im2rec --verify t.rec
+is "$(cat err)" "im2rec: t.sum: lacks the record at $(field t.rec 2 6), id 2
+im2rec: t.sum: lists the record at $(field t.rec 2 6) twice or out of order
+im2rec: t.sum: lists the record at $(field t.rec 6 6) twice or out of order" "--verify names the checksums that are out of order"
 cp keep.sum t.sum
+sed 7p keep.idx >t.idx
+status 1 "--verify exits with status 1 if the index lists a record twice" im2rec --verify t.rec
+is "$(cat err)" "im2rec: t.idx: lists the offset $(field t.rec 6 6) twice" "--verify names the record that the index lists twice"
+cp keep.idx t.idx
 
 # --- the command line
 status 2 "--extract needs -o" im2rec --extract t.rec

@@ -241,6 +241,17 @@ refuse_splits(const struct folders *f)
 	return 0;
 }
 
+/* Refuses a name that is no line of a .labels file. */
+static int
+check_class_name(const struct folders *f, const char *name, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((uint8_t)name[i] < ' ')
+			return err_fail(ERR_FORMAT, "%s: folder %.*s: a class with a control character in its name; "
+			    "rename the folder", f->place, (int)n, name);
+	return 0;
+}
+
 int
 folders_resolve(struct folders *f, bool dir)
 {
@@ -259,7 +270,7 @@ folders_resolve(struct folders *f, bool dir)
 		size_t n;
 		const char *p = find_component(l->p[i], strlen(l->p[i]), f->depth, &n);
 
-		if (p != NULL)
+		if (p != NULL && (e = check_class_name(f, p, n)) == 0)
 			e = names_insert(f->classes, p, n);
 	}
 	return e;
@@ -379,6 +390,7 @@ find_streamed_class(struct folders *f, const char *path, size_t n, size_t from, 
 		if (l->n > 0 && strncmp(l->p[l->n - 1], p, len) >= 0)
 			return fail_need_classes(f, p, len, "comes after one that sorts after it");
 		*class = l->n;
+		ERR_TRY(check_class_name(f, p, len));
 		return (e = names_append(l, p, len)) < 0 ? e : 1;
 	}
 	/* With a single class so far, a deeper folder might be a class too. */

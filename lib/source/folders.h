@@ -32,14 +32,15 @@ void	 folders_free(struct folders *f);	/* NULL is fine */
 int	 folders_add(struct folders *f, const char *name);
 /*
  * Finds the classes after the last folders_add(); dir: the names are of a directory.  Returns 0, ERR_NOTSUP (no image
- * is in a folder), ERR_ARG (no such split, or a split is needed), ERR_LIMIT or ERR_NOMEM.
+ * is in a folder), ERR_ARG (no such split, or a split is needed), ERR_FORMAT (a class has a control character in its
+ * name), ERR_LIMIT or ERR_NOMEM.
  */
 int	 folders_resolve(struct folders *f, bool dir);
 
 /*
  * Finds the class of an image.  Returns 1, or 0 if it is not of the split.  Errors: ERR_ITEM, it is in no folder;
  * ERR_CLASS, it is in no folder of a given class; ERR_ARG, a split is needed; ERR_FORMAT, a stream needs given
- * classes; ERR_LIMIT; ERR_NOMEM.
+ * classes, or one has a control character in its name; ERR_LIMIT; ERR_NOMEM.
  */
 int	 folders_class(struct folders *f, const char *name, size_t *class);
 /*

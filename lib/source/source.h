@@ -99,8 +99,8 @@ bool	 source_is_item_error(int e);
 int	 source_skip(struct source *s, struct source_item *item);
 /*
  * Appends the image of an item that is `later`, and sets the stamp of the file read, or of the name if it cannot be
- * opened.  Threads: any, also while another reads the next items.  Returns 0, ERR_SYS (also for what is no file, such as
- * a pipe), ERR_BYTES or ERR_NOMEM.
+ * opened.  Threads: any, also while another reads the next items.  Returns 0, ERR_SYS (also for what is no regular
+ * file), ERR_BYTES or ERR_NOMEM.
  */
 int	 source_read(const struct source *s, const char *name, struct buf *data, struct stamp *stamp);
 /* The fraction of the source, 0..1, that the first `done` items returned are; -1 if unknown. */

@@ -39,6 +39,8 @@ test_stream(void)
 	is_str(PIPED("a/1.png", "a/s/2.png"),
 	    "0 0 pipe: a/1.png\n-4 pipe: folder a/s is deeper than earlier ones; " NEEDED "a,",
 	    "a stream ends at a deeper folder that may be a class");
+	is_str(PIPED("a/1.png", "b\nc/2.png"), "0 0 pipe: a/1.png\n-4 pipe: folder b\nc: a class with a control character in "
+	    "its name; rename the foldera,", "a stream ends at a class whose name is no line");
 	is_str(PIPED("s/a/1.png", "t/a/2.png"), "0 0 pipe: s/a/1.png\n-4 pipe: folder t/a is not next to earlier ones; "
 	    NEEDED "a,", "a stream ends at a class in another folder");
 	is_str(PIPED("s/train/a/1.png", "s/val/a/2.png"),

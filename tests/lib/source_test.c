@@ -47,6 +47,11 @@ test_folders(void)
 	    "-4 empty: no images: no image files, no CIFAR-10, CIFAR-100 or MNIST files, and no archive "
 	    "that holds them",
 	    "a directory without images fails");
+	sh("mkdir -p odd/a \"odd/b\nc\" && touch odd/a/1.png \"odd/b\nc/1.png\" && tar cf odd.tar odd");
+	is_str(all_of("odd", NULL, SOURCE_ALL), "-4 odd: folder b\nc: a class with a control character in its name; rename the folder",
+	    "a class whose name is no line fails");
+	is_str(all_of("odd.tar", NULL, SOURCE_ALL), "-4 odd.tar: folder b\nc: a class with a control character in its name; "
+	    "rename the folder", "such a class of an archive fails");
 	is_str(all_of("absent", NULL, SOURCE_ALL), "-1 absent: open: No such file or directory",
 	    "a missing path fails");
 }

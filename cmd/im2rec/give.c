@@ -249,8 +249,8 @@ read_tar_names(const struct im2rec *o, struct buf *text)
 		else
 			names_free(&l);
 	}
-	for (size_t i = 0; e == 0 && all && i < first.n; i++)
-		e = buf_put_fmt(text, "%s\n", first.p[i]);
+	if (e == 0 && all)
+		e = names_put_lines(&first, text);
 	names_free(&first);
 	return e;
 }

@@ -48,7 +48,7 @@ count_names(const struct recs *r)
 	struct names names = { 0 };
 	uint32_t n;
 
-	if (r == NULL || r->classes == NULL)
+	if (r == NULL)
 		return 0;
 	front_must(NULL, r->classes(r, &names));
 	n = (uint32_t)names.n;
@@ -333,25 +333,22 @@ check_classes(const struct pworker *p, const struct recs *r, uint32_t classes, b
 }
 
 /*
- * The names of the classes tell how many there are, but may be too few.  Without names all labels are read.  Remote
- * records are not looked at.
+ * The names of the classes tell how many there are, but may be too few.  Without names all labels are read.  Labels of
+ * remote records are not read.
  */
 static void
 check_labels(const struct pworker *p, const struct recs *r, const uint32_t *class_of, uint32_t classes)
 {
-	struct names names = { 0 };
+	uint32_t n = p->train.data.label_at > 0 ? 0 : count_names(r);
 
-	if (r == NULL || r->classes == NULL)
+	if (n > classes && class_of == NULL)
+		front_wrong("%s: has %u classes, more than the net's %u; use --classes %u", r->path, n, classes, n);
+	if (r == NULL || r->remote)
 		return;
-	front_must(NULL, r->classes(r, &names));
-	if (p->train.data.label_at > 0 || names.n == 0)
+	if (n == 0)
 		check_classes(p, r, classes, false);
-	else if (names.n > classes && class_of == NULL)
-		front_wrong("%s: has %zu classes, more than the net's %u; use --classes %zu", r->path, names.n, classes,
-		    names.n);
-	else if (class_of != NULL || names.n == classes)
-		check_classes(p, r, (uint32_t)names.n, true);
-	names_free(&names);
+	else if (class_of != NULL || n == classes)
+		check_classes(p, r, n, true);
 }
 
 /* Refuses records that have fewer labels than the net has outputs. */
@@ -375,7 +372,7 @@ check_shares(const struct pworker *p, const struct recs *r, const struct graph *
 {
 	struct label_scan s;
 
-	if (r == NULL || r->classes == NULL || g->node[g->n - 1].loss != GRAPH_LOSS_SIGMOID)
+	if (r == NULL || r->remote || g->node[g->n - 1].loss != GRAPH_LOSS_SIGMOID)
 		return;
 	s = scan_labels(p, r, SCANNED_NAMED, graph_targets(g), nextafterf(1, 2));
 	if (2 * s.beyond > s.n)

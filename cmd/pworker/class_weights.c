@@ -99,7 +99,7 @@ balance_weights(const struct batch_opt *d, float *weight, uint32_t classes, bool
 
 	if (count == NULL)
 		front_die("--class-weights", err_nomem());
-	if (d->recs == NULL || d->recs->classes == NULL)
+	if (d->recs == NULL || d->recs->remote)
 		front_wrong("--class-weights balanced: %s cannot be counted before the first step; give CLASS=W,...",
 		    d->path);
 	count_records(d, count, classes, targets);

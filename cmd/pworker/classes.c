@@ -6,7 +6,6 @@
 #include "record/recs.h"
 #include "train/preprocess.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,13 +26,13 @@ read_weights_classes(const char *path, struct names *names)
 	preprocess_free(&file);
 }
 
-/* The names beside records, or none. */
+/* The names beside records, or of their server, or none. */
 static void
 read_record_classes(const struct recs *r, uint32_t label_at, struct names *names)
 {
 	int e;
 
-	if (r != NULL && r->classes != NULL && label_at == 0 && (e = r->classes(r, names)) < 0)
+	if (r != NULL && label_at == 0 && (e = r->classes(r, names)) < 0)
 		front_die(NULL, e);
 }
 
@@ -76,48 +75,21 @@ map_labels(const char *records, const struct names *names, const struct names *a
 	return of;
 }
 
-/* Whether the names are the numbers of the classes, as those of MNIST; also without names. */
-static bool
-are_numbers(const struct names *names)
-{
-	char text[24];
-
-	for (size_t i = 0; i < names->n; i++) {
-		snprintf(text, sizeof(text), "%zu", i);
-		if (strcmp(names->p[i], text) != 0)
-			return false;
-	}
-	return true;
-}
-
-/* Control characters would break tables, and reach the terminal. */
-static bool
-has_control(const struct names *names)
-{
-	for (size_t i = 0; i < names->n; i++)
-		for (const char *c = names->p[i]; *c != 0; c++)
-			if ((unsigned char)*c < ' ' || *c == 0x7f)
-				return true;
-	return false;
-}
-
 /*
- * Keeps names as lines, if they are distinct and can be stored and printed: metadata is UTF-8.  Numbers are kept too:
- * records with other names are of other classes.
+ * Keeps names as lines, if they are distinct and can be stored and printed.  Numbers are kept too: records with other
+ * names are of other classes.
  */
 static void
 keep_names(struct pworker_classes *k, const struct names *names)
 {
 	struct buf text = { 0 };
-	int e = 0;
+	int e;
 
-	for (size_t i = 0; i < names->n && e == 0; i++)
-		e = buf_put_fmt(&text, "%s\n", names->p[i]);
-	if (e < 0 || (e = buf_terminate(&text)) < 0)
+	if ((e = names_put_lines(names, &text)) < 0 || (e = buf_terminate(&text)) < 0)
 		front_die(NULL, e);
 	names_free(&k->names);
-	if (names->n > 0 && !has_control(names) && tensors_is_utf8((char *)text.p) &&
-	    names_parse(&k->names, (char *)text.p) == 0 && k->names.n == names->n) {
+	if (names->n > 0 && names_are_printable((char *)text.p) && names_parse(&k->names, (char *)text.p) == 0 &&
+	    k->names.n == names->n) {
 		k->text = (char *)text.p;
 		return;
 	}
@@ -132,13 +104,12 @@ report_unnamed(const struct pworker *p, const struct recs *r, const char *path, 
 {
 	const char *lacks = own->n == 0 ? path : NULL;
 
-	if (p->train.ps.rank > 0 || all->n == 0 || are_numbers(all))
+	if (p->train.ps.rank > 0 || all->n == 0 || names_are_numbers(all))
 		return;
 	if (r != NULL && r->unnamed != NULL && own->n > 0)
 		lacks = r->unnamed(r);
 	if (lacks != NULL)
-		front_say("%s: has no names of classes, so label 0 counts as %s; pack them with names, or copy their "
-		    ".labels file", lacks, all->p[0]);
+		front_say(RECS_UNNAMED, lacks, all->p[0]);
 }
 
 void
@@ -178,11 +149,11 @@ pworker_open_classes(struct pworker *p, const char *weights, const struct graph 
 		t->val_labels = k->val_of != NULL ? (uint32_t)val.n : 0;
 	}
 	if (p->mode == PWORKER_EVAL && t->data.path != NULL && file.n == 0 && graph_targets(g) == 0 && data.n > 0 &&
-	    data.n < g->classes && !are_numbers(&data))
+	    data.n < g->classes && !names_are_numbers(&data))
 		front_say("%s: %s has no names of its %u classes, so its class 0 counts as %s", t->data.path, weights,
 		    g->classes, data.p[0]);
 	t->class_names = k->text;
-	if (are_numbers(&k->names))
+	if (names_are_numbers(&k->names))
 		names_free(&k->names);	/* tables have the numbers themselves */
 	names_free(&file);
 	names_free(&data);

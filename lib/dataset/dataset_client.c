@@ -35,7 +35,8 @@ struct dataset_client {
 	pthread_mutex_t	 lock;
 	pthread_cond_t	 arrived;
 	struct dataset_reader	*reader;
-	bool		 described;	/* count and id of the records are known */
+	bool		 described;	/* count and id of the records are known, and the names of the classes: */
+	struct buf	 classes;	/* as CLASSES has them; list_classes() may use them without the lock */
 	bool		 asleep;	/* the thread polls and has to be woken */
 	bool		 end;
 	int		 err;		/* the error that ended the thread, or 0 */
@@ -43,7 +44,8 @@ struct dataset_client {
 
 	/* Of the thread alone: */
 	struct conn	*conn;		/* NULL: none */
-	bool		 holds;		/* the server has sent HOLDS on this connection */
+	bool		 named, holds;	/* the server has sent all CLASSES, and HOLDS, on this connection */
+	struct buf	 names;		/* the CLASSES of this connection so far */
 	double		 dialled;
 	double		 heard;		/* the last time that a message arrived or none was due */
 	double		 reported;
@@ -103,6 +105,25 @@ wait_for_server(struct dataset_client *c, int timeout_ms)
 }
 
 static int
+handle_classes(struct dataset_client *c, const struct msg *m)
+{
+	int e;
+
+	if ((e = dataset_msg_classes(m, &c->names)) <= 0)
+		return e;
+	c->named = true;
+	if (c->described && (c->names.n != c->classes.n || memcmp(c->names.p, c->classes.p, c->names.n) != 0))
+		return err_fail(ERR_FORMAT, "has other names of classes than before");
+	if (!c->described) {
+		buf_free(&c->classes);
+		c->classes = c->names;
+		c->names = (struct buf){ 0 };
+	}
+	buf_free(&c->names);
+	return 0;
+}
+
+static int
 handle_holds(struct dataset_client *c, const struct msg *m)
 {
 	uint64_t count, id;
@@ -125,8 +146,14 @@ handle_server_msg(struct dataset_client *c, const struct msg *m)
 	int e;
 
 	switch (m->type) {
+	case MSG_CLASSES:
+		if (!c->named)
+			return handle_classes(c, m);
+		break;
 	case MSG_HOLDS:
-		return handle_holds(c, m);
+		if (c->named)
+			return handle_holds(c, m);
+		break;
 	case MSG_RECORD:
 		if ((e = dataset_reader_receive(c->reader, m, &claimed)) == 0 && claimed)
 			pthread_cond_broadcast(&c->arrived);
@@ -135,8 +162,9 @@ handle_server_msg(struct dataset_client *c, const struct msg *m)
 		msg_reason(m, why);
 		return err_fail(ERR_AUTH, "refuses: %s", why);
 	default:
-		return err_fail(ERR_FORMAT, "%s out of place", msg_name(m->type));
+		break;
 	}
+	return err_fail(ERR_FORMAT, "%s out of place", msg_name(m->type));
 }
 
 static int
@@ -173,7 +201,8 @@ static int
 dial_server(struct dataset_client *c)
 {
 	ERR_TRY(err_wrap(conn_dial(c->addr, c->o.key, CONN_READER, &c->conn), "%s", c->addr));
-	c->holds = false;
+	c->named = c->holds = false;
+	c->names.n = 0;
 	c->dialled = clk_s();
 	return conn_send(c->conn, &(struct msg){ .type = MSG_OPEN });
 }
@@ -308,6 +337,14 @@ forget_records(const struct recs *r)
 	pthread_mutex_unlock(&c->lock);
 }
 
+static int
+list_classes(const struct recs *r, struct names *l)
+{
+	struct dataset_client *c = (struct dataset_client *)(uintptr_t)r;
+
+	return err_wrap(classes_parse(l, &c->classes), "%s", c->addr);
+}
+
 static void
 close_client(struct recs *r)
 {
@@ -323,6 +360,8 @@ close_client(struct recs *r)
 	}
 	conn_close(c->conn);
 	dataset_reader_free(c->reader);
+	buf_free(&c->classes);
+	buf_free(&c->names);
 	if (c->wake >= 0)
 		close(c->wake);
 	pthread_cond_destroy(&c->arrived);
@@ -361,7 +400,7 @@ dataset_client_open(const struct dataset_client_opt *o, struct recs **r)
 	if (c == NULL)
 		return err_nomem();
 	c->recs = (struct recs){ .path = c->addr, .read = read_record, .name = name_remote_record, .want = want_record,
-	    .forget = forget_records, .close = close_client };
+	    .forget = forget_records, .classes = list_classes, .remote = true, .close = close_client };
 	c->o = *o;
 	c->o.addr = c->addr;
 	c->o.timeout_s = o->timeout_s > 0 ? o->timeout_s : DATASET_CLIENT_TIMEOUT_S;

@@ -4,7 +4,7 @@
  * A thread of the client keeps a connection to the dataset server (wire/conn.h) and fetches records ahead of their
  * reading.  It connects again if the connection breaks, or is silent for a quarter of `timeout_s` while an answer is
  * due; then it repeats the requests without an answer.  If nothing arrives for `timeout_s`, all reads fail from then
- * on.  A server that returns with other records is an error.
+ * on.  A server that returns with other records, or other names of classes, is an error.
  */
 #ifndef DATASET_DATASET_CLIENT_H
 #define DATASET_DATASET_CLIENT_H

@@ -18,7 +18,9 @@ struct ahead {
 struct dataset_sender {
 	const struct recs *recs;
 	uint8_t		 id[8];
-	bool		 opened, held;	/* OPEN was received; HOLDS was sent */
+	const struct buf *classes;
+	bool		 opened, named, held;	/* OPEN was received; all of CLASSES, and HOLDS, were sent */
+	size_t		 names_at;	/* bytes of classes that were sent */
 	uint64_t	*asked;		/* ring [DATASET_MSG_ASKED] of requested numbers */
 	uint32_t	 head, n;	/* first request in the ring, and how many there are */
 	uint32_t	 to_read;	/* requests that the next dataset_sender_read() may read */
@@ -31,13 +33,14 @@ struct dataset_sender {
 };
 
 struct dataset_sender *
-dataset_sender_new(const struct recs *r, uint64_t id)
+dataset_sender_new(const struct recs *r, uint64_t id, const struct buf *classes)
 {
 	struct dataset_sender *s = calloc(1, sizeof(*s));
 
 	if (s == NULL)
 		return NULL;
 	s->recs = r;
+	s->classes = classes;
 	le_put64(s->id, id);
 	return s;
 }
@@ -139,16 +142,41 @@ end_record(struct dataset_sender *s)
 	drop_request(s);
 }
 
+/* Fills in the next part of data [size], of which *at bytes were sent. */
+static void
+fill_part(struct msg *m, const uint8_t *data, size_t size, size_t *at)
+{
+	size_t n = size - *at < DATASET_MSG_PART ? size - *at : DATASET_MSG_PART;
+
+	m->slice = (uint32_t)*at;
+	m->samples = (uint32_t)size;
+	m->len = (uint32_t)n;
+	m->payload = n > 0 ? data + *at : NULL;
+	*at += n;
+}
+
 static void
 fill_record_msg(struct dataset_sender *s, struct msg *m)
 {
 	const struct ahead *a = &s->ahead[s->sent];
-	size_t n = a->size - s->at < DATASET_MSG_PART ? a->size - s->at : DATASET_MSG_PART;
 
-	*m = (struct msg){ .type = MSG_RECORD, .step = s->asked[s->head], .slice = (uint32_t)s->at,
-	    .samples = (uint32_t)a->size, .len = (uint32_t)n, .payload = a->data + s->at };
-	s->at += n;
+	*m = (struct msg){ .type = MSG_RECORD, .step = s->asked[s->head] };
+	fill_part(m, a->data, a->size, &s->at);
 	s->begun = true;
+}
+
+/* What a reader has to know before the first record. */
+static void
+fill_opening_msg(struct dataset_sender *s, struct msg *m)
+{
+	if (!s->named) {
+		*m = (struct msg){ .type = MSG_CLASSES };
+		fill_part(m, s->classes->p, s->classes->n, &s->names_at);
+		s->named = s->names_at == s->classes->n;
+	} else {
+		*m = (struct msg){ .type = MSG_HOLDS, .step = s->recs->count, .len = sizeof(s->id), .payload = s->id };
+		s->held = true;
+	}
 }
 
 /* The answer for a record that cannot be read. */
@@ -168,8 +196,7 @@ int
 dataset_sender_next(struct dataset_sender *s, struct msg *m)
 {
 	if (s->opened && !s->held) {
-		s->held = true;
-		*m = (struct msg){ .type = MSG_HOLDS, .step = s->recs->count, .len = sizeof(s->id), .payload = s->id };
+		fill_opening_msg(s, m);
 		return 1;
 	}
 	if (s->begun && s->at == s->ahead[s->sent].size)

@@ -23,8 +23,11 @@
 
 struct dataset_sender;
 
-/* The records are lent until dataset_sender_free(); id is recid_of() them.  Returns NULL when out of memory. */
-struct dataset_sender *dataset_sender_new(const struct recs *r, uint64_t id);
+/*
+ * id is recid_of() the records, and classes the names of their classes as CLASSES has them.  The records and the names
+ * are lent until dataset_sender_free().  Returns NULL when out of memory.
+ */
+struct dataset_sender *dataset_sender_new(const struct recs *r, uint64_t id, const struct buf *classes);
 void	 dataset_sender_free(struct dataset_sender *s);	/* NULL does nothing */
 /*
  * Handles a message of the reader.  Returns 0, or ERR_FORMAT or ERR_LIMIT with a line for the reader, after which the

@@ -300,7 +300,7 @@ add_reader(struct dataset_server *s, struct conn *c)
 {
 	struct peer *g = s->n < DATASET_SERVER_READERS ? calloc(1, sizeof(*g)) : NULL;
 
-	if (g == NULL || (g->read.sender = dataset_sender_new(s->o->recs, s->id)) == NULL) {
+	if (g == NULL || (g->read.sender = dataset_sender_new(s->o->recs, s->id, s->o->classes)) == NULL) {
 		free(g);
 		conn_close(c);
 		return;

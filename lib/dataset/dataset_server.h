@@ -20,6 +20,7 @@
 struct dataset_server_opt {
 	const char	*listen;		/* "host:port"; port 0: the system chooses */
 	const struct recs *recs;
+	const struct buf *classes;		/* names of their classes, as CLASSES has them (dataset_msg.h) */
 	const uint8_t	*key;			/* [CONN_KEY] */
 	int		 stop_fd;		/* the server stops once this is readable */
 	void		(*listening)(void *arg, const char *where);	/* called with the actual port */

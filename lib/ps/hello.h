@@ -1,7 +1,7 @@
 /*
  * hello - the description of a job, which a worker sends in its hello and a server compares.
  *
- *	job 9
+ *	job 10
  *	tally 0.1
  *	workers 2
  *	elastic 0

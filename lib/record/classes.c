@@ -23,6 +23,18 @@ refuse_empty_lines(const char *text)
 }
 
 int
+classes_parse(struct names *l, struct buf *text)
+{
+	int e = names_end_text(text);
+
+	if (e == 0 && text->n > 0 && (e = refuse_empty_lines((char *)text->p)) == 0)
+		e = names_parse(l, (char *)text->p);
+	if (e < 0)
+		names_free(l);
+	return e;
+}
+
+int
 classes_read(struct names *l, const char *rec)
 {
 	char *path = beside_name(rec, ".labels");
@@ -31,11 +43,8 @@ classes_read(struct names *l, const char *rec)
 
 	if (e == 0 && access(path, F_OK) == 0)
 		e = io_slurp(path, NAMES_BYTES, &text);
-	if (e == 0 && text.n > 0 && (e = buf_terminate(&text)) == 0 &&
-	    (e = refuse_empty_lines((char *)text.p)) == 0)
-		e = names_parse(l, (char *)text.p);
-	if (e < 0)
-		names_free(l);
+	if (e == 0)
+		e = classes_parse(l, &text);
 	err_wrap(e, "%s", path != NULL ? path : rec);
 	buf_free(&text);
 	free(path);

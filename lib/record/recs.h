@@ -10,10 +10,13 @@
 #include "base/buf.h"
 #include "record/classes.h"
 
+#include <stdbool.h>
+
 struct recs {
 	uint64_t	 count;
 	const char	*path;		/* as the user named it; valid as long as the recs */
 	uint64_t	 id;		/* recid.h; 0: not known */
+	bool		 remote;	/* on another host, so that reading many before they are needed takes long */
 	/*
 	 * Reads record i < count into room, where *data then points.  Returns 0, ERR_SYS, ERR_FORMAT, ERR_SHORT,
 	 * ERR_LIMIT, ERR_PEER or ERR_NOMEM; the message names the place.
@@ -29,18 +32,21 @@ struct recs {
 	void	(*forget)(const struct recs *r);
 	/*
 	 * Reads the names of the classes into an empty list, which stays empty if the records have none.  Returns 0,
-	 * ERR_FORMAT if two files name them differently, or an error of classes_read().  NULL: never any names.
+	 * ERR_FORMAT if two files name them differently, or an error of classes_read().
 	 */
 	int	(*classes)(const struct recs *r, struct names *l);
 	/*
 	 * The first of several files that has no names of classes, or NULL; the text is that of the records.  NULL: the
-	 * records are one file, or remote.
+	 * records are one file, or remote, whose server reports it.
 	 */
 	const char *(*unnamed)(const struct recs *r);
 	void	(*close)(struct recs *r);
 };
 
 #define RECS_NAME	384u	/* bytes of a name */
+/* What to say of unnamed(), with its path and the name of class 0. */
+#define RECS_UNNAMED	"%s: has no names of classes, so label 0 counts as %s; pack them with names, or copy their " \
+	".labels file"
 
 /*
  * Opens a .rec, a directory of .rec files, a shell pattern, or several of these separated by commas.  If a file has

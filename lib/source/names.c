@@ -3,7 +3,9 @@
 #include "base/err.h"
 #include "base/grow.h"
 #include "base/io.h"
+#include "tensor/tensors.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,14 +130,20 @@ names_parse(struct names *l, const char *text)
 }
 
 int
+names_end_text(struct buf *text)
+{
+	if (text->n > 0 && memchr(text->p, 0, text->n) != NULL)
+		return err_fail(ERR_FORMAT, "a zero byte; save the names as UTF-8, not as UTF-16");
+	return buf_terminate(text);
+}
+
+int
 names_read(struct names *l, const char *path)
 {
 	struct buf b = { 0 };
 	int e = io_slurp(path, NAMES_BYTES, &b);
 
-	if (e == 0 && memchr(b.p, 0, b.n) != NULL)
-		e = err_fail(ERR_FORMAT, "a zero byte; save the names as UTF-8, not as UTF-16");
-	if (e == 0 && (e = buf_terminate(&b)) == 0)
+	if (e == 0 && (e = names_end_text(&b)) == 0)
 		e = names_parse(l, (char *)b.p);
 	buf_free(&b);
 	return err_wrap(e, "%s", path);
@@ -150,12 +158,42 @@ names_equal(const struct names *a, const struct names *b)
 	return a->n == b->n;
 }
 
+bool
+names_are_numbers(const struct names *l)
+{
+	char text[24];
+
+	for (size_t i = 0; i < l->n; i++) {
+		snprintf(text, sizeof(text), "%zu", i);
+		if (strcmp(l->p[i], text) != 0)
+			return false;
+	}
+	return true;
+}
+
+bool
+names_are_printable(const char *lines)
+{
+	for (const char *c = lines; *c != 0; c++)
+		if (((unsigned char)*c < ' ' && *c != '\n') || *c == 0x7f)
+			return false;
+	return tensors_is_utf8(lines);
+}
+
 int
 names_put(const struct names *l, struct buf *text)
 {
 	for (size_t i = 0; i < l->n && i < NAMES_SHOWN; i++)
 		ERR_TRY(buf_put_fmt(text, "%s%.40s", i > 0 ? ", " : "", l->p[i]));
 	return l->n > NAMES_SHOWN ? buf_put(text, ", ...", 5) : 0;
+}
+
+int
+names_put_lines(const struct names *l, struct buf *text)
+{
+	for (size_t i = 0; i < l->n; i++)
+		ERR_TRY(buf_put_fmt(text, "%s\n", l->p[i]));
+	return 0;
 }
 
 void

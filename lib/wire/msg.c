@@ -17,7 +17,7 @@ static const char *const names[MSG_TYPES] = {
 	[MSG_OPEN] = "OPEN", [MSG_HOLDS] = "HOLDS", [MSG_ASK] = "ASK", [MSG_RECORD] = "RECORD",
 	[MSG_NORMS] = "NORMS", [MSG_EPOCH] = "EPOCH", [MSG_PING] = "PING", [MSG_WAIT] = "WAIT",
 	[MSG_SHM] = "SHM", [MSG_DEAL] = "DEAL", [MSG_UCX] = "UCX",
-	[MSG_SET] = "SET",
+	[MSG_SET] = "SET", [MSG_CLASSES] = "CLASSES",
 };
 
 void

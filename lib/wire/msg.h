@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define MSG_HEAD	40u
-#define MSG_VERSION	9u		/* version of the protocol; MSG_HELLO carries it */
+#define MSG_VERSION	10u		/* version of the protocol; MSG_HELLO carries it */
 #define MSG_MOST	(16u << 20)	/* most bytes of payload */
 
 /* The sender comes first: a worker or a server of a job, a reader of records or the host that serves them. */
@@ -66,6 +66,7 @@ enum msg_type {
 	 * MSG_EMPTY: asks for one
 	 */
 	MSG_SET,
+	MSG_CLASSES,	/* dataset server: a part of the names of the classes */
 	MSG_TYPES
 };
 

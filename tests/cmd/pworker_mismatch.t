@@ -68,6 +68,9 @@ is "$(cat err)" "pworker: plain.labels: line 2 is empty, and class 1 has no name
 printf 'ant\nant\n' >plain.labels
 status 1 "a name twice is refused" $train --data plain.rec
 is "$(cat err)" "pworker: plain.labels: ant: listed twice" "the line has the name"
+printf 'ant\0\nbee\n' >plain.labels
+status 1 "a zero byte among the names is refused" $train --data plain.rec
+is "$(cat err)" "pworker: plain.labels: a zero byte; save the names as UTF-8, not as UTF-16" "the line says so"
 
 # Normalization of pixels.
 status 0 "means and deviations of pixels from 0 to 1 train" $train --shape 3x28x28 --data small.rec \

@@ -32,7 +32,6 @@ hold() { # NAME ADDRESS FILE
 	read -r at <ready
 }
 
-rm 1.labels	# the names of classes are not served, so checkpoints would have them only from the file
 status 2 "im2rec --serve needs a key" im2rec --serve 1.rec
 status 2 "im2rec --serve refuses a --ready-fd that is closed" timeout 20 im2rec --serve --key-file key --ready-fd 77 1.rec
 is "$(cat err)" "im2rec: --ready-fd: descriptor 77 is not open for writing; open it, as in 77>FILE" \

@@ -1,6 +1,7 @@
 /*
  * fuzz_dataset - a reader of records, the sender that serves it, and messages between them that are changed or forged: no
- * crash, no more memory than announced; and what arrives unchanged, over any number of connections, is the records.
+ * crash, no more memory than announced; and what arrives unchanged, over any number of connections, is the names of the
+ * classes and the records.
  *
  * Each pair of bytes is a turn: what happens, and to which record or message.  A forged message is followed by
  *
@@ -10,6 +11,7 @@
 #include "base/err.h"
 #include "dataset/dataset_reader.h"
 #include "dataset/dataset_sender.h"
+#include "record/classes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +32,8 @@ struct end {
 	struct dataset_sender *sender;
 	struct dataset_reader_item *claim[CLAIMS];
 	uint64_t number[CLAIMS];
+	struct buf names;	/* CLASSES of the connection so far */
+	bool	 named;		/* all of them were received */
 	bool	 honest;
 };
 
@@ -59,15 +63,37 @@ read_record(const struct recs *r, uint64_t i, struct buf *room, const uint8_t **
 
 static const struct recs records = { .count = RECORDS, .path = "r", .id = 7, .read = read_record };
 
+static const struct buf names = { .p = (uint8_t *)"ant\nbee\nwater ox\n", .n = 17 };
+
 /* A new connection: the sender begins anew, and the reader repeats what was not answered. */
 static void
 connect_again(struct end *e)
 {
 	dataset_sender_free(e->sender);
-	if ((e->sender = dataset_sender_new(&records, records.id)) == NULL ||
+	if ((e->sender = dataset_sender_new(&records, records.id, &names)) == NULL ||
 	    dataset_sender_take(e->sender, &(struct msg){ .type = MSG_OPEN }) < 0)
 		abort();
 	dataset_reader_lost(e->reader);
+	e->names.n = 0;
+	e->named = false;
+}
+
+/* Names that are accepted can be listed. */
+static int
+receive_names(struct end *e, const struct msg *m)
+{
+	struct names l = { 0 };
+	int r = dataset_msg_classes(m, &e->names);
+
+	if (r > 0 && classes_parse(&l, &e->names) < 0)
+		abort();
+	if (r > 0 && e->honest && (e->names.n != names.n || memcmp(e->names.p, names.p, names.n) != 0))
+		abort();
+	names_free(&l);
+	if (r > 0)
+		e->names.n = 0;
+	e->named |= r > 0;
+	return r < 0 ? r : 0;
 }
 
 /* Changes one thing of a message that was valid.  Returns its payload, in memory of exactly its size. */
@@ -105,15 +131,24 @@ give_ask(struct end *e, const struct msg *m)
 	connect_again(e);
 }
 
-static void
-give_answer(struct end *e, const struct msg *m)
+static int
+receive(struct end *e, const struct msg *m)
 {
 	uint64_t count, id;
 	bool claimed;
-	int r = m->type == MSG_HOLDS ? dataset_msg_holds(m, &count, &id) :
-	    m->type == MSG_RECORD ? dataset_reader_receive(e->reader, m, &claimed) : ERR_FORMAT;
 
-	if (r == 0)
+	switch (m->type) {
+	case MSG_CLASSES: return receive_names(e, m);
+	case MSG_HOLDS: return e->named || !e->honest ? dataset_msg_holds(m, &count, &id) : ERR_FORMAT;
+	case MSG_RECORD: return dataset_reader_receive(e->reader, m, &claimed);
+	default: return ERR_FORMAT;
+	}
+}
+
+static void
+give_answer(struct end *e, const struct msg *m)
+{
+	if (receive(e, m) == 0)
 		return;
 	if (e->honest)
 		abort();
@@ -178,8 +213,9 @@ forge(struct end *e, bool ask, const uint8_t *p, size_t n)
 
 	if (n < 6 || n - 6 < p[5])
 		return n;
-	m = (struct msg){ .type = p[0] < 128 ? ask ? MSG_ASK : MSG_RECORD : (uint16_t)(1 + p[0] % (MSG_TYPES - 1)),
-	    .flags = p[1], .step = p[2], .slice = p[3], .samples = p[4], .len = p[5], .payload = p + 6 };
+	m = (struct msg){ .type = p[0] >= 128 ? (uint16_t)(1 + p[0] % (MSG_TYPES - 1)) : ask ? MSG_ASK :
+	    p[0] % 2 == 0 ? MSG_RECORD : MSG_CLASSES, .flags = p[1], .step = p[2], .slice = p[3], .samples = p[4],
+	    .len = p[5], .payload = p + 6 };
 	e->honest = false;
 	(ask ? give_ask : give_answer)(e, &m);
 	return 6 + m.len;
@@ -222,7 +258,20 @@ find_turn(const uint8_t *p, size_t n)
 	return size < n ? size : n;
 }
 
-/* A forged request has numbers of 8 bytes; a forged answer is a part of a record, or the reason why there is none. */
+/* Turns a forged answer into one with lines of names of two letters. */
+static void
+make_names(struct rng *r, uint8_t *p, size_t bytes)
+{
+	p[0] = 1;
+	p[4] = (uint8_t)(bytes + (rng_below(r, 4) ? 0 : 1));
+	for (size_t i = 0; i < bytes; i++)
+		p[6 + i] = i % 3 == 2 ? '\n' : (uint8_t)('a' + rng_below(r, 26));
+}
+
+/*
+ * A forged request has numbers of 8 bytes; a forged answer is a part of a record or of names, or the reason why there is
+ * no record.
+ */
 static size_t
 make_turn(struct rng *r, uint8_t *p, size_t room)
 {
@@ -244,6 +293,8 @@ make_turn(struct rng *r, uint8_t *p, size_t room)
 	p[7] = (uint8_t)bytes;
 	for (size_t i = 8; i < n; i += 8)
 		p[i] = (uint8_t)rng_below(r, RECORDS);
+	if (turn == FORGE_ANSWER && rng_below(r, 3) == 0)
+		make_names(r, p + 2, bytes);
 	return n;
 }
 
@@ -293,5 +344,6 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 		abort();
 	dataset_sender_free(e.sender);
 	dataset_reader_free(e.reader);
+	buf_free(&e.names);
 	return 0;
 }

@@ -25,9 +25,12 @@ struct sides {
 	struct dataset_reader	*ask;
 	struct dataset_sender	*give;
 	bool		 foreign;	/* the reader has heard what the holder did not say */
+	struct buf	 names;		/* CLASSES so far */
 	struct dataset_reader_item *item[WAITING];
 	uint64_t	 number[WAITING];
 };
+
+static const struct buf names = { .p = (uint8_t *)"ant\nbee\n", .n = 8 };
 
 static void
 claim(struct sides *s, uint64_t i)
@@ -63,17 +66,22 @@ come(struct sides *s, const struct msg *m)
 	uint64_t count, id;
 	bool claimed;
 
-	if (m->type == MSG_HOLDS)
+	if (m->type == MSG_HOLDS) {
 		(void)dataset_msg_holds(m, &count, &id);
-	else if (dataset_reader_receive(s->ask, m, &claimed) < 0)
+	} else if (m->type == MSG_CLASSES) {
+		if (dataset_msg_classes(m, &s->names) != 0)
+			s->names.n = 0;
+	} else if (dataset_reader_receive(s->ask, m, &claimed) < 0) {
 		dataset_reader_lost(s->ask);
+	}
 }
 
 static void
 foreign(struct sides *s, uint8_t what, const uint8_t *p)
 {
+	static const uint16_t types[] = { MSG_OPEN, MSG_HOLDS, MSG_ASK, MSG_RECORD, MSG_CLASSES };
 	uint8_t numbers[256 * 8] = { 0 };
-	struct msg m = { .type = (uint16_t)(MSG_OPEN + (what >> 1) % 4), .flags = p[0] & 7, .step = p[1], .slice = p[2],
+	struct msg m = { .type = types[(what >> 1) % 5], .flags = p[0] & 7, .step = p[1], .slice = p[2],
 	    .samples = p[3], .len = p[4], .payload = p + 5 };
 
 	if (m.type == MSG_ASK) {
@@ -87,7 +95,7 @@ foreign(struct sides *s, uint8_t what, const uint8_t *p)
 		come(s, &m);
 	} else if (dataset_sender_take(s->give, &m) < 0) {
 		dataset_sender_free(s->give);
-		s->give = dataset_sender_new(&s->made.recs, 1);
+		s->give = dataset_sender_new(&s->made.recs, 1, &names);
 		dataset_reader_lost(s->ask);
 	}
 }
@@ -104,7 +112,7 @@ deed(struct sides *s, uint8_t what, const uint8_t *p)
 	case 3:
 		dataset_reader_lost(s->ask);
 		dataset_sender_free(s->give);
-		s->give = dataset_sender_new(&s->made.recs, 1);
+		s->give = dataset_sender_new(&s->made.recs, 1, &names);
 		break;
 	case 4:
 		while (dataset_reader_next(s->ask, &m))
@@ -128,7 +136,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 	struct sides s = { .made = made_recs(COUNT) };
 
 	s.ask = dataset_reader_new(5000);
-	s.give = dataset_sender_new(&s.made.recs, 1);
+	s.give = dataset_sender_new(&s.made.recs, 1, &names);
 	if (s.ask == NULL || s.give == NULL)
 		abort();
 	dataset_sender_take(s.give, &(struct msg){ .type = MSG_OPEN });
@@ -136,5 +144,6 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 		deed(&s, p[0], p + 1);
 	dataset_reader_free(s.ask);
 	dataset_sender_free(s.give);
+	buf_free(&s.names);
 	return 0;
 }

@@ -21,11 +21,14 @@
 #define TURNS	200000
 #define MEMORY	100000
 
+static const struct buf names = { .p = (uint8_t *)"ant\nbee\n", .n = 8 };
+
 struct reader {
 	struct dataset_reader	*ask;
 	struct dataset_sender	*give;		/* the server's side of it */
 	bool			 reading;	/* a thread of the server has not read yet */
-	bool		 open;		/* HOLDS was received */
+	struct buf	 names;		/* CLASSES that were received */
+	bool		 named, open;	/* all of them, and HOLDS, were received */
 	uint32_t	 order[READS], next, wanted, done;
 	struct dataset_reader_item *item[THREADS];	/* waited for */
 	uint32_t	 number[THREADS];
@@ -56,9 +59,10 @@ join(struct world *x, unsigned k)
 	pair_cut(x->net, k + 1);
 	dataset_reader_lost(r->ask);
 	dataset_sender_free(r->give);
-	r->give = dataset_sender_new(&x->made.recs, 77);
+	r->give = dataset_sender_new(&x->made.recs, 77, &names);
 	r->reading = false;
-	r->open = false;
+	r->named = r->open = false;
+	r->names.n = 0;
 	pair_send(x->net, k + 1, 0, &(struct msg){ .type = MSG_OPEN });
 }
 
@@ -69,8 +73,13 @@ come(struct world *x, unsigned k, const struct msg *m)
 	uint64_t count, id;
 	bool claimed;
 
-	if (m->type == MSG_HOLDS) {
-		r->open = dataset_msg_holds(m, &count, &id) == 0 && count == COUNT && id == 77;
+	if (m->type == MSG_CLASSES) {
+		r->named = !r->named && dataset_msg_classes(m, &r->names) == 1 && r->names.n == names.n &&
+		    memcmp(r->names.p, names.p, names.n) == 0;
+		if (!r->named)
+			fail(x, "CLASSES");
+	} else if (m->type == MSG_HOLDS) {
+		r->open = r->named && dataset_msg_holds(m, &count, &id) == 0 && count == COUNT && id == 77;
 		if (!r->open)
 			fail(x, "HOLDS");
 	} else if (dataset_reader_receive(r->ask, m, &claimed) < 0) {
@@ -197,6 +206,7 @@ run(uint64_t seed, uint32_t deaths, unsigned *turns)
 	for (unsigned k = 0; k < x.readers; k++) {
 		dataset_reader_free(x.r[k].ask);
 		dataset_sender_free(x.r[k].give);
+		buf_free(&x.r[k].names);
 	}
 	pair_free(x.net);
 	return x.wrong;

@@ -24,6 +24,7 @@
 #define CROWD	((int)DATASET_SERVER_STRANGERS + 5)
 
 static const uint8_t key[CONN_KEY] = { 1, 2, 3 }, other[CONN_KEY] = { 3, 2, 1 };
+static const struct buf no_names;
 
 static int stuck[2];		/* pipe: a reading of that record ends for each byte in it */
 static atomic_uint stuck_reads;
@@ -76,8 +77,8 @@ start_with(struct holder *h, const char *at, uint8_t salt, read_fn *fn)
 	*h = (struct holder){ .made = made_recs(COUNT) };
 	h->made.salt = salt;
 	h->made.recs.read = fn;
-	h->o = (struct dataset_server_opt){ .listen = at, .recs = &h->made.recs, .key = key, .stop_fd = eventfd(0, EFD_CLOEXEC),
-	    .listening = listening, .say = said, .arg = h };
+	h->o = (struct dataset_server_opt){ .listen = at, .recs = &h->made.recs, .classes = &no_names, .key = key,
+	    .stop_fd = eventfd(0, EFD_CLOEXEC), .listening = listening, .say = said, .arg = h };
 	(void)!pipe(h->told);
 	pthread_create(&h->thread, NULL, hold, h);
 	(void)!read(h->told[0], &c, 1);

@@ -53,7 +53,7 @@ main(void)
 
 	is(hello_text(&j, g, &text), 0, "a job as text");
 	buf_terminate(&text);
-	ok(strncmp((char *)text.p, "job 9\ntally 0.1\nworkers 3\nelastic 0\nservers 2\nserver 1\nslack 4\n", 61) == 0,
+	ok(strncmp((char *)text.p, "job 10\ntally 0.1\nworkers 3\nelastic 0\nservers 2\nserver 1\nslack 4\n", 62) == 0,
 	    "the text has a line for each value");
 	is(hello_parse((char *)text.p, text.n, &k, &h), 0, "the text is parsed again");
 	is(graph_hash(h), j.hash, "the parsed text has the same net");
@@ -77,7 +77,7 @@ main(void)
 	graph_free(h);
 	is(hello_parse((char *)text.p, text.n, &k, NULL), 0, "the net need not be read");
 
-	is(with(&text, "job 9\n", "job 1\n"), ERR_NOTSUP, "another protocol");
+	is(with(&text, "job 10\n", "job 1\n"), ERR_NOTSUP, "another protocol");
 	is(with(&text, "workers 3", "workers 0"), ERR_LIMIT, "no workers");
 	is(with(&text, "workers 3", "workers -1"), ERR_FORMAT, "a negative number");
 	is(with(&text, "elastic 0", "elastic 4"), ERR_LIMIT, "more workers at the start than there may be");

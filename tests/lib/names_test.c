@@ -10,6 +10,7 @@ main(void)
 	static const char *const in[] = { "n2", "n10", "n1", "N3", "n2", "n", "n22", "\xc3\xa4" };
 	static const char *const want[] = { "N3", "n", "n1", "n10", "n2", "n22", "\xc3\xa4" };
 	struct names l = { 0 };
+	struct buf lines = { 0 };
 	int same = 1;
 
 	for (size_t i = 0; i < 8; i++)
@@ -31,6 +32,20 @@ main(void)
 	is(l.n, 3, "each line is a name");
 	ok(names_find(&l, "b c", 3) == 0 && names_find(&l, "a", 1) == 1 && names_find(&l, "d", 1) == 2 &&
 	    names_find(&l, "b", 1) == -1, "names_find finds names of an unsorted list");
+	is(names_put_lines(&l, &lines), 0, "names_put_lines writes the names");
+	ok(lines.n == 8 && memcmp(lines.p, "b c\na\nd\n", 8) == 0, "each name has a line");
+	buf_free(&lines);
+	ok(!names_are_numbers(&l), "words are no numbers");
+	names_free(&l);
+	ok(names_are_numbers(&l), "no names are numbers");
+	names_parse(&l, "0\n1\n2\n");
+	ok(names_are_numbers(&l), "names may be their numbers");
+	names_free(&l);
+	names_parse(&l, "0\n2\n1\n");
+	ok(!names_are_numbers(&l), "other numbers are names");
+	ok(names_are_printable("") && names_are_printable("a b\n\xc3\xa4\n"), "lines of UTF-8 are printable");
+	ok(!names_are_printable("a\tb\n") && !names_are_printable("a\x7f\n") && !names_are_printable("\xe4\n"),
+	    "control characters and other bytes are not");
 	names_free(&l);
 	pics_write(pics_path("l"), "a\nb\na\n", 6);
 	is(names_read(&l, pics_path("l")), ERR_FORMAT, "names_read refuses a name twice");

@@ -34,7 +34,7 @@ name_key(const uint8_t *of, const char *role)
 	for (int i = 0; i < CONN_KEY; i++)
 		snprintf((char *)text + 10 + 2 * i, 3, "%02x", of[i]);
 	EVP_Digest(text, 10 + 2 * CONN_KEY, hash, NULL, EVP_sha256(), NULL);
-	n = (size_t)snprintf(name, sizeof(name), "tally/9 %s ", role);
+	n = (size_t)snprintf(name, sizeof(name), "tally/10 %s ", role);
 	for (int i = 0; i < 8; i++)
 		n += (size_t)snprintf(name + n, sizeof(name) - n, "%02x", hash[i]);
 	return name;
@@ -138,8 +138,8 @@ test_visitors(void)
 		{ name, wrong, TLS1_3_VERSION, NULL, NULL, 1, "names this job's key, but does not hold it" },
 		{ reader, key, TLS1_3_VERSION, NULL, NULL, 1, "is a reader, not a worker" },
 		{ none, key, TLS1_3_VERSION, NULL, NULL, 1, "is a stranger, not a worker" },
-		{ "tally/0", key, TLS1_3_VERSION, NULL, NULL, 1, "another version of the protocol, not tally/9" },
-		{ "tally/9", key, TLS1_3_VERSION, NULL, NULL, 1, "holds the key of another job" },
+		{ "tally/0", key, TLS1_3_VERSION, NULL, NULL, 1, "another version of the protocol, not tally/10" },
+		{ "tally/10", key, TLS1_3_VERSION, NULL, NULL, 1, "holds the key of another job" },
 		{ "guess", key, TLS1_3_VERSION, NULL, NULL, 1, "does not hold this job's key" },
 		{ NULL, NULL, TLS1_3_VERSION, NULL, NULL, 1, "does not hold this job's key" },
 		{ NULL, NULL, TLS1_2_VERSION, NULL, NULL, 1, "does not hold this job's key" },

@@ -93,15 +93,15 @@ count_records(const struct batch_opt *d, struct count *count, uint32_t classes, 
 static void
 balance_weights(const struct batch_opt *d, float *weight, uint32_t classes, bool targets)
 {
-	struct count *count = calloc(classes, sizeof(*count));
+	struct count *count;
 	uint64_t all = 0;
 	uint32_t present = 0;
 
-	if (count == NULL)
-		front_die("--class-weights", err_nomem());
 	if (d->recs == NULL || d->recs->remote)
 		front_wrong("--class-weights balanced: %s cannot be counted before the first step; give CLASS=W,...",
 		    d->path);
+	if ((count = calloc(classes, sizeof(*count))) == NULL)
+		front_die("--class-weights", err_nomem());
 	count_records(d, count, classes, targets);
 	for (uint32_t c = 0; c < classes; c++) {
 		present += count[c].has > 0;

@@ -4,17 +4,11 @@
 
 #include <gif_lib.h>
 
-#define CODES	4096	/* most codes of LZW, which have up to 12 bits */
+#define WIDEST	65536u	/* pixels of a row: GIF counts in 16 bits */
 
 struct input {
 	const uint8_t	*p;
 	size_t		 n;
-};
-
-/* What the codes of LZW stand for: the pixels of another code, and one more. */
-struct lzw {
-	uint16_t	 before[CODES], length[CODES];
-	uint8_t		 first[CODES], last[CODES];
 };
 
 static int
@@ -101,81 +95,36 @@ put_colour(const ColorMapObject *map, unsigned index, uint8_t *to)
 	to[2] = colour->Blue;
 }
 
-/*
- * Reads the n pixels of the image, which are indices of colours.  bits: those of a pixel, as in the file.  giflib's own
- * decoder takes codes that are not yet defined, which only damage makes, for others.
- */
+/* Reads rows y, y + step ... of the image into p [h,w,3], which holds it. */
 static int
-read_indices(GifFileType *f, unsigned bits, uint8_t *p, size_t n)
-{
-	int clear = 1 << bits, next = clear + 2, last = -1, code;
-	struct lzw z;
-	size_t at = 0;
-
-	for (int i = 0; i < clear; i++) {
-		z.before[i] = 0;
-		z.length[i] = 1;
-		z.first[i] = z.last[i] = (uint8_t)i;
-	}
-	for (; at < n; last = code) {
-		if (DGifGetLZCodes(f, &code) == GIF_ERROR)
-			return fail_gif(f->Error);
-		if (code < 0)
-			return err_fail(ERR_FORMAT, "GIF: ends early");
-		if (code == clear) {
-			next = clear + 2;
-			code = -1;
-			continue;
-		}
-		if (last < 0 ? code > clear : code > next)
-			return err_fail(ERR_FORMAT, "GIF: damaged");
-		if (last >= 0 && next < CODES) {
-			z.before[next] = (uint16_t)last;
-			z.length[next] = (uint16_t)(z.length[last] + 1);
-			z.first[next] = z.first[last];
-			z.last[next] = z.first[code == next ? last : code];
-			next++;
-		}
-		at += z.length[code];
-		for (size_t i = at, k = (size_t)code; i-- > at - z.length[code]; k = z.before[k])
-			if (i < n)
-				p[i] = z.last[k];
-	}
-	return 0;
-}
-
-/* Converts the pixels of rows y, y + step ... to colours in p [h,w,3], which holds the image.  Returns the next one. */
-static uint8_t *
-put_rows(const GifFileType *f, uint32_t y, uint32_t step, uint8_t *index, uint32_t w, uint8_t *p)
+read_rows(GifFileType *f, uint32_t y, uint32_t step, uint32_t w, uint8_t *p)
 {
 	const GifImageDesc *d = &f->Image;
 	const ColorMapObject *map = d->ColorMap != NULL ? d->ColorMap : f->SColorMap;
+	GifPixelType row[WIDEST];
 
 	for (; y < (uint32_t)d->Height; y += step) {
 		uint8_t *to = p + ((size_t)((uint32_t)d->Top + y) * w + (uint32_t)d->Left) * 3;
 
+		if (DGifGetLine(f, row, d->Width) == GIF_ERROR)
+			return fail_gif(f->Error);
 		for (uint32_t x = 0; x < (uint32_t)d->Width; x++)
-			put_colour(map, *index++, to + x * 3);
+			put_colour(map, row[x], to + x * 3);
 	}
-	return index;
+	return 0;
 }
 
-/* Reads the image at the reading position into p [h,w,3], by way of an index for each of its pixels. */
 static int
-read_image(GifFileType *f, uint8_t *index, uint32_t w, uint8_t *p)
+read_image(GifFileType *f, uint32_t w, uint8_t *p)
 {
 	static const uint8_t first[] = { 0, 4, 2, 1 }, step[] = { 8, 8, 4, 2 };
-	const struct input *in = f->UserData;
-	unsigned bits = in->p[-1];	/* giflib has just read it */
+	int e = 0;
 
-	if (bits < 1 || bits > 8)
-		return err_fail(ERR_FORMAT, "GIF: %u bits a pixel", bits);
-	ERR_TRY(read_indices(f, bits, index, (size_t)f->Image.Width * (size_t)f->Image.Height));
 	if (!f->Image.Interlace)
-		put_rows(f, 0, 1, index, w, p);
-	for (size_t pass = 0; f->Image.Interlace && pass < sizeof(step); pass++)
-		index = put_rows(f, first[pass], step[pass], index, w, p);
-	return 0;
+		return read_rows(f, 0, 1, w, p);
+	for (size_t pass = 0; e == 0 && pass < sizeof(step); pass++)
+		e = read_rows(f, first[pass], step[pass], w, p);
+	return e;
 }
 
 int
@@ -201,11 +150,10 @@ img_gif_decode(const uint8_t *data, size_t n, uint32_t c, uint32_t pixels, struc
 
 	room->n = 0;
 	area = e == 0 ? (size_t)head.h * head.w : 0;
-	/* The indices follow the colours. */
-	if (e == 0 && (e = buf_room(room, area * 4)) == 0) {
+	if (e == 0 && (e = buf_room(room, area * 3)) == 0) {
 		for (size_t i = 0; i < area; i++)
 			put_colour(f->SColorMap, (unsigned)f->SBackGroundColor, room->p + i * 3);
-		e = read_image(f, room->p + area * 3, head.w, room->p);
+		e = read_image(f, head.w, room->p);
 	}
 	if (f != NULL)
 		DGifCloseFile(f, NULL);

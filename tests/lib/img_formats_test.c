@@ -82,48 +82,6 @@ test_gif(const char *name, bool interlace, bool small)
 	buf_free(&b);
 }
 
-/* Reads a GIF of 4 by 1 pixels of 2 bits, whose codes have 3 bits, and 4 from number 8 on. */
-static int
-read_codes(const uint8_t *code, size_t n, uint8_t *p)
-{
-	static const uint8_t head[] = "GIF89a\x04\0\x01\0\x81\0\0" "\0\0\0" "\x11\x11\x11" "\x22\x22\x22" "\x33\x33\x33"
-	    ",\0\0\0\0\x04\0\x01\0\0\x02";
-	uint8_t codes[8] = { 0 }, size = sizeof(codes);
-	struct buf b = { 0 };
-	uint64_t bits = 0;
-	struct img out;
-	int e;
-
-	for (size_t i = 0; i < n; i++)
-		bits |= (uint64_t)code[i] << 3 * i;
-	le_put64(codes, bits);
-	buf_put(&b, head, sizeof(head) - 1);
-	buf_put(&b, &size, 1);
-	buf_put(&b, codes, sizeof(codes));
-	buf_put(&b, "\0;", 2);
-	if ((e = img_decode(k, b.p, b.n, 1, &out)) == 0)
-		for (int i = 0; i < 4; i++)
-			p[i] = out.p[i] / 0x11;
-	buf_free(&b);
-	return e;
-}
-
-/* 4 clears the table, and 5 is the end.  The fourth code after 4 has 4 bits. */
-static void
-test_gif_codes(void)
-{
-	static const uint8_t plain[] = { 4, 1, 2, 3, 0 }, defined[] = { 4, 1, 2, 6, 5 }, repeated[] = { 4, 3, 6, 3, 5 };
-	static const uint8_t without[] = { 4, 1, 7, 2, 5 }, first[] = { 4, 6, 1, 2, 3, 5 }, ended[] = { 4, 1, 2, 5 };
-	uint8_t p[4];
-
-	ok(read_codes(plain, sizeof(plain), p) == 0 && memcmp(p, "\1\2\3\0", 4) == 0, "GIF: codes of pixels: %s", err_line());
-	ok(read_codes(defined, sizeof(defined), p) == 0 && memcmp(p, "\1\2\1\2", 4) == 0, "GIF: a code of two pixels");
-	ok(read_codes(repeated, sizeof(repeated), p) == 0 && memcmp(p, "\3\3\3\3", 4) == 0, "GIF: a code that is being defined");
-	is(read_codes(without, sizeof(without), p), ERR_FORMAT, "GIF: a code that is not defined is damage: %s", err_line());
-	is(read_codes(first, sizeof(first), p), ERR_FORMAT, "GIF: the first code is a pixel's: %s", err_line());
-	is(read_codes(ended, sizeof(ended), p), ERR_FORMAT, "GIF: an end before the last pixel is damage: %s", err_line());
-}
-
 static void
 test_tiff(const char *name, const char *mode, uint32_t c, int bits, int compression, bool tiled)
 {
@@ -381,7 +339,6 @@ main(void)
 	test_gif("GIF", false, false);
 	test_gif("interlaced GIF", true, false);
 	test_gif("GIF of a small screen", false, true);
-	test_gif_codes();
 	test_tiff("grey TIFF", "w", 1, 8, COMPRESSION_NONE, false);
 	test_tiff("LZW TIFF", "w", 3, 8, COMPRESSION_LZW, false);
 	test_tiff("TIFF of 16 bits", "w", 3, 16, COMPRESSION_ADOBE_DEFLATE, false);

@@ -92,6 +92,19 @@ read_index(struct recfile *f)
 	return e == 0 && does_index_fit(f);
 }
 
+/* Scans the file for its records.  A damaged one is refused, as their numbers are those of sound ones. */
+static int
+scan_file(struct recfile *f)
+{
+	int e = idx_scan(&f->idx, f->fd, f->size);
+	char line[ERR_LINE];
+
+	if ((e != ERR_FORMAT && e != ERR_SHORT) || f->idx.n == 0)
+		return e;
+	snprintf(line, sizeof(line), "%s", err_line());
+	return err_fail(e, "%s; pack what im2rec --to-tar reads of it", line);
+}
+
 static int
 open_in(struct recfile *f)
 {
@@ -110,7 +123,7 @@ open_in(struct recfile *f)
 	f->size = (uint64_t)st.st_size;
 	if ((e = read_index(f)) != 0)
 		return e < 0 ? e : 0;
-	return idx_scan(&f->idx, f->fd, f->size);
+	return scan_file(f);
 }
 
 uint64_t

@@ -94,6 +94,28 @@ test_large(void)
 	buf_free(&room);
 }
 
+/* The numbers of the records after a damaged one would be wrong.  A file that starts with none is no file of records. */
+static void
+test_damaged(void)
+{
+	static const char advice[] = "; pack what im2rec --to-tar reads of it";
+	int fd = pics_create(path);
+	struct recs *f;
+
+	for (uint64_t i = 0; i < 3; i++)
+		pics_rec(fd, &i, sizeof(i));
+	lseek(fd, 16, SEEK_SET);
+	is(write(fd, "X", 1), 1, "a magic word is changed");
+	unlink(index_path);
+	is(recfile_open(path, &f), ERR_FORMAT, "a damaged record is refused: %s", err_line());
+	ok(strstr(err_line(), "record at 16: ") != NULL && strstr(err_line(), advice) != NULL, "the line says where, and what to do");
+	lseek(fd, 0, SEEK_SET);
+	is(write(fd, "X", 1), 1, "the first magic word is changed");
+	ok(recfile_open(path, &f) == ERR_FORMAT && strstr(err_line(), advice) == NULL, "what starts with no record is none: %s",
+	    err_line());
+	close(fd);
+}
+
 int
 main(void)
 {
@@ -124,6 +146,7 @@ main(void)
 	ok(all_right(f), "an index that omits a record: every record is read");
 	recs_close(f);
 	test_large();
+	test_damaged();
 	recs_close(NULL);
 	is(recfile_open(pics_dir, &f), ERR_SYS, "a directory");
 	buf_free(&text);

@@ -14,13 +14,18 @@ err_note(int errnum, const char *fmt, ...)
 	char text[ERR_LINE];	/* the arguments may point into the old line */
 	int keep = errno;
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(text, sizeof(text), fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (errnum != 0 && n >= 0 && (size_t)n < sizeof(text))
-		snprintf(text + n, sizeof(text) - (size_t)n, ": %s", strerror(errnum));
+	if (errnum != 0) {
+		const char *why = strerror(errnum);
+		size_t n = strlen(text), most = sizeof(text) - strlen(why) - sizeof(": ");
+
+		/* A long name is cut before the reason. */
+		n = n < most ? n : most;
+		snprintf(text + n, sizeof(text) - n, ": %s", why);
+	}
 	memcpy(line, text, sizeof(line));
 	errno = keep;
 }

@@ -54,6 +54,7 @@ main(void)
 	longest[sizeof(longest) - 1] = 0;
 	err_note(ENOENT, "%s", longest);
 	is(strlen(err_line()), 1023, "err_note cuts a long line");
+	is_str(strchr(err_line(), ':'), ": No such file or directory", "err_note keeps the text of errno after a long name");
 	err_within("%s", longest);
 	is(strlen(err_line()), 1023, "err_within cuts a long line");
 	ok(strstr(err_line(), ": a") != NULL, "err_within with a long prefix keeps a part of the line");

@@ -224,7 +224,8 @@ stop_packers(struct packing *p)
 int
 pack_run(struct source *s, const struct pack_opt *opt, const struct pack_sink *sink)
 {
-	struct packing p = { .source = s, .opt = opt, .sink = sink,
+	/* Until the first group is written, images may be large: each is a group of its own. */
+	struct packing p = { .source = s, .opt = opt, .sink = sink, .likely = GROUP_BYTES,
 		.threads = opt->threads > 0 ? opt->threads : threads_count() };
 	int e;
 

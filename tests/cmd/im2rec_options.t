@@ -182,4 +182,16 @@ status 1 "im2rec refuses rejects in a folder that does not exist" im2rec -o out.
 is "$(cat err)" "im2rec: nodir/x: create: there is no folder nodir" "im2rec names the folder that does not exist"
 status 2 "im2rec refuses a directory for the rejects" im2rec -o out.d/r.rec --rejects out.d images
 is "$(ls out.d)" link.txt "im2rec writes nothing if it refuses the rejects"
+
+# --- memory
+if [ -z "${SAN:-}" ]; then
+	mkdir -p large/a
+	{ printf 'P6\n1700 1700\n255\n'; head -c 8670000 /dev/zero; } >large/a/0.ppm
+	for i in $(seq 39); do ln large/a/0.ppm "large/a/$i.ppm"; done
+	status 0 "im2rec holds few large images at once" sh -c 'ulimit -v 250000; exec im2rec -j 1 --pass-through large >large.rec'
+	is "$(wc -c <large.rec)" $((40 * (8 + 24 + (8670017 + 3) / 4 * 4))) "im2rec packs all large images"
+	rm -r large large.rec
+else
+	skip "im2rec holds few large images at once" "sanitizers need more"
+fi
 done_testing

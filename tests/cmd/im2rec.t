@@ -208,11 +208,10 @@ status 2 "im2rec refuses a split that the source lacks" im2rec --split train ima
 like err '^im2rec: images: no folder train for --split' "im2rec names the folder of a split that the source lacks"
 
 # --- stopped
-mkfifo slow.png
-mkdir -p wait/cat && mv slow.png wait/cat/ && png >wait/cat/a.png
-printf '1\t0\tcat/a.png\n2\t0\tcat/slow.png\n' >w.lst
+mkfifo w.lst
+mkdir -p wait/cat && png >wait/cat/a.png
 im2rec -o w.rec w.lst wait & pid=$!
-timeout 20 sh -c 'exec 9>wait/cat/slow.png && kill -TERM "$1" && cat images/cat/1.png >&9' sh $pid
+timeout 20 sh -c 'exec 9>w.lst && printf "1\t0\tcat/a.png\n" >&9 && kill -TERM "$1"' sh $pid
 wait $pid
 is $? 143 "SIGTERM ends a run of im2rec"
 is "$(ls w.rec w.idx -- *.tmp 2>/dev/null)" "" "a run ended by SIGTERM leaves no output or temporary file"

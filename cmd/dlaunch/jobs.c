@@ -295,37 +295,36 @@ add_status(struct buf *rows, const char *const cell[STATUS_CELLS])
 			front_die(NULL, err_nomem());
 }
 
-static void
+static int
 add_job_status(const char *name, struct buf *rows)
 {
 	struct words argv = { 0 };
 	struct buf text = { 0 };
 	struct jobdir_state s;
 	struct jobdir d;
-	char since[32] = "", status[16] = "", workers[16] = "", *cwd;
+	char since[32] = "", status[16] = "", workers[16] = "", *cwd = NULL;
 	uint32_t n;
 	struct tm tm;
-	int e;
+	int e = jobdir_open(name, &d);
 
-	open_job(name, &d);
-	s = read_job_state(&d);
-	if (s.status >= 0)
-		snprintf(status, sizeof(status), "%d", s.status);
-	if ((n = jobdir_number(&d, "workers")) > 0)
-		snprintf(workers, sizeof(workers), "%u", n);
-	if (localtime_r(&s.since, &tm) != NULL)
-		strftime(since, sizeof(since), "%Y-%m-%d %H:%M:%S", &tm);
-	if ((e = jobdir_command(&d, &argv, &cwd)) < 0 || argv.n == 0 || (e = words_text(argv.v, &text)) < 0)
-		front_warn(name, e);
-	else
+	if (e == 0 && (e = jobdir_read_state(&d, &s)) == 0 && (e = jobdir_command(&d, &argv, &cwd)) == 0 &&
+	    (e = words_text(argv.v, &text)) == 0) {
+		if (s.status >= 0)
+			snprintf(status, sizeof(status), "%d", s.status);
+		if ((n = jobdir_number(&d, "workers")) > 0)
+			snprintf(workers, sizeof(workers), "%u", n);
+		if (localtime_r(&s.since, &tm) != NULL)
+			strftime(since, sizeof(since), "%Y-%m-%d %H:%M:%S", &tm);
 		add_status(rows, (const char *[STATUS_CELLS]){ name,
 		    is_launcher_stopped(&s) ? "stopped" : s.running ? "runs" :
 		    !is_launcher_lost(&s) ? "ended" : s.has_record ? "away" : "lost",
 		    status, workers, since, s.host, cwd, (char *)text.p });
+	}
 	free(cwd);
 	buf_free(&text);
 	words_free(&argv);
 	jobdir_close(&d);
+	return e;
 }
 
 static void
@@ -375,8 +374,14 @@ print_jobs(char *const *names)
 	}
 	add_status(&rows, (const char *[STATUS_CELLS]){ "job", "state", "status", "workers", "since", "host",
 	    "directory", "command" });
-	for (; *names != NULL; names++)
-		add_job_status(*names, &rows);
+	for (; *names != NULL; names++) {
+		e = add_job_status(*names, &rows);
+		/* A job that nobody named may have been removed since it was listed. */
+		if (e == ERR_ARG && all.n == 0)
+			front_die(NULL, e);
+		if (e < 0 && e != ERR_ARG)
+			front_warn(NULL, e);
+	}
 	if (isatty(STDOUT_FILENO))
 		print_aligned(&rows);
 	else

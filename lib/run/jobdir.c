@@ -108,6 +108,16 @@ jobdir_put(const struct jobdir *d, const char *file, const void *p, size_t n)
 	return e == 0 ? publish_job_file(d, file) : e;
 }
 
+/* From errno: the job may have been removed since its directory was opened. */
+static int
+fail_file(const struct jobdir *d, const char *file)
+{
+	int e = errno == ENOENT ? ERR_ARG : ERR_SYS;
+
+	err_note(errno, "job %s: %s", d->name, file);
+	return e;
+}
+
 int
 jobdir_get(const struct jobdir *d, const char *file, size_t most, struct buf *b)
 {
@@ -116,7 +126,7 @@ jobdir_get(const struct jobdir *d, const char *file, size_t most, struct buf *b)
 	size_t got, room;
 
 	if (fd < 0)
-		return err_sys("job %s: %s", d->name, file);
+		return fail_file(d, file);
 	/* One byte more than its size detects a file that grows. */
 	room = fstat(fd, &st) == 0 && (uint64_t)st.st_size < most ? (size_t)st.st_size + 1 : most + 1;
 	if ((e = buf_room(b, room)) == 0 && (e = io_read(fd, b->p, room, &got)) == 0) {
@@ -432,7 +442,7 @@ jobdir_read_state(const struct jobdir *d, struct jobdir_state *s)
 
 	*s = (struct jobdir_state){ .status = -1 };
 	if ((fd = openat(d->dir, "lock", O_RDONLY | O_CLOEXEC)) < 0)
-		return err_sys("job %s: lock", d->name);
+		return fail_file(d, "lock");
 	/* A question that takes no lock, so that nobody takes a reader for a launcher. */
 	s->running = fcntl(fd, F_OFD_GETLK, &whole) < 0 || whole.l_type != F_UNLCK;
 	if (fstat(fd, &st) == 0)
@@ -457,6 +467,8 @@ jobdir_command(const struct jobdir *d, struct words *argv, char **cwd)
 	*cwd = NULL;
 	for (size_t at = 0; e == 0 && at < b.n; at += strlen((char *)b.p + at) + 1)
 		e = words_add(argv, "%s", (char *)b.p + at);
+	if (e == 0 && argv->n == 0)
+		e = err_fail(ERR_FORMAT, "job %s: command is empty", d->name);
 	b.n = 0;
 	if (e == 0 && (e = jobdir_get(d, "dir", JOBDIR_MOST, &b)) == 0 && (*cwd = strdup((char *)b.p)) == NULL)
 		e = err_nomem();

@@ -78,7 +78,7 @@ int	 jobdir_end(struct jobdir *d, int status);
 /* Replaces a file of the directory atomically: if it cannot be written, the old one stays.  Returns 0 or ERR_SYS. */
 int	 jobdir_put(const struct jobdir *d, const char *file, const void *p, size_t n);
 /*
- * Reads a file.  A zero byte follows the contents and is not counted.  Returns 0, ERR_SYS,
+ * Reads a file.  A zero byte follows the contents and is not counted.  Returns 0, ERR_ARG (there is none), ERR_SYS,
  * ERR_LIMIT (longer than `most` bytes) or ERR_NOMEM.
  */
 int	 jobdir_get(const struct jobdir *d, const char *file, size_t most, struct buf *b);
@@ -87,11 +87,11 @@ uint32_t jobdir_number(const struct jobdir *d, const char *file);
 /* Truncates a file that is longer than `size` bytes.  Returns 0 or ERR_SYS. */
 int	 jobdir_cut(const struct jobdir *d, const char *file, uint64_t size);
 
-/* Returns 0 or ERR_SYS. */
+/* Returns 0, ERR_ARG (the job was removed) or ERR_SYS. */
 int	 jobdir_read_state(const struct jobdir *d, struct jobdir_state *s);
 /*
  * Fills an empty list with the command line, and *cwd with the directory, which the caller frees.
- * Returns 0, ERR_SYS, ERR_LIMIT or ERR_NOMEM.
+ * Returns 0, ERR_ARG (the job was removed), ERR_FORMAT (no words), ERR_SYS, ERR_LIMIT or ERR_NOMEM.
  */
 int	 jobdir_command(const struct jobdir *d, struct words *argv, char **cwd);
 /* Fills an empty list with the names of all jobs: numbers by value, then names.  Returns 0, ERR_SYS or ERR_NOMEM. */

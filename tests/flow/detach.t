@@ -154,6 +154,23 @@ is "$(cat "$T/err")" "dlaunch: there is no job 'nothing'; dlaunch list shows the
 mkdir -p "$XDG_STATE_HOME/tally/jobs/stuck/folder" # no job has a folder
 status 2 "rm exits with the worst status of several jobs" dlaunch rm nothing stuck
 rm -r "$XDG_STATE_HOME/tally/jobs/stuck"
+# Jobs that are removed while list reads them: before it opens the directory, and after a part of its files has gone.
+jobs=$XDG_STATE_HOME/tally/jobs
+rows=$(dlaunch list)
+ln -s removed "$jobs/going1"
+mkdir "$jobs/going2" "$jobs/going3" "$jobs/going4"
+touch "$jobs/going3/lock" "$jobs/going4/lock"
+printf 'true\0' >"$jobs/going4/command"
+status 0 "list goes on where jobs are removed" dlaunch list
+is "$(cat "$T/out" "$T/err")" "$rows" "list leaves these jobs out without a word"
+for n in 1 2 3 4; do
+	status 2 "status reports job going$n that was named" dlaunch status "going$n"
+done
+touch "$jobs/going3/command" "$jobs/going3/dir"
+status 1 "list goes on after a job whose command is empty" dlaunch list
+is "$(cat "$T/out" "$T/err")" "$rows
+dlaunch: job going3: command is empty" "list names that job"
+rm -r "$jobs"/going*
 status 2 "rm removes the other job" dlaunch status seen
 status 2 "--job refuses the name of an ended job" dlaunch --job late -s 0 -- true
 is "$(cat "$T/err")" "dlaunch: --job: job late exists; choose another name, or replace the job by --force" \

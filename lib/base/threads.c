@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #define THREADS_DEFAULT_MAX 8u
+#define PROCESSORS_MOST	(1u << 20)
 
 struct slot {
 	uint32_t parts, begun, done;
@@ -39,14 +40,31 @@ struct start {
 	unsigned	 worker;
 };
 
+/* The kernel refuses a set with fewer bits than it has processors, whose number it does not tell. */
+unsigned
+threads_processors(void)
+{
+	int n = 0, errnum = EINVAL;
+
+	for (size_t bits = CPU_SETSIZE; errnum == EINVAL && bits <= PROCESSORS_MOST; bits *= 2) {
+		const size_t size = CPU_ALLOC_SIZE(bits);
+		cpu_set_t *set = CPU_ALLOC(bits);
+
+		if (set == NULL)
+			break;
+		errnum = sched_getaffinity(0, size, set) == 0 ? 0 : errno;
+		if (errnum == 0)
+			n = CPU_COUNT_S(size, set);
+		CPU_FREE(set);
+	}
+	return n > 0 ? (unsigned)n : 1;
+}
+
 unsigned
 threads_count(void)
 {
-	cpu_set_t set;
-	unsigned n = 1;
+	unsigned n = threads_processors();
 
-	if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 1)
-		n = (unsigned)CPU_COUNT(&set);
 	return n < THREADS_DEFAULT_MAX ? n : THREADS_DEFAULT_MAX;
 }
 

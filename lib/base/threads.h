@@ -19,7 +19,9 @@ typedef void threads_fn(void *ctx, unsigned worker, uint32_t slot, uint32_t part
 
 struct threads;
 
-/* A default number of threads, from the processors that this process may use. */
+/* The processors that this process may use; 1 if their number is unknown. */
+unsigned threads_processors(void);
+/* A default number of threads, from these. */
 unsigned threads_count(void);
 
 /* Fails with ERR_SYS after pthread_create() returned errnum; the line names the purpose of the thread and the limit. */

@@ -8,7 +8,6 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,15 +92,4 @@ here_port(int *fd, unsigned *port)
 	}
 	*port = ntohs(a.sin_port);
 	return 0;
-}
-
-unsigned
-here_processors(void)
-{
-	cpu_set_t set;
-	int n;
-
-	/* sched_getaffinity fails if there are more processors than a cpu_set_t holds. */
-	n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
-	return n > 0 ? (unsigned)n : 1;
 }

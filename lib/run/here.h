@@ -21,7 +21,4 @@ int	 here_addr(const char *addr, const char *iface, const char *name, char text[
  */
 int	 here_port(int *fd, unsigned *port);
 
-/* The number of processors that this process may use, at least 1. */
-unsigned here_processors(void);
-
 #endif

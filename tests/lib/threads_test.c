@@ -2,6 +2,7 @@
 #include "base/threads.h"
 #include "tap.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
 
@@ -82,7 +83,38 @@ test_cancel(void)
 	threads_free(c);
 	ok(1, "threads_free returns while work is pending");
 	threads_free(NULL);
-	ok(threads_count() >= 1, "threads_count is at least 1");
+}
+
+/* A machine with so many processors, in place of this one.  Of every three the process may use the first. */
+static size_t machine = 1;
+
+int
+sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
+{
+	(void)pid;
+	if (size * 8 < machine) {
+		errno = EINVAL;
+		return -1;
+	}
+	CPU_ZERO_S(size, set);
+	for (size_t i = 0; i < machine; i += 3)
+		CPU_SET_S(i, size, set);
+	return 0;
+}
+
+static void
+test_processors(void)
+{
+	static const struct { size_t machine; unsigned processors, threads; } row[] = { { 1, 1, 1 }, { 6, 2, 2 },
+		{ 1024, 342, 8 }, { 1025, 342, 8 }, { 8193, 2731, 8 } };
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		machine = row[i].machine;
+		is(threads_processors(), row[i].processors, "processors of a process on a machine with %zu", machine);
+		is(threads_count(), row[i].threads, "threads by default on a machine with %zu processors", machine);
+	}
+	machine = SIZE_MAX;
+	is(threads_processors(), 1, "a number of processors that cannot be found counts as 1");
 }
 
 static atomic_bool go;
@@ -167,5 +199,6 @@ main(void)
 	test_cancel();
 	test_wait_within();
 	test_run();
+	test_processors();
 	return done();
 }

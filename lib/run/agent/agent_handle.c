@@ -2,6 +2,7 @@
 #include "run/agent/agent_job.h"
 
 #include "base/err.h"
+#include "base/threads.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -13,7 +14,7 @@ struct role_place
 agent_place(const struct agent *a)
 {
 	return (struct role_place){ .addr = a->addr, .bin = a->opt->bin, .go = a->go != NULL ? a->go : "",
-	    .processors = here_processors() };
+	    .processors = threads_processors() };
 }
 
 static void

@@ -154,13 +154,8 @@ dial_server(struct worker_net *n, uint32_t s, struct conn **c)
 static int
 check_queue(struct worker_net *n, uint32_t s)
 {
-	bool overflowed;
-
-	pthread_mutex_lock(&n->lock);
-	overflowed = n->link[s].overflowed;
-	pthread_mutex_unlock(&n->lock);
-	return overflowed ? err_fail(ERR_FORMAT, "server %" PRIu32 " (%s): answers messages that it has not received",
-	    s, n->o->server[s]) : 0;
+	return n->link[s].overflowed ? err_fail(ERR_FORMAT, "server %" PRIu32
+	    " (%s): answers messages that it has not received", s, n->o->server[s]) : 0;
 }
 
 int

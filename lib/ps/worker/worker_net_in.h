@@ -31,7 +31,8 @@ struct link {
 	bool		 answered;	/* there was an answer since the last question */
 	/* The worker that the answer names, and the server for which that one waits; MSG_NOBODY: none. */
 	uint32_t	 late, behind;
-	bool		 overflowed;	/* no room for a message: the server answers what it has not received */
+	/* There was no room for a message: the server answers what it has not received.  Read without the lock. */
+	_Atomic bool	 overflowed;
 	bool		 unanswered, carries;	/* conn_unanswered(), conn_carries() */
 	struct peer_traffic	 traffic;
 };

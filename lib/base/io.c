@@ -339,6 +339,20 @@ stat_folder(const char *path, struct stat *st)
 	return r;
 }
 
+static bool
+is_one_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+bool
+io_is_open(const char *path, int fd)
+{
+	struct stat named, open;
+
+	return stat(path, &named) == 0 && fstat(fd, &open) == 0 && is_one_file(&named, &open);
+}
+
 bool
 io_is_same(const char *a, const char *b)
 {
@@ -350,7 +364,7 @@ io_is_same(const char *a, const char *b)
 	if (!is && (strcmp(io_base_name(a), io_base_name(b)) != 0 || stat_folder(a, &sa) < 0 ||
 	    stat_folder(b, &sb) < 0))
 		return false;
-	return !S_ISCHR(sa.st_mode) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+	return !S_ISCHR(sa.st_mode) && is_one_file(&sa, &sb);
 }
 
 void

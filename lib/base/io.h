@@ -45,6 +45,8 @@ size_t	 io_folder_length(const char *path);
  * nothing.
  */
 bool	 io_is_same(const char *a, const char *b);
+/* Whether a path names the open file of a descriptor. */
+bool	 io_is_open(const char *path, int fd);
 
 /* Opens a file without a name in $TMPDIR (default: /tmp); closing it removes it.  Returns 0 or ERR_SYS. */
 int	 io_temp(int *fd);

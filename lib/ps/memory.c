@@ -1,6 +1,7 @@
 /* memory - the memory of a process, which may outlive it. */
 #include "ps/memory.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -31,8 +32,6 @@ map_memory(struct memory *m, size_t size)
 static int
 lock_file(const char *path, struct memory *m, struct stat *st)
 {
-	struct stat now;
-
 	if ((m->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600)) < 0)
 		return err_sys("%s", path);
 	if (flock(m->fd, LOCK_EX | LOCK_NB) < 0)
@@ -40,7 +39,7 @@ lock_file(const char *path, struct memory *m, struct stat *st)
 		    err_fail(ERR_ARG, "%s: another process uses this state; end it, or use another file", path);
 	if (fstat(m->fd, st) < 0)
 		return err_sys("%s", path);
-	return stat(path, &now) == 0 && now.st_dev == st->st_dev && now.st_ino == st->st_ino;
+	return io_is_open(path, m->fd);
 }
 
 int

@@ -41,16 +41,13 @@ refuse_special_file(const char *path)
 static int
 open_and_lock(struct partial *p)
 {
-	struct stat mine, there;
-
 	for (;;) {
 		if ((p->fd = open(p->part, O_RDWR | O_CREAT | O_CLOEXEC, 0666)) < 0)
 			return io_create_failed(p->part);
 		if (flock(p->fd, LOCK_EX | LOCK_NB) < 0)
 			return errno == EWOULDBLOCK ? err_fail(ERR_SYS, "another im2rec is writing it") :
 			    err_sys("lock");
-		if (fstat(p->fd, &mine) == 0 && stat(p->part, &there) == 0 && mine.st_ino == there.st_ino &&
-		    mine.st_dev == there.st_dev)
+		if (io_is_open(p->part, p->fd))
 			return 0;
 		close(p->fd);
 	}

@@ -275,7 +275,7 @@ static void
 test_same(void)
 {
 	char path[100], other[100];
-	int keep = dup(STDOUT_FILENO), p[2];
+	int keep = dup(STDOUT_FILENO), p[2], fd;
 	bool same, file;
 
 	snprintf(path, sizeof(path), "%s/same", dir);
@@ -290,6 +290,12 @@ test_same(void)
 	    "a file that does not exist differs in another folder or by name");
 	ok(!is_same("gone/none", "gone/none"), "a file in a folder that does not exist is none");
 	ok(!io_is_same("/dev/null", "/dev/null"), "a character device is no file");
+	fd = open(path, O_RDONLY);
+	snprintf(other, sizeof(other), "%s/alias", dir);
+	ok(io_is_open(path, fd) && io_is_open(other, fd) && !io_is_open("/dev/null", fd), "an open file is known by its names");
+	ok(io_replace(path, "x", 1) == 0 && !io_is_open(path, fd), "a name of a replaced file is that of the new one");
+	ok(unlink(path) == 0 && !io_is_open(path, fd) && io_replace(path, "x", 1) == 0, "a removed file has no name");
+	close(fd);
 	if (pipe(p) < 0 || dup2(p[1], STDOUT_FILENO) < 0)
 		exit(1);
 	snprintf(other, sizeof(other), "/dev/fd/%d", p[1]);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define CHUNK	(1u << 18)	/* bytes per read */
 #define NAME	4096
@@ -88,13 +87,10 @@ static int
 check_part_names(const struct work *w, uint32_t parts, const char *prefix)
 {
 	char path[NAME];
-	struct stat in, st;
 
-	if (fstat(w->in.fd, &in) < 0)
-		return err_sys("stat");
 	for (uint32_t p = 0; p < parts; p++) {
 		ERR_TRY(format_part_name(path, prefix, p + 1, parts));
-		if (stat(path, &st) == 0 && st.st_dev == in.st_dev && st.st_ino == in.st_ino)
+		if (io_is_open(path, w->in.fd))
 			return err_fail(ERR_ARG, "%s is also the input, which would be lost; name another prefix",
 			    path);
 	}

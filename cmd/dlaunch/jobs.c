@@ -30,20 +30,15 @@
 static void
 open_job(const char *name, struct jobdir *d)
 {
-	int e = jobdir_open(name, d);
-
-	if (e < 0)
-		front_die(NULL, e);
+	front_must(NULL, jobdir_open(name, d));
 }
 
 static struct jobdir_state
 read_job_state(const struct jobdir *d)
 {
 	struct jobdir_state s;
-	int e = jobdir_read_state(d, &s);
 
-	if (e < 0)
-		front_die(NULL, e);
+	front_must(NULL, jobdir_read_state(d, &s));
 	return s;
 }
 
@@ -368,20 +363,15 @@ print_jobs(char *const *names)
 	int e;
 
 	if (*names == NULL) {
-		if ((e = jobdir_list(&all)) < 0)
-			front_die(NULL, e);
+		front_must(NULL, jobdir_list(&all));
 		names = all.n > 0 ? all.v : names;
 	}
 	add_status(&rows, (const char *[STATUS_CELLS]){ "job", "state", "status", "workers", "since", "host",
 	    "directory", "command" });
-	for (; *names != NULL; names++) {
-		e = add_job_status(*names, &rows);
+	for (; *names != NULL; names++)
 		/* A job that nobody named may have been removed since it was listed. */
-		if (e == ERR_ARG && all.n == 0)
-			front_die(NULL, e);
-		if (e < 0 && e != ERR_ARG)
-			front_warn(NULL, e);
-	}
+		if ((e = add_job_status(*names, &rows)) < 0 && (e != ERR_ARG || all.n == 0))
+			e == ERR_ARG ? front_die(NULL, e) : front_warn(NULL, e);
 	if (isatty(STDOUT_FILENO))
 		print_aligned(&rows);
 	else

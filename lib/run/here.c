@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -92,4 +93,19 @@ here_port(int *fd, unsigned *port)
 	}
 	*port = ntohs(a.sin_port);
 	return 0;
+}
+
+void
+here_pid_space(char *text, size_t size)
+{
+	char boot[64], names[64];
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, boot, sizeof(boot) - 1) : 0;
+
+	if (fd >= 0)
+		close(fd);
+	boot[n > 0 ? n : 0] = 0;
+	n = readlink("/proc/self/ns/pid", names, sizeof(names) - 1);
+	names[n > 0 ? n : 0] = 0;
+	snprintf(text, size, "%.*s/%s", (int)strcspn(boot, "\n"), boot, names);
 }

@@ -1,8 +1,10 @@
 /*
- * here - what an agent finds out about its own host: address, free port, processors.
+ * here - what a process finds out about its own host: address, free port, the space of process ids.
  */
 #ifndef RUN_HERE_H
 #define RUN_HERE_H
+
+#include <stddef.h>
 
 #define HERE_ADDR	280	/* bytes of an address, "[v6]" or "name", with its zero */
 
@@ -20,5 +22,11 @@ int	 here_addr(const char *addr, const char *iface, const char *name, char text[
  * that cannot choose its port itself.  Returns 0 or ERR_SYS.
  */
 int	 here_port(int *fd, unsigned *port);
+
+/*
+ * Where a process id means this process: the boot of a machine, "/", and a name space of process ids
+ * (pid_namespaces(7)).  What cannot be read is "".
+ */
+void	 here_pid_space(char *text, size_t size);
 
 #endif

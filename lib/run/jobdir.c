@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/num.h"
+#include "run/here.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -272,22 +273,6 @@ jobdir_take_over(struct jobdir *d)
 	return e;
 }
 
-/* Where a process id means this process: the boot of a machine, and a name space of process ids (pid_namespaces(7)). */
-static void
-read_pid_space(char text[JOBDIR_SPACE])
-{
-	char boot[JOBDIR_SPACE / 2], names[JOBDIR_SPACE / 2];
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, boot, sizeof(boot) - 1) : 0;
-
-	if (fd >= 0)
-		close(fd);
-	boot[n > 0 ? n : 0] = 0;
-	n = readlink("/proc/self/ns/pid", names, sizeof(names) - 1);
-	names[n > 0 ? n : 0] = 0;
-	snprintf(text, JOBDIR_SPACE, "%.*s/%s", (int)strcspn(boot, "\n"), boot, names);
-}
-
 int
 jobdir_claim(struct jobdir *d)
 {
@@ -295,7 +280,7 @@ jobdir_claim(struct jobdir *d)
 	int n;
 
 	gethostname(host, sizeof(host) - 1);
-	read_pid_space(space);
+	here_pid_space(space, sizeof(space));
 	n = snprintf(text, sizeof(text), "%d %s %s\n", (int)getpid(), host[0] != 0 ? host : "-", space);
 	if (ftruncate(d->lock, 0) < 0 || pwrite(d->lock, text, (size_t)n, 0) != n)
 		return err_sys("job %s: lock", d->name);
@@ -427,7 +412,7 @@ parse_claim(const char *text, struct jobdir_state *s)
 	char space[JOBDIR_SPACE] = "", own[JOBDIR_SPACE];
 
 	sscanf(text, "%d %255s %127s", &s->pid, s->host, space);
-	read_pid_space(own);
+	here_pid_space(own, sizeof(own));
 	s->here = strcmp(space, own) == 0;
 	s->beside = !s->here && *own != '/' && strncmp(space, own, strcspn(own, "/") + 1) == 0;
 }

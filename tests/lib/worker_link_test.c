@@ -2,70 +2,14 @@
  * worker_link_test - a worker connects again to a server that ends its connection, or does not answer on it, knows when
  * a server has ended, and sends first what is needed first.
  */
-#include "tap.h"
-
+#include "one_worker.h"
 #include "packets.h"
+#include "tap.h"
 
 #include "base/err.h"
 #include "ps/server/server_state.h"
-#include "ps/worker/worker.h"
-#include "wire/addr.h"
-#include "wire/conn.h"
 
-#include <poll.h>
-#include <pthread.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-static const uint8_t key[CONN_KEY] = { 7 };
-
-/* Runs a connection until the handshake is complete; false if it ends before. */
-static bool
-finish_handshake(struct conn *c)
-{
-	while (!conn_open(c)) {
-		struct pollfd p = { .fd = conn_fd(c), .events = conn_events(c) };
-
-		poll(&p, 1, -1);
-		if (conn_run(c) < 0)
-			return false;
-	}
-	return true;
-}
-
-/* Accepts the worker's connection, and none of other programs of this machine; NULL if none comes for a minute. */
-static struct conn *
-accept_worker(int listening)
-{
-	struct pollfd p = { .fd = listening, .events = POLLIN };
-	struct conn *c;
-
-	while (poll(&p, 1, 60000) == 1) {
-		if (conn_take(accept4(listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), key, CONN_WORKER, &c) < 0)
-			continue;
-		if (finish_handshake(c))
-			return c;
-		conn_close(c);
-	}
-	return NULL;
-}
-
-/* Passes on each message until the connection ends or `over` (NULL: never) returns true. */
-static void
-pass_messages(struct conn *c, void (*answer)(void *arg, const struct msg *m), bool (*over)(void *arg), void *arg)
-{
-	struct msg m;
-
-	while ((over == NULL || !over(arg)) && conn_run(c) == 0) {
-		if (conn_next(c, &m) == 1)
-			answer(arg, &m);
-		else
-			poll(&(struct pollfd){ .fd = conn_fd(c), .events = conn_events(c) }, 1, -1);
-	}
-}
 
 /* Answers every message by a refusal until the worker ends the connection: an earlier end could overtake the refusal. */
 static void
@@ -82,10 +26,10 @@ static void *
 serve(void *arg)
 {
 	for (int i = 0; i < 2; i++) {
-		struct conn *c = accept_worker(*(int *)arg);
+		struct conn *c = one_worker_accept(*(int *)arg);
 
 		if (c != NULL && i > 0)
-			pass_messages(c, refuse_hello, NULL, c);
+			one_worker_serve(c, refuse_hello, NULL, c);
 		conn_close(c);
 	}
 	return NULL;
@@ -128,9 +72,9 @@ die_after_goodbye(void *arg)
 	struct server_state_opt o = { .nworkers = 1, .nservers = 1, .incarnation = 1, .memory = &memory, .emit = answer,
 	    .arg = h };
 
-	if ((h->conn = accept_worker(h->fd)) == NULL || server_state_new(&o, &h->server) < 0)
+	if ((h->conn = one_worker_accept(h->fd)) == NULL || server_state_new(&o, &h->server) < 0)
 		return NULL;
-	pass_messages(h->conn, take_message, has_ended, h);
+	one_worker_serve(h->conn, take_message, has_ended, h);
 	close(h->fd);
 	conn_close(h->conn);
 	server_state_free(h->server);
@@ -139,22 +83,14 @@ die_after_goodbye(void *arg)
 }
 
 static void
-test_goodbye(struct worker_opt o)
+test_goodbye(void)
 {
-	char where[ADDR_TEXT], *servers[] = { where };
 	struct mortal h = { .fd = -1 };
-	struct worker *wk;
-	pthread_t thread;
-	uint64_t step = 0;
+	struct one_worker job = { .wk = NULL };
 
-	is(addr_listen("127.0.0.1:0", &h.fd, where), 0, "a server listens");
-	pthread_create(&thread, NULL, die_after_goodbye, &h);
-	o.server = servers;
-	is(worker_open(&o, &wk), 0, "a worker says hello");
-	is(worker_begin(wk, NULL, &step), 0, "the worker begins");
-	is(worker_bye(wk), 0, "a server that ends after it has stored the goodbye need not answer");
-	worker_close(wk);
-	pthread_join(thread, NULL);
+	is(one_worker_begin(&job, die_after_goodbye, &h, &h.fd), 0, "a worker begins");
+	is(worker_bye(job.wk), 0, "a server that ends after it has stored the goodbye need not answer");
+	one_worker_end(&job);
 }
 
 /* A server whose first connection receives nothing after the hello, as that of a host after an outage. */
@@ -190,40 +126,30 @@ serve_deaf(void *arg)
 	struct deaf *h = arg;
 	struct conn *second;
 
-	if ((h->conn = accept_worker(h->fd)) == NULL)
+	if ((h->conn = one_worker_accept(h->fd)) == NULL)
 		return NULL;
-	pass_messages(h->conn, greet_and_drop, has_greeted, h);
-	if ((second = accept_worker(h->fd)) != NULL)
-		pass_messages(second, refuse_hello, NULL, second);
+	one_worker_serve(h->conn, greet_and_drop, has_greeted, h);
+	if ((second = one_worker_accept(h->fd)) != NULL)
+		one_worker_serve(second, refuse_hello, NULL, second);
 	conn_close(second);
 	conn_close(h->conn);
 	return NULL;
 }
 
 static void
-test_unanswered(struct worker_opt o)
+test_unanswered(void)
 {
-	char where[ADDR_TEXT], *servers[] = { where };
 	struct deaf h = { .fd = -1 };
-	struct worker *wk;
-	pthread_t thread;
-	uint64_t step = 0;
-	int e;
+	struct one_worker job = { .o.silence_s = 600 };
 
 	if (!packets_known()) {
 		skip("a connection that nobody answers", "the system has no filters of sockets or no TCP_INFO");
 		return;
 	}
-	is(addr_listen("127.0.0.1:0", &h.fd, where), 0, "a server listens");
-	pthread_create(&thread, NULL, serve_deaf, &h);
-	o.server = servers;
-	o.silence_s = 600;
-	if ((e = worker_open(&o, &wk)) == 0)
-		e = worker_begin(wk, NULL, &step);
-	is(e, ERR_PEER, "a worker that nobody answers tries another connection, long before its silence");
+	is(one_worker_begin(&job, serve_deaf, &h, &h.fd), ERR_PEER,
+	    "a worker that nobody answers tries another connection, long before its silence");
 	ok(strstr(err_line(), "the second connection") != NULL, "the worker says hello there: %s", err_line());
-	worker_close(wk);
-	pthread_join(thread, NULL);
+	one_worker_end(&job);
 	close(h.fd);
 }
 
@@ -283,9 +209,9 @@ serve_slowly(void *arg)
 {
 	struct slow *h = arg;
 
-	if ((h->conn = accept_worker(h->fd)) == NULL)
+	if ((h->conn = one_worker_accept(h->fd)) == NULL)
 		return NULL;
-	pass_messages(h->conn, answer_zeros, NULL, h);
+	one_worker_serve(h->conn, answer_zeros, NULL, h);
 	conn_close(h->conn);
 	return NULL;
 }
@@ -293,39 +219,31 @@ serve_slowly(void *arg)
 static void
 test_order(void)
 {
-	char where[ADDR_TEXT], *servers[] = { where };
 	struct graph *g = graph_new(64, 1, 1);
-	struct worker_opt o = { .graph = g, .nworkers = 1, .server = servers, .nservers = 1, .key = key };
+	struct one_worker job = { .o.graph = g, .o.aux = job.aux, .room = 65536 };
 	struct slow h = { .first_layer = 64 * WIDE / (SHARD_PLAN_SLICE / sizeof(float)) };
-	float *gradient, aux[1];
-	struct worker *wk;
-	pthread_t thread;
+	float *gradient;
 	uint32_t at = 0;
-	uint64_t step = 0;
-	int small = 65536, e;
+	int e;
 
 	graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "a", .in = &at, .nin = 1, .k = WIDE }, &at);
 	graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "b", .in = &at, .nin = 1, .k = LAST }, &at);
 	graph_add(g, &(struct graph_node){ .op = GRAPH_SOFTMAX, .name = "loss", .in = &at, .nin = 1 }, &at);
 	gradient = calloc(g->P, sizeof(float));
-	o.w = calloc(g->P, sizeof(float));
-	o.aux = aux;
-	is(addr_listen("127.0.0.1:0", &h.fd, where), 0, "a slow server listens");
-	setsockopt(h.fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
-	if (pipe(h.may) < 0 || pthread_create(&thread, NULL, serve_slowly, &h) != 0)
-		printf("Bail out! no thread\n"), exit(1);
-	if ((e = worker_open(&o, &wk)) == 0 && (e = worker_begin(wk, NULL, &step)) == 0)
-		e = worker_step(wk, 1, 0.1f);
+	job.o.w = calloc(g->P, sizeof(float));
+	if (pipe(h.may) < 0)
+		printf("Bail out! no pipe\n"), exit(1);
+	if ((e = one_worker_begin(&job, serve_slowly, &h, &h.fd)) == 0)
+		e = worker_step(job.wk, 1, 0.1f);
 	for (uint32_t a = g->nw; e == 0 && a-- > 0;)
-		e = worker_push(wk, a, gradient);
+		e = worker_push(job.wk, a, gradient);
 	if (e == 0)
-		e = worker_finish(wk, NULL);
+		e = worker_finish(job.wk, NULL);
 	(void)!write(h.may[1], "!", 1);
-	if (e == 0 && (e = worker_ready(wk)) == 0)
-		e = worker_bye(wk);
+	if (e == 0 && (e = worker_ready(job.wk)) == 0)
+		e = worker_bye(job.wk);
 	is(e, 0, "a worker whose server is slow makes a step");
-	worker_close(wk);
-	pthread_join(thread, NULL);
+	one_worker_end(&job);
 	ok(h.pushes > 0 && h.before < h.pushes,
 	    "the first layer's gradient overtakes the last one's: %u of %u slices went before", h.before, h.pushes);
 	ok(h.pinged > 0 && h.pinged < h.all,
@@ -334,7 +252,7 @@ test_order(void)
 	close(h.may[0]);
 	close(h.may[1]);
 	free(gradient);
-	free(o.w);
+	free(job.o.w);
 	graph_free(g);
 }
 
@@ -375,31 +293,22 @@ serve_late(void *arg)
 {
 	struct asked *h = arg;
 
-	if ((h->conn = accept_worker(h->fd)) == NULL)
+	if ((h->conn = one_worker_accept(h->fd)) == NULL)
 		return NULL;
-	pass_messages(h->conn, answer_late, NULL, h);
+	one_worker_serve(h->conn, answer_late, NULL, h);
 	conn_close(h->conn);
 	return NULL;
 }
 
 static void
-test_wait(struct worker_opt o)
+test_wait(void)
 {
-	char where[ADDR_TEXT], *servers[] = { where };
 	struct asked h = { .n = 0 };
-	struct worker *wk;
-	pthread_t thread;
-	uint64_t step = 0;
+	struct one_worker job = { .o.wait_report_s = 0.05 };
 
-	is(addr_listen("127.0.0.1:0", &h.fd, where), 0, "a late server listens");
-	pthread_create(&thread, NULL, serve_late, &h);
-	o.server = servers;
-	o.wait_report_s = 0.05;
-	is(worker_open(&o, &wk), 0, "a worker says hello");
-	is(worker_begin(wk, NULL, &step), 0, "the worker gets the weights");
-	is(worker_bye(wk), 0, "the worker says goodbye");
-	worker_close(wk);
-	pthread_join(thread, NULL);
+	is(one_worker_begin(&job, serve_late, &h, &h.fd), 0, "a worker gets its weights from a late server");
+	is(worker_bye(job.wk), 0, "the worker says goodbye");
+	one_worker_end(&job);
 	close(h.fd);
 	ok(h.waits > 0, "the worker has said that it waits for the server");
 	ok(h.ended > 0, "the worker has said that it no longer waits");
@@ -408,30 +317,19 @@ test_wait(struct worker_opt o)
 int
 main(void)
 {
-	char where[ADDR_TEXT], *servers[] = { where };
-	struct graph *g = graph_new(1, 2, 3);
-	float w[64] = { 0 }, aux[1];
-	struct worker_opt o = { .graph = g, .nworkers = 1, .server = servers, .nservers = 1, .key = key, .w = w,
-	    .aux = aux };
-	struct worker *wk;
-	pthread_t thread;
-	uint32_t at = 0;
+	struct one_worker job = { .wk = NULL };
 	int fd;
 
-	graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "a", .in = &at, .nin = 1, .k = 4 }, &at);
-	graph_add(g, &(struct graph_node){ .op = GRAPH_SOFTMAX, .name = "loss", .in = &at, .nin = 1 }, &at);
-	is(addr_listen("127.0.0.1:0", &fd, where), 0, "a server listens");
-	pthread_create(&thread, NULL, serve, &fd);
-	is(worker_open(&o, &wk), ERR_ARG, "a worker tries again after a connection that ended, until it is refused");
+	is(one_worker_begin(&job, serve, &fd, &fd), ERR_ARG,
+	    "a worker tries again after a connection that ended, until it is refused");
 	ok(strstr(err_line(), "the second connection") != NULL, "the refusal is reported: %s", err_line());
 	if (strstr(err_line(), "the second connection") == NULL)
 		return done();		/* the server waits for the second connection */
-	pthread_join(thread, NULL);
+	one_worker_end(&job);
 	close(fd);
-	test_goodbye(o);
-	test_unanswered(o);
-	test_wait(o);
+	test_goodbye();
+	test_unanswered();
+	test_wait();
 	test_order();
-	graph_free(g);
 	return done();
 }

@@ -388,7 +388,9 @@ jobdir_make(const char *name, bool replace, char *const *argv, const char *cwd, 
 	    (e = replace_job(d, argv, cwd)) == 0)
 		e = jobdir_claim(d);
 	close(all);
-	if (e < 0)
+	if (e < 0 && d->lock >= 0 && !has_job_file(d, "command"))
+		jobdir_remove(d);
+	else if (e < 0)
 		jobdir_close(d);
 	return e;
 }

@@ -166,6 +166,10 @@ test_full_disk(void)
 	ok(s.status == -1 && !s.has_record, "a job whose end was not written is lost");
 	jobdir_close(&d);
 	limit_files(1);
+	is(jobdir_make("never", false, argv, "/", &other), ERR_SYS, "a job that cannot be written is not made");
+	limit_files(RLIM_INFINITY);
+	is(jobdir_open("never", &other), ERR_ARG, "nothing is left of a job that was not made");
+	limit_files(1);
 	argv[1][0] = 'X';
 	replaced = jobdir_make("full", true, argv, "/elsewhere", &other);
 	argv[1][0] = 'a';

@@ -370,8 +370,10 @@ print_jobs(char *const *names)
 	    "directory", "command" });
 	for (; *names != NULL; names++)
 		/* A job that nobody named may have been removed since it was listed. */
-		if ((e = add_job_status(*names, &rows)) < 0 && (e != ERR_ARG || all.n == 0))
-			e == ERR_ARG ? front_die(NULL, e) : front_warn(NULL, e);
+		if ((e = add_job_status(*names, &rows)) == ERR_ARG && all.n == 0)
+			front_die(NULL, e);
+		else if (e < 0 && e != ERR_ARG)
+			front_warn(NULL, e);
 	if (isatty(STDOUT_FILENO))
 		print_aligned(&rows);
 	else

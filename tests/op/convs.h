@@ -96,20 +96,29 @@ channels_of(const struct layer *l, bool y)
 	return y ? l->shape.k : l->shape.c;
 }
 
-/* Floats of x or y in blocks. */
+/* The channels of a block; in bf16 a block has all. */
+static size_t
+block_of(const struct layer *l, bool y)
+{
+	return l->shape.bf16 ? channels_of(l, y) : l->block;
+}
+
+/* Numbers of x or y in blocks. */
 static size_t
 blocked(const struct layer *l, bool y)
 {
-	return (channels_of(l, y) + l->block - 1) / l->block * l->block * l->shape.n * pixels_of(l, y);
+	const size_t block = block_of(l, y);
+
+	return (channels_of(l, y) + block - 1) / block * block * l->shape.n * pixels_of(l, y);
 }
 
 /* The index of channel c of pixel i of sample n in a blocked layout. */
 static size_t
 place(const struct layer *l, bool y, size_t n, size_t c, size_t i)
 {
-	size_t pixels = pixels_of(l, y), blocks = (channels_of(l, y) + l->block - 1) / l->block;
+	const size_t pixels = pixels_of(l, y), block = block_of(l, y), blocks = (channels_of(l, y) + block - 1) / block;
 
-	return ((n * blocks + c / l->block) * pixels + i) * l->block + c % l->block;
+	return ((n * blocks + c / block) * pixels + i) * block + c % block;
 }
 
 /* Copies [n, c, h, w] to blocks, or back. */

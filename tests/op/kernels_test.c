@@ -148,14 +148,15 @@ static void
 winograd(uint64_t *hash)
 {
 	static float tiles[WINO_POSITIONS * SAMPLES * 9 * 16], u[WINO_POSITIONS * 16];
-	const struct wino_tiles v = { tiles, 0, 16, SAMPLES * 9 * 16 };
+	const struct wino_tiles v = { tiles, 0, 16, SAMPLES * 9 * 16, WINO_FLOATS };
 	const struct wino_run run = { 0, 0, SAMPLES * 9, 0, 6 };
 
 	for (uint32_t lanes = 8; lanes <= 16; lanes += 8) {
 		const struct layout l = { lanes, lanes, false };
-		const struct wino_map map = { SIDE, SIDE, 3, 3, 1, (size_t)SIDE * SIDE * lanes };
+		const struct wino_map map = { .h = SIDE, .w = SIDE, .th = 3, .tw = 3, .blocks = 1, .pixel = lanes,
+			.block = (size_t)SIDE * SIDE * lanes, .step = (size_t)SIDE * SIDE * lanes };
 		struct cpu_view x = view(&l, SIDE, 0), y = view(&l, SIDE, 1);
-		const struct wino_weights w = { numbers[2], 9, 9, lanes, true };
+		const struct wino_weights w = { numbers[2], 9, 9, lanes, true, false };
 		const struct wino_sums sums = { u, 0, lanes, 0, 1 };
 		float sum[16] = { 0 };
 

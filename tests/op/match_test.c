@@ -28,7 +28,7 @@ seeds(void)
 #define BATCH	5
 #define BOUND	3e-5
 #define BF16_BOUND	2e-2
-#define BF16_WORST	0.1
+#define BF16_WORST	0.3
 #define GPU_BF16	9e-2
 #define GPU_F16	5e-2
 

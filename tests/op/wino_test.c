@@ -7,18 +7,21 @@
 #include "op/convs.h"
 
 #include "base/err.h"
+#include "engine/cpu/cpu_vec.h"
 #include "engine/cpu/wino/wino.h"
 #include "engine/cpu/wino/wino_product.h"
 
 #include <omp.h>
 
 #define BOUND 3e-6	/* 1.3e-6 was measured */
+#define BF16_BOUND 1.5e-2	/* 1.2e-2 was measured */
 
 /* Are the lanes after the last channel zero? */
 static bool
 padded(const struct layer *l, bool y, const float *blocks)
 {
-	size_t channels = channels_of(l, y), whole = (channels + l->block - 1) / l->block * l->block;
+	size_t channels = channels_of(l, y), block = block_of(l, y);
+	size_t whole = (channels + block - 1) / block * block;
 
 	for (size_t n = 0; n < l->shape.n; n++)
 		for (size_t c = channels; c < whole; c++)
@@ -26,6 +29,26 @@ padded(const struct layer *l, bool y, const float *blocks)
 				if (blocks[place(l, y, n, c, i)] != 0)
 					return false;
 	return true;
+}
+
+/* The numbers of a map in f32 and bf16; the latter fill the first half of its memory. */
+static void
+round_map(const struct layer *l, bool y, float *map)
+{
+	uint16_t *to = (uint16_t *)(void *)map;
+
+	for (size_t i = 0; i < blocked(l, y) && l->shape.bf16; i++) {
+		float f = map[i];
+
+		cpu_write(to, i, true, f);
+	}
+}
+
+static void
+widen_map(const struct layer *l, bool y, float *map)
+{
+	for (size_t i = blocked(l, y); i-- > 0 && l->shape.bf16;)
+		map[i] = cpu_read(map, i, true);
 }
 
 /* Runs all three directions.  Returns true if they succeed and keep the padding lanes zero. */
@@ -52,6 +75,8 @@ run(struct layer *l, int threads)
 	memset(at.dx, 0xff, blocked(l, false) * 4);
 	copy(l, false, l->x, at.x, false);
 	copy(l, true, l->dy, at.dy, false);
+	round_map(l, false, at.x);
+	round_map(l, true, at.dy);
 	wino_bind(w, &at);
 	wino_load(w, l->w);
 	e = wino_run(w, DNNL_FORWARD, NULL);
@@ -59,6 +84,8 @@ run(struct layer *l, int threads)
 	e = e < 0 ? e : wino_run(w, DNNL_WEIGHT, l->dw);
 	if (e < 0)
 		printf("# %s\n", err_line());
+	widen_map(l, true, at.y);
+	widen_map(l, false, at.dx);
 	copy(l, true, l->y, at.y, true);
 	copy(l, false, l->dx, at.dx, true);
 	zero = padded(l, true, at.y) && padded(l, false, at.dx);
@@ -73,11 +100,23 @@ run(struct layer *l, int threads)
 }
 
 static void
+round_numbers(float *p, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint16_t half;
+
+		cpu_write(&half, 0, true, p[i]);
+		p[i] = cpu_read(&half, 0, true);
+	}
+}
+
+static void
 compare(struct dnnl_shape s, uint32_t block)
 {
 	struct layer l, other;
 	struct sums want;
 	char name[80];
+	const double bound = s.bf16 ? BF16_BOUND : BOUND;
 
 	s.r = s.s = 3;
 	s.stride[0] = s.stride[1] = s.pad[0] = s.pad[1] = s.dilate[0] = s.dilate[1] = s.groups = 1;
@@ -86,13 +125,18 @@ compare(struct dnnl_shape s, uint32_t block)
 	ok(wino_fits(&s) || (s.c < 32 && !wino_product_is_own()), "%s: fits", name);
 	l = layer_new(s, block);
 	other = layer_new(s, block);
+	if (s.bf16)
+		for (struct layer *p = &l; p != NULL; p = p == &l ? &other : NULL) {
+			round_numbers(p->x, p->xs);
+			round_numbers(p->dy, p->ys);
+		}
 	ok(run(&l, 1), "%s: lanes after the last channel stay zero", name);
 	want = direct(&l);
-	close_to(l.y, want.y, l.ys, BOUND, name, s.relu ? "y, bias and ReLU" : "y");
-	close_to(l.dx, want.dx, l.xs, BOUND, name, "dx");
-	close_to(l.dw, want.dw, l.ws, BOUND, name, "dw");
+	close_to(l.y, want.y, l.ys, bound, name, s.relu ? "y, bias and ReLU" : "y");
+	close_to(l.dx, want.dx, l.xs, bound, name, "dx");
+	close_to(l.dw, want.dw, l.ws, bound, name, "dw");
 	if (s.bias)
-		close_to(l.dbias, want.dbias, s.k, BOUND, name, "dbias");
+		close_to(l.dbias, want.dbias, s.k, bound, name, "dbias");
 	for (int threads = 2; threads <= 3; threads++) {
 		run(&other, threads);
 		ok(memcmp(l.y, other.y, l.ys * 4) == 0 && memcmp(l.dx, other.dx, l.xs * 4) == 0 &&
@@ -120,13 +164,30 @@ nan_pixel(bool relu)
 	layer_free(&l);
 }
 
+/* A NaN weight of any bits makes NaNs in bf16. */
+static void
+nan_half(void)
+{
+	const uint32_t bits = 0xffffffff;
+	struct layer l = layer_new((struct dnnl_shape){ .n = 1, .c = 32, .h = 8, .w = 8, .k = 32, .r = 3, .s = 3,
+		.stride = { 1, 1 }, .pad = { 1, 1 }, .dilate = { 1, 1 }, .groups = 1, .bf16 = true, .data = true }, 16);
+	size_t nan = 0;
+
+	memcpy(&l.w[9 * 31], &bits, sizeof(bits));
+	run(&l, 1);
+	for (size_t i = 0; i < l.ys; i++)
+		nan += isnan(l.y[i]);
+	ok(nan >= 49, "bf16: a NaN among the weights makes NaNs");
+	layer_free(&l);
+}
+
 static void
 rule(void)
 {
 	const uint32_t least = wino_product_is_own() ? 16 : 32;
 	const struct dnnl_shape fits = { .n = 1, .c = least, .h = 3, .w = 3, .k = least, .r = 3, .s = 3, .stride = { 1, 1 },
 		.pad = { 1, 1 }, .dilate = { 1, 1 }, .groups = 1 };
-	struct dnnl_shape s[] = { fits, fits, fits, fits, fits, fits, fits, fits };
+	struct dnnl_shape s[] = { fits, fits, fits, fits, fits, fits, fits, fits, fits }, half = fits;
 	bool any = false;
 
 	s[0].c = least - 1;
@@ -134,12 +195,17 @@ rule(void)
 	s[2].h = 2;
 	s[3].stride[1] = 2;
 	s[4].pad[0] = 0;
-	s[5].bf16 = true;
+	s[5].bf16 = s[8].bf16 = half.bf16 = true;
+	s[5].c = s[5].k = 40;
+	s[8].y_f32 = true;
 	s[6].channels_last = true;
 	s[7].groups = 2;
 	for (size_t i = 0; i < sizeof(s) / sizeof(*s); i++)
 		any = any || wino_fits(&s[i]);
 	ok(wino_fits(&fits) && !any, "wino_fits accepts 16 or 32 channels of 3x3 and refuses smaller or other shapes");
+	half.c = half.k = 48;
+	ok(wino_fits(&half) == dnnl_dev_bf16_pairs(),
+	    "wino_fits accepts bf16 where the processor has dot products of it and no AMX");
 }
 
 int
@@ -155,6 +221,15 @@ main(void)
 	compare((struct dnnl_shape){ .n = 13, .c = 64, .h = 13, .w = 12, .k = 32, .bias = true }, 16);
 	compare((struct dnnl_shape){ .n = 50, .c = 35, .h = 11, .w = 28, .k = 33, .relu = true }, 8);
 	compare((struct dnnl_shape){ .n = 2, .c = 256, .h = 4, .w = 31, .k = 272, .bias = true }, 16);
+	if (dnnl_dev_bf16_pairs()) {
+		compare((struct dnnl_shape){ .n = 1, .c = 16, .h = 3, .w = 3, .k = 16, .bf16 = true }, 16);
+		compare((struct dnnl_shape){ .n = 7, .c = 48, .h = 9, .w = 8, .k = 32, .bias = true, .bf16 = true }, 16);
+		compare((struct dnnl_shape){ .n = 11, .c = 32, .h = 14, .w = 15, .k = 80, .relu = true, .bf16 = true },
+		    16);
+		compare((struct dnnl_shape){ .n = 2, .c = 256, .h = 5, .w = 31, .k = 272, .bias = true, .bf16 = true },
+		    16);
+		nan_half();
+	}
 	nan_pixel(false);
 	nan_pixel(true);
 	return done();

@@ -78,6 +78,8 @@ void	 dnnl_dev_close(struct dnnl_dev *dev);	/* NULL is fine */
 int	 dnnl_dev_describe(struct buf *out);
 /* Returns 0, or ERR_NOTSUP if the instruction set has no bf16 products. */
 int	 dnnl_dev_bf16(void);
+/* Does it have them in vectors alone, and not in the larger units of AMX? */
+bool	 dnnl_dev_bf16_pairs(void);
 /* The block of this processor's preferred blocked layout: 8 or 16. */
 uint32_t dnnl_dev_block(void);
 

@@ -139,3 +139,9 @@ dnnl_dev_bf16(void)
 	buf_free(&here);
 	return ERR_NOTSUP;
 }
+
+bool
+dnnl_dev_bf16_pairs(void)
+{
+	return ISA_X86 && has_isa(dnnl_cpu_isa_avx512_core_bf16) && !has_isa(dnnl_cpu_isa_avx512_core_amx);
+}

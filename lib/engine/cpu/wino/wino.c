@@ -19,7 +19,8 @@
 /* The input side of the layer (x and dx), or its output side (y and dy). */
 struct side {
 	struct wino_map map;
-	size_t		channels, line;		/* line: floats from one tile's row to the next */
+	size_t		channels, line;		/* line: elements from one tile's row to the next */
+	size_t		halves;			/* the same for WINO_HALVES */
 };
 
 struct wino {
@@ -27,6 +28,7 @@ struct wino {
 	struct dnnl_needs  needs;
 	uint32_t	   lanes;
 	unsigned	   threads;
+	size_t		   pair;	/* rows of weights, or tiles, in one element: 2 in bf16, else 1 */
 	size_t		   tiles;
 	struct side	   in, out;
 	size_t		   chunk, weight_chunk;	/* tiles */
@@ -35,23 +37,30 @@ struct wino {
 	struct dnnl_place  place;
 };
 
+/* The matrix units of AMX compute the direct sum faster. */
+static bool
+does_bf16_pay(const struct dnnl_shape *s)
+{
+	return dnnl_dev_bf16_pairs() && !s->y_f32 && s->c % 16 == 0 && s->k % 16 == 0;
+}
+
 bool
 wino_fits(const struct dnnl_shape *s)
 {
 	const uint32_t least = wino_product_is_own() ? 16 : 32;
 
-	return !s->fc && !s->bf16 && !s->channels_last && s->groups == 1 && s->r == 3 && s->s == 3 &&
-	    s->stride[0] == 1 && s->stride[1] == 1 && s->pad[0] == 1 && s->pad[1] == 1 && s->dilate[0] == 1 &&
-	    s->dilate[1] == 1 && s->c >= least && s->k >= least && s->h >= 3 && s->w >= 3;
+	return !s->fc && (!s->bf16 || does_bf16_pay(s)) && !s->channels_last && s->groups == 1 &&
+	    s->r == 3 && s->s == 3 && s->stride[0] == 1 && s->stride[1] == 1 && s->pad[0] == 1 && s->pad[1] == 1 &&
+	    s->dilate[0] == 1 && s->dilate[1] == 1 && s->c >= least && s->k >= least && s->h >= 3 && s->w >= 3;
 }
 
 /* ------ sizes ------ */
 
-/* Rows that are a multiple of 256 floats apart would all map to a few cache sets. */
+/* Rows that are a multiple of 256 elements apart would all map to a few cache sets. */
 static size_t
-spread_lines(size_t floats)
+spread_lines(size_t elements)
 {
-	return floats % 256 == 0 ? floats + 16 : floats;
+	return elements % 256 == 0 ? elements + 16 : elements;
 }
 
 static struct side
@@ -59,28 +68,48 @@ describe_side(const struct dnnl_shape *s, uint32_t channels, uint32_t lanes)
 {
 	size_t blocks = (channels + lanes - 1) / lanes;
 
-	return (struct side) { .map = { s->h, s->w, (s->h + 3) / 4, (s->w + 3) / 4, blocks,
-	    blocks * s->h * s->w * lanes }, .channels = channels, .line = spread_lines(blocks * lanes) };
+	return (struct side) { .map = { .h = s->h, .w = s->w, .th = (s->h + 3) / 4, .tw = (s->w + 3) / 4,
+	    .blocks = blocks, .pixel = s->bf16 ? channels : lanes,
+	    .block = s->bf16 ? lanes : (size_t)s->h * s->w * lanes, .step = blocks * s->h * s->w * lanes,
+	    .bf16 = s->bf16 }, .channels = channels, .line = spread_lines(blocks * lanes),
+	    .halves = spread_lines(blocks * lanes / 2) };
 }
 
 static size_t
-count_matrix_floats(size_t rows, const struct side *s)
+count_matrix_elements(size_t rows, const struct side *s)
 {
 	return spread_lines(rows * s->line);
 }
 
-/* Floats of one thread's chunk. */
+/* Elements of the transformed tiles of one position, of which a product makes those of the other side. */
 static size_t
-count_chunk_floats(const struct wino *w, size_t tiles)
+count_tile_elements(const struct wino *w, size_t tiles, const struct side *s)
 {
-	return WINO_POSITIONS * (count_matrix_floats(tiles, &w->in) + count_matrix_floats(tiles, &w->out));
+	return w->shape.bf16 ? spread_lines(tiles * s->halves) : count_matrix_elements(tiles, s);
 }
 
-/* Floats of transformed weights, with a row for each channel of `in`. */
+/* Elements of one thread's chunk. */
 static size_t
-count_weight_floats(const struct side *in, const struct side *out)
+count_chunk_elements(const struct wino *w, size_t tiles)
 {
-	return WINO_POSITIONS * count_matrix_floats(in->channels, out);
+	size_t forward = count_tile_elements(w, tiles, &w->in) + count_matrix_elements(tiles, &w->out);
+	size_t data = count_tile_elements(w, tiles, &w->out) + count_matrix_elements(tiles, &w->in);
+
+	return WINO_POSITIONS * (forward > data ? forward : data);
+}
+
+/* Elements of the transformed weights of one position, with a row for each channel of `in`, or each two. */
+static size_t
+count_weight_elements(const struct wino *w, const struct side *in, const struct side *out)
+{
+	return count_matrix_elements(in->channels / w->pair, out);
+}
+
+/* Floats of the gradients of all positions. */
+static size_t
+count_gradient_floats(const struct wino *w)
+{
+	return WINO_POSITIONS * count_matrix_elements(w->in.channels, &w->out);
 }
 
 /*
@@ -90,7 +119,8 @@ count_weight_floats(const struct side *in, const struct side *out)
 static size_t
 choose_chunk(const struct wino *w, size_t bytes)
 {
-	size_t each = WINO_POSITIONS * (w->in.line + w->out.line) * sizeof(float), most = bytes / each, chunks;
+	size_t each = WINO_POSITIONS * (w->in.line + w->out.line) * sizeof(float) / w->pair;
+	size_t most = bytes / each, chunks;
 
 	if (most < 32)
 		most = 32;
@@ -105,7 +135,7 @@ choose_chunk(const struct wino *w, size_t bytes)
 static void
 choose_slices(struct wino *w)
 {
-	size_t bytes = count_weight_floats(&w->in, &w->out) * sizeof(float), chunks;
+	size_t bytes = count_gradient_floats(w) * sizeof(float), chunks;
 
 	w->weight_chunk = choose_chunk(w, bytes / 2 > WEIGHT_BYTES ? bytes / 2 : WEIGHT_BYTES);
 	chunks = (w->tiles + w->weight_chunk - 1) / w->weight_chunk;
@@ -125,17 +155,19 @@ count_most_lines(const struct wino *w)
 	return wino_min(each, LINES);
 }
 
-/* Floats of one thread's chunk for dw. */
+/* Elements of one thread's chunk for dw. */
 static size_t
-count_lines_floats(const struct wino *w)
+count_lines_elements(const struct wino *w)
 {
+	const size_t rows = w->weight_chunk / w->pair;
+
 	return count_most_lines(w) * LINES *
-	    (count_matrix_floats(w->weight_chunk, &w->in) + count_matrix_floats(w->weight_chunk, &w->out));
+	    (count_matrix_elements(rows, &w->in) + count_matrix_elements(rows, &w->out));
 }
 
 /* Floats of the sums of dy over each chunk. */
 static size_t
-count_sums_floats(const struct wino *w)
+count_bias_floats(const struct wino *w)
 {
 	return (w->tiles + w->weight_chunk - 1) / w->weight_chunk * w->out.map.blocks * w->lanes;
 }
@@ -150,14 +182,16 @@ count_weights(const struct wino *w)
 static struct dnnl_needs
 needs_of(const struct wino *w)
 {
-	static const char *const name = "own:wino_4x3";
-	size_t pass =
-	    w->threads * count_chunk_floats(w, w->chunk) + (w->shape.data ? count_weight_floats(&w->out, &w->in) : 0);
-	size_t weight = w->threads * count_lines_floats(w) + w->slices * count_weight_floats(&w->in, &w->out) +
-	    count_sums_floats(w);
+	const char *name = w->shape.bf16 ? "own:wino_4x3_bf16" : "own:wino_4x3";
+	size_t pass = w->threads * count_chunk_elements(w, w->chunk) +
+	    (w->shape.data ? WINO_POSITIONS * count_weight_elements(w, &w->out, &w->in) : 0);
+	size_t weight = w->threads * count_lines_elements(w) + w->slices * count_gradient_floats(w) +
+	    count_bias_floats(w);
 
-	return (struct dnnl_needs) { .x_block = w->lanes, .y_block = w->lanes,
-	    .packed = (spread_lines(count_weights(w)) + count_weight_floats(&w->in, &w->out)) * sizeof(float),
+	return (struct dnnl_needs) { .x_block = w->shape.bf16 ? w->shape.c : w->lanes,
+	    .y_block = w->shape.bf16 ? w->shape.k : w->lanes,
+	    .packed = (spread_lines(count_weights(w)) + WINO_POSITIONS * count_weight_elements(w, &w->in, &w->out)) *
+		sizeof(float),
 	    .scratch = (pass > weight ? pass : weight) * sizeof(float),
 	    .kernel = { name, w->shape.data ? name : "-", name } };
 }
@@ -172,6 +206,7 @@ wino_new(const struct dnnl_shape *shape, uint32_t block, struct wino **made)
 	w->shape = *shape;
 	w->lanes = block;
 	w->threads = (unsigned)omp_get_max_threads();
+	w->pair = shape->bf16 ? 2 : 1;
 	w->in = describe_side(shape, shape->c, block);
 	w->out = describe_side(shape, shape->k, block);
 	if (shape->y_step > 0)
@@ -209,13 +244,14 @@ static void
 transform_weights(const struct wino *w, const struct wino_weights *from, const struct side *in, const struct side *out,
     float *u)
 {
-	size_t position = count_matrix_floats(in->channels, out);
+	const size_t position = count_weight_elements(w, in, out);
 
 	#pragma omp parallel for collapse(2)
-	for (size_t row = 0; row < in->channels; row++)
+	for (size_t row = 0; row < in->channels; row += w->pair)
 		for (size_t block = 0; block < out->map.blocks; block++)
-			wino_tile_w(w->lanes, from, row, block * w->lanes, position,
-			    u + row * out->line + block * w->lanes);
+			for (size_t i = row; i < row + w->pair; i++)
+				wino_tile_w(w->lanes, from, i, block * w->lanes, position,
+				    u + row / w->pair * out->line + block * w->lanes);
 }
 
 static float *
@@ -234,7 +270,8 @@ forward_transformed(const struct wino *w)
 static struct wino_weights
 forward_weights(const struct wino *w, const float *p)
 {
-	return (struct wino_weights) { .p = p, .row = 9, .column = 9 * (size_t)w->shape.c, .columns = w->shape.k };
+	return (struct wino_weights) { .p = p, .row = 9, .column = 9 * (size_t)w->shape.c, .columns = w->shape.k,
+	    .pairs = w->shape.bf16 };
 }
 
 void
@@ -251,29 +288,43 @@ wino_load(struct wino *w, const float *weights)
 /* to = from convolved with the transformed weights u. */
 struct pass {
 	const struct side *in, *out;
-	const float	  *from, *u, *bias, *scale, *shift;
-	float		  *to;
+	const void	  *from;
+	const float	  *u, *bias, *scale, *shift;
+	void		  *to;
 	bool		   relu;
 };
+
+static int
+multiply_matrices(const struct wino *w, const struct dnnl_matrices *product, const float *a, const float *b, float *c)
+{
+	if (!w->shape.bf16)
+		return wino_product(product, a, b, c);
+	wino_product_pairs(product, (const uint32_t *)a, (const uint32_t *)b, c);
+	return 0;
+}
 
 /* Computes one chunk of tiles on one thread, in the matrices v and m. */
 static int
 convolve_chunk(const struct wino *w, const struct pass *p, size_t first, float *scratch)
 {
 	const size_t count = wino_min(w->tiles - first, w->chunk);
-	const struct wino_tiles v = { scratch, first, p->in->line, count_matrix_floats(w->chunk, p->in) };
-	const struct wino_tiles m = { scratch + WINO_POSITIONS * v.position, first, p->out->line,
-	    count_matrix_floats(w->chunk, p->out) };
-	const struct dnnl_matrices product = { .m = count, .n = p->out->map.blocks * w->lanes, .k = p->in->channels,
-		.a = v.line, .b = p->out->line, .c = m.line };
-	const size_t u_position = count_matrix_floats(p->in->channels, p->out);
+	const bool bf16 = w->shape.bf16;
+	const struct wino_tiles v = { scratch, first, bf16 ? p->in->halves : p->in->line,
+		count_tile_elements(w, w->chunk, p->in), bf16 ? WINO_HALVES : WINO_FLOATS };
+	float *products = scratch + WINO_POSITIONS * v.position;
+	const struct wino_tiles m = { products, first, p->out->line, count_matrix_elements(w->chunk, p->out),
+		WINO_FLOATS };
+	const struct dnnl_matrices product = { .m = count, .n = p->out->map.blocks * w->lanes,
+		.k = p->in->channels / w->pair, .a = v.line, .b = p->out->line, .c = m.line };
+	const size_t u_position = count_weight_elements(w, p->in, p->out);
 	struct wino_run run = { .first = first, .count = count, .lines = LINES };
 	int e = 0;
 
 	for (run.block = 0; run.block < p->in->map.blocks; run.block++)
 		wino_tile_x(w->lanes, &p->in->map, &run, p->from, &v);
 	for (size_t i = 0; i < WINO_POSITIONS && e == 0; i++)
-		e = wino_product(&product, v.p + i * v.position, p->u + i * u_position, m.p + i * m.position);
+		e = multiply_matrices(w, &product, scratch + i * v.position, p->u + i * u_position,
+		    products + i * m.position);
 	for (run.block = 0; run.block < p->out->map.blocks; run.block++) {
 		const size_t at = run.block * w->lanes;
 		float bias[16] = { 0 };
@@ -295,7 +346,7 @@ convolve_tiles(const struct wino *w, const struct pass *p, float *scratch)
 	#pragma omp parallel for schedule(static) reduction(min : e)
 	for (size_t first = 0; first < w->tiles; first += w->chunk) {
 		int failed = convolve_chunk(w, p, first,
-		    scratch + (size_t)omp_get_thread_num() * count_chunk_floats(w, w->chunk));
+		    scratch + (size_t)omp_get_thread_num() * count_chunk_elements(w, w->chunk));
 
 		e = failed < e ? failed : e;
 	}
@@ -318,10 +369,10 @@ compute_data(const struct wino *w)
 	float *u = w->place.scratch;
 	const struct pass p = { .in = &w->out, .out = &w->in, .from = w->place.dy, .to = w->place.dx, .u = u };
 	const struct wino_weights rotated = { .p = get_canonical_weights(w), .row = 9 * (size_t)w->shape.c, .column = 9,
-		.columns = w->shape.c, .rotated = true };
+		.columns = w->shape.c, .rotated = true, .pairs = w->shape.bf16 };
 
 	transform_weights(w, &rotated, &w->out, &w->in, u);
-	return convolve_tiles(w, &p, u + count_weight_floats(&w->out, &w->in));
+	return convolve_tiles(w, &p, u + WINO_POSITIONS * count_weight_elements(w, &w->out, &w->in));
 }
 
 /* ------ weight ------ */
@@ -329,7 +380,7 @@ compute_data(const struct wino *w)
 /* The work of one thread: lines [line, line + lines) of the positions of one slice. */
 struct part {
 	size_t slice, line, lines;
-	float *scratch;		/* [count_lines_floats] */
+	float *scratch;		/* [count_lines_elements] */
 	float *u;		/* the slice's sums, [positions][c][k] */
 	float *sums;		/* sums of dy, [chunks][blocks][lanes] */
 };
@@ -338,12 +389,15 @@ struct part {
 static int
 add_chunk(const struct wino *w, const struct part *p, size_t first, size_t count)
 {
-	const struct wino_tiles v = { p->scratch, first, w->in.line, count_matrix_floats(w->weight_chunk, &w->in) };
-	const struct wino_tiles d = { v.p + p->lines * LINES * v.position, first, w->out.line,
-	    count_matrix_floats(w->weight_chunk, &w->out) };
-	const struct dnnl_matrices product = { .m = w->in.channels, .n = w->out.map.blocks * w->lanes, .k = count,
+	const enum wino_elements elements = w->shape.bf16 ? WINO_PAIRS : WINO_FLOATS;
+	const size_t rows = w->weight_chunk / w->pair;
+	const struct wino_tiles v = { p->scratch, first, w->in.line, count_matrix_elements(rows, &w->in), elements };
+	float *gradients = p->scratch + p->lines * LINES * v.position;
+	const struct wino_tiles d = { gradients, first, w->out.line, count_matrix_elements(rows, &w->out), elements };
+	const struct dnnl_matrices product = { .m = w->in.channels, .n = w->out.map.blocks * w->lanes,
+		.k = (count + w->pair - 1) / w->pair,
 		.a = v.line, .b = d.line, .c = w->out.line, .transposed = true, .add = first > p->slice * w->slice };
-	const size_t position = count_matrix_floats(w->in.channels, &w->out);
+	const size_t position = count_matrix_elements(w->in.channels, &w->out);
 	float *sums = p->sums + first / w->weight_chunk * w->out.map.blocks * w->lanes;
 	struct wino_run run = { .first = first, .count = count, .line = p->line, .lines = p->lines };
 	int e = 0;
@@ -357,7 +411,7 @@ add_chunk(const struct wino *w, const struct part *p, size_t first, size_t count
 		    p->line == 0 ? sums + run.block * w->lanes : unused);
 	}
 	for (size_t i = 0; i < p->lines * LINES && e == 0; i++)
-		e = wino_product(&product, v.p + i * v.position, d.p + i * d.position,
+		e = multiply_matrices(w, &product, p->scratch + i * v.position, gradients + i * d.position,
 		    p->u + (p->line * LINES + i) * position);
 	return e;
 }
@@ -382,8 +436,8 @@ add_thread_part(const struct wino *w, float *u, float *sums, float *scratch)
 	for (size_t i = all * thread / threads; i < end;) {
 		const size_t slice = i / LINES, line = i % LINES, most = wino_min(LINES - line, count_most_lines(w));
 		const struct part p = { .slice = slice, .line = line, .lines = wino_min(end - i, most),
-			.scratch = scratch + thread * count_lines_floats(w),
-			.u = u + slice * count_weight_floats(&w->in, &w->out), .sums = sums };
+			.scratch = scratch + thread * count_lines_elements(w),
+			.u = u + slice * count_gradient_floats(w), .sums = sums };
 
 		ERR_TRY(add_slice(w, &p));
 		i += p.lines;
@@ -396,7 +450,7 @@ write_weights(const struct wino *w, const float *u, float *dw)
 {
 	const struct wino_weights to = forward_weights(w, NULL);
 	const struct wino_sums from = { .p = u, .line = w->out.line,
-	    .position = count_matrix_floats(w->in.channels, &w->out), .slice = count_weight_floats(&w->in, &w->out),
+	    .position = count_matrix_elements(w->in.channels, &w->out), .slice = count_gradient_floats(w),
 	    .slices = w->slices };
 
 #pragma omp for collapse(2) schedule(static)
@@ -409,7 +463,7 @@ write_weights(const struct wino *w, const float *u, float *dw)
 static void
 write_bias(const struct wino *w, const float *sums)
 {
-	const size_t width = w->out.map.blocks * w->lanes, chunks = count_sums_floats(w) / width;
+	const size_t width = w->out.map.blocks * w->lanes, chunks = count_bias_floats(w) / width;
 
 	for (size_t k = 0; k < w->out.channels; k++) {
 		double sum = 0;
@@ -423,8 +477,8 @@ write_bias(const struct wino *w, const float *sums)
 static int
 compute_weight(const struct wino *w, float *dw)
 {
-	float *u = w->place.scratch, *sums = u + w->slices * count_weight_floats(&w->in, &w->out),
-	    *scratch = sums + count_sums_floats(w);
+	float *u = w->place.scratch, *sums = u + w->slices * count_gradient_floats(w),
+	    *scratch = sums + count_bias_floats(w);
 	int e = 0;
 
 	#pragma omp parallel reduction(min : e)

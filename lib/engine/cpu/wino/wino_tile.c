@@ -37,6 +37,12 @@ wino_next(const struct wino_map *m, struct wino_at *at)
 	at->n++;
 }
 
+/* Each element of v becomes the upper half of one of 32 bits. */
+#define WIDEN_8(none, v) __builtin_shufflevector(none, v, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15)
+#define WIDEN_16(none, v) \
+	__builtin_shufflevector(none, v, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23, 8, 24, 9, 25, 10, 26, \
+	    11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+
 #define LANES 8
 #include "engine/cpu/wino/wino_lanes.inc"
 #define LANES 16
@@ -48,32 +54,50 @@ wino_next(const struct wino_map *m, struct wino_at *at)
 	else \
 		name##_8(__VA_ARGS__)
 
+/* The last two arguments of the transforms are constants, so that the compiler removes the branches on them. */
 ISA_CLONES(extern, void, wino_tile_x, (uint32_t lanes, const struct wino_map *m, const struct wino_run *r,
-    const float *x, const struct wino_tiles *v),
+    const void *x, const struct wino_tiles *v),
     (lanes, m, r, x, v))
 {
-	FOR_LANES(transform_x, m, r, x, v);
+	if (!m->bf16) {
+		FOR_LANES(transform_x, m, r, x, v, false, WINO_FLOATS);
+	} else if (v->elements == WINO_HALVES)
+		transform_x_16(m, r, x, v, true, WINO_HALVES);
+	else
+		transform_x_16(m, r, x, v, true, WINO_PAIRS);
 }
 
 ISA_CLONES(extern, void, wino_tile_dy, (uint32_t lanes, const struct wino_map *m, const struct wino_run *r,
-    const float *dy, const struct wino_tiles *v, float *sums),
+    const void *dy, const struct wino_tiles *v, float *sums),
     (lanes, m, r, dy, v, sums))
 {
-	FOR_LANES(transform_dy, m, r, dy, v, sums);
+	if (m->bf16) {
+		transform_dy_16(m, r, dy, v, sums, true, WINO_PAIRS);
+		return;
+	}
+	FOR_LANES(transform_dy, m, r, dy, v, sums, false, WINO_FLOATS);
 }
 
 ISA_CLONES(extern, void, wino_tile_y, (uint32_t lanes, const struct wino_map *m, const struct wino_run *r,
-    const struct wino_tiles *v, const struct wino_after *after, float *y),
+    const struct wino_tiles *v, const struct wino_after *after, void *y),
     (lanes, m, r, v, after, y))
 {
-	FOR_LANES(transform_y, m, r, v, after, y);
+	if (m->bf16) {
+		transform_y_16(m, r, v, after, y, true);
+		return;
+	}
+	FOR_LANES(transform_y, m, r, v, after, y, false);
 }
 
 ISA_CLONES(extern, void, wino_tile_w, (uint32_t lanes, const struct wino_weights *w, size_t row, size_t column,
     size_t position, float *u),
     (lanes, w, row, column, position, u))
 {
-	FOR_LANES(transform_w, w, row, column, position, u);
+	if (w->pairs) {
+		transform_w_16(w, row, column, position, u, WINO_PAIRS);
+		return;
+	}
+	FOR_LANES(transform_w, w, row, column, position, u, WINO_FLOATS);
 }
 
 ISA_CLONES(extern, void, wino_tile_dw, (uint32_t lanes, const struct wino_sums *u, const struct wino_weights *w,

@@ -17,8 +17,10 @@
  *
  * F(6x6, 3x3) also wastes more of small maps.
  *
- * Activations are blocked, [n, blocks, h, w, lanes] with 8 or 16 lanes.  Tiles are rows of matrices, one matrix for
- * each of the 36 positions: channel c of tile t at position p is p[position * p + t * line + c].
+ * Activations in f32 are blocked, [n, blocks, h, w, lanes] with 8 or 16 lanes; in bf16 they are [n, h, w, channels],
+ * whose channels are a multiple of 16 lanes.  Tiles are rows of matrices, one matrix for each of the 36 positions:
+ * channel c of tile t at position p is the element p * position + t * line + c.  In bf16 an element of 32 bits has a
+ * pair: of channels (WINO_HALVES), or of tiles or rows (WINO_PAIRS), the even one in the lower half.
  */
 #ifndef ENGINE_CPU_WINO_WINO_TILE_H
 #define ENGINE_CPU_WINO_WINO_TILE_H
@@ -29,18 +31,27 @@
 
 #define WINO_POSITIONS 36
 
+/* What the elements of a matrix are. */
+enum wino_elements {
+	WINO_FLOATS,
+	WINO_HALVES,	/* two channels of a tile: 16 bits each, side by side */
+	WINO_PAIRS,	/* a channel of two tiles, or of two rows of weights */
+};
+
 /* How samples are cut into tiles, th by tw a sample. */
 struct wino_map {
 	uint32_t h, w, th, tw;
 	size_t	 blocks;
-	size_t	 step;	/* floats from one sample to the next */
+	size_t	 pixel, block, step;	/* elements from one pixel, block and sample to the next */
+	bool	 bf16;
 };
 
-/* The matrices of the tiles from `first` on. */
+/* The matrices of the tiles from `first` on, which is even for WINO_PAIRS. */
 struct wino_tiles {
-	float  *p;
+	void   *p;
 	size_t	first;
-	size_t	line, position;	/* floats from tile to tile and from position to position */
+	size_t	line, position;	/* elements of 32 bits from row to row and from position to position */
+	enum wino_elements elements;
 };
 
 /* Block `block` of tiles [first, first + count), and lines [line, line + lines) of their 6x6 positions. */
@@ -61,6 +72,7 @@ struct wino_weights {
 	size_t	     row, column;	/* floats from one to the next */
 	size_t	     columns;
 	bool	     rotated;		/* by 180 degrees, for dx */
+	bool	     pairs;		/* transformed weights are WINO_PAIRS; row 2 i comes before row 2 i + 1 */
 };
 
 /* Transformed gradients of weights.  Slice i, position j, row r, column c is at slice i + position j + line r + c. */
@@ -77,14 +89,14 @@ wino_min(size_t a, size_t b)
 }
 
 /* B^T x B. */
-void	 wino_tile_x(uint32_t lanes, const struct wino_map *m, const struct wino_run *r, const float *x,
+void	 wino_tile_x(uint32_t lanes, const struct wino_map *m, const struct wino_run *r, const void *x,
 	     const struct wino_tiles *v);
 /* A dy A^T.  sums [lanes] gets the sums of dy over the run. */
-void	 wino_tile_dy(uint32_t lanes, const struct wino_map *m, const struct wino_run *r, const float *dy,
+void	 wino_tile_dy(uint32_t lanes, const struct wino_map *m, const struct wino_run *r, const void *dy,
 	     const struct wino_tiles *v, float *sums);
 /* y = A^T m A, and then what follows it. */
 void	 wino_tile_y(uint32_t lanes, const struct wino_map *m, const struct wino_run *r, const struct wino_tiles *v,
-	     const struct wino_after *after, float *y);
+	     const struct wino_after *after, void *y);
 /* G w G^T of one row and `lanes` columns from `column` on; columns past the last give 0. */
 void	 wino_tile_w(uint32_t lanes, const struct wino_weights *w, size_t row, size_t column,
 	     size_t position, float *u);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define CHUNK_BYTES	((size_t)1 << 20)	/* bytes of a thread's matrices, about the size of its cache */
+#define BF16_BYTES	((size_t)1 << 18)	/* the same in bf16, where products wait for memory sooner */
 #define WEIGHT_BYTES	((size_t)2 << 20)	/* the same for dw, or more if its sums are larger */
 #define SLICE_BYTES	((size_t)16 << 20)	/* bytes of all slices' sums together */
 #define SLICES		8
@@ -113,14 +114,13 @@ count_gradient_floats(const struct wino *w)
 }
 
 /*
- * Tiles of a chunk whose matrices have about this many bytes: at least 32, and a multiple of 4, as products compute 4
- * rows at once.  All chunks are about equal.
+ * Tiles of a chunk whose matrices have about this many bytes, where a tile has `tile` elements at each position: at
+ * least 32, and a multiple of 4, as products compute 4 rows at once.  All chunks are about equal.
  */
 static size_t
-choose_chunk(const struct wino *w, size_t bytes)
+choose_chunk(const struct wino *w, size_t tile, size_t bytes)
 {
-	size_t each = WINO_POSITIONS * (w->in.line + w->out.line) * sizeof(float) / w->pair;
-	size_t most = bytes / each, chunks;
+	size_t most = bytes / (WINO_POSITIONS * tile * sizeof(float)), chunks;
 
 	if (most < 32)
 		most = 32;
@@ -137,7 +137,8 @@ choose_slices(struct wino *w)
 {
 	size_t bytes = count_gradient_floats(w) * sizeof(float), chunks;
 
-	w->weight_chunk = choose_chunk(w, bytes / 2 > WEIGHT_BYTES ? bytes / 2 : WEIGHT_BYTES);
+	w->weight_chunk = choose_chunk(w, (w->in.line + w->out.line) / w->pair,
+	    bytes / 2 > WEIGHT_BYTES ? bytes / 2 : WEIGHT_BYTES);
 	chunks = (w->tiles + w->weight_chunk - 1) / w->weight_chunk;
 	w->slices = 1;
 	while (w->slices < SLICES && 2 * w->slices * bytes <= SLICE_BYTES && w->tiles >= 2 * w->slices * SLICE_TILES)
@@ -212,7 +213,7 @@ wino_new(const struct dnnl_shape *shape, uint32_t block, struct wino **made)
 	if (shape->y_step > 0)
 		w->out.map.step = shape->y_step;
 	w->tiles = (size_t)shape->n * w->in.map.th * w->in.map.tw;
-	w->chunk = choose_chunk(w, CHUNK_BYTES);
+	w->chunk = choose_chunk(w, w->in.line + w->out.line, shape->bf16 ? BF16_BYTES : CHUNK_BYTES);
 	choose_slices(w);
 	w->needs = needs_of(w);
 	*made = w;

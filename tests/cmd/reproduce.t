@@ -49,7 +49,15 @@ is "$(cut -f 1-3 a.tsv | grep -c '^two')" 2 "the job of two workers has two epoc
 status 0 "reproduce runs a row that ends within an epoch" row a steps
 is "$(grep -c '^steps	1	[01]	' a.tsv)" 2 "the table has both parts of the row that ends within an epoch"
 ok "the last epoch has the accuracy of the last weights" awk -F'\t' '$1 == "steps" && $3 == 1 { exit !($5 > 0) }' a.tsv
+status 0 "reproduce runs a row with a type" row a alone+f32
+is "$(grep -c '^alone+f32	1	[012]	' a.tsv) $(grep -c '^alone	' a.tsv)" "3 6" \
+	"a row with a type is another row than its recipe"
+is "$(figures a alone+f32 | cut -f 3-)" "$(figures a alone | grep '	1	[012]	' | cut -f 3-)" \
+	"the default type has the accuracies of the recipe without a type"
+status 2 "a type that does not exist is refused" row a alone+f31
+like a/alone+f31-1/log "f31" "the log names the type"
 row a >list
+is "$(cut -f 1 list | tr '\n' ' ')" "alone alone+f32 other steps two " "the list has the row with a type after its recipe"
 is "$(sed -n 's/^alone	\(.*\)	a test/\1/p' list | grep -o 'seed [12]: 3 epochs, [01]' | sort -u | wc -l)" 2 \
 	"the list shows epochs and accuracy"
 
@@ -60,6 +68,7 @@ sed '1!{/^# /{/Data/!d}}' goal >share/recipes/goal
 status 0 "results writes a page" page a
 is "$(sed -n 's/^| \(goal\|other\) | //p' "$T/out")" "a net of a test; on noise | 0.75 after 9 epochs | not run | | |
 a test | - | not run | | |" "the page has what a source published, and rows that were not run"
+is "$(grep -c '^| alone+f32 | a test | - | [01]\.' "$T/out")" 1 "the page has the row with a type"
 mean=$(awk -F'\t' '$1 == "alone" && $3 == 2 { sum += $5 / 2 } END { printf "%.4f", sum }' a.tsv)
 is "$(grep -cE "^\| alone \| a test \| - \| $mean \(2 seeds, [0-9.]+ to [0-9.]+\) \| 3 \| .* x [0-9]+, f32 \|$" "$T/out")" 1 \
 	"the page has the mean accuracy of the last epoch over the seeds"

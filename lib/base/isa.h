@@ -18,11 +18,15 @@
  * function must not use OpenMP, because the compiler outlines parallel regions without their function's instruction
  * set.
  *
+ * A function that starts with ISA_BF16 may call isa_dot_bf16(), and may run where dnnl_dev_bf16_pairs() is true.
+ *
  * TALLY_MAX_ISA in the environment limits these functions and oneDNN to a set: sse41, avx2, avx512_core,
  * avx512_core_bf16 or avx512_core_amx, as oneDNN names them.  Other processors than x86-64 have no limit.
  */
 #ifndef BASE_ISA_H
 #define BASE_ISA_H
+
+#include <stdint.h>
 
 /* Each set includes the ones before it. */
 enum isa { ISA_SSE41 = 1, ISA_AVX2, ISA_AVX512, ISA_AVX512_BF16, ISA_AMX, ISA_ANY };
@@ -45,7 +49,23 @@ enum isa isa_level(void);
 #define ISA_IVDEP _Pragma("GCC ivdep")
 #endif
 
+/* Sixteen sums, or sixteen pairs of bf16. */
+typedef float isa_sums __attribute__((vector_size(64), aligned(4), may_alias));
+typedef uint32_t isa_pairs __attribute__((vector_size(64), aligned(4), may_alias));
+
 #if defined(__x86_64__)
+
+#include <immintrin.h>
+
+#define ISA_BF16 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16,bmi,bmi2")))
+typedef __m512 isa_bf16_sums;	/* one that may alias is not kept in a register */
+
+/* Adds to each of sixteen sums the products of the numbers in a and in its pair of b. */
+ISA_BF16 ISA_INLINE void
+isa_dot_bf16(isa_bf16_sums *sum, uint32_t a, const uint32_t *b)
+{
+	*sum = _mm512_dpbf16_ps(*sum, (__m512bh)_mm512_set1_epi32((int)a), (__m512bh)_mm512_loadu_si512(b));
+}
 
 #define ISA_X86 1
 #define ISA_HAS(feature) __builtin_cpu_supports(feature)
@@ -88,6 +108,17 @@ enum isa isa_level(void);
 #define ISA_GIVE_bool return
 
 #else
+
+#define ISA_BF16
+typedef isa_sums isa_bf16_sums;
+
+ISA_INLINE void
+isa_dot_bf16(isa_bf16_sums *sum, uint32_t a, const uint32_t *b)
+{
+	const isa_pairs all = (isa_pairs){ 0 } + a, each = *(const isa_pairs *)b, upper = (isa_pairs){ 0 } + 0xffff0000;
+
+	*sum += (isa_sums)(all << 16) * (isa_sums)(each << 16) + (isa_sums)(all & upper) * (isa_sums)(each & upper);
+}
 
 #define ISA_X86 0
 #define ISA_HAS(feature) 0

@@ -3,33 +3,14 @@
 
 #include "base/isa.h"
 
-#if ISA_X86
-
-#include <immintrin.h>
-
-#define BLOCK_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16,bmi,bmi2")))
-#define BLOCK_INLINE BLOCK_TARGET ISA_INLINE
+#define BLOCK_INLINE ISA_BF16 ISA_INLINE
 #define ELEMENT uint32_t
-#define SUM __m512
-#define DOT(sum, a, b) ((sum) = _mm512_dpbf16_ps((sum), (__m512bh)_mm512_set1_epi32((int)(a)), \
-	(__m512bh)_mm512_loadu_si512(b)))
+#define SUM isa_bf16_sums
+#define DOT(sum, a, b) isa_dot_bf16(&(sum), a, b)
 #include "engine/cpu/wino/wino_block.inc"
 
-BLOCK_TARGET void
+ISA_BF16 void
 wino_product_pairs(const struct dnnl_matrices *s, const uint32_t *a, const uint32_t *b, float *c)
 {
 	multiply_matrices(s, a, b, c);
 }
-
-#else
-
-void
-wino_product_pairs(const struct dnnl_matrices *s, const uint32_t *a, const uint32_t *b, float *c)
-{
-	(void)s;
-	(void)a;
-	(void)b;
-	(void)c;
-}
-
-#endif

@@ -18,7 +18,8 @@
  * function must not use OpenMP, because the compiler outlines parallel regions without their function's instruction
  * set.
  *
- * A function that starts with ISA_BF16 may call isa_dot_bf16(), and may run where dnnl_dev_bf16_pairs() is true.
+ * A function that starts with ISA_BF16 may call isa_dot_bf16().  On x86-64 it must run only on processors with
+ * avx512_bf16.
  *
  * TALLY_MAX_ISA in the environment limits these functions and oneDNN to a set: sse41, avx2, avx512_core,
  * avx512_core_bf16 or avx512_core_amx, as oneDNN names them.  Other processors than x86-64 have no limit.
@@ -48,10 +49,6 @@ enum isa isa_level(void);
 #else
 #define ISA_IVDEP _Pragma("GCC ivdep")
 #endif
-
-/* Sixteen sums, or sixteen pairs of bf16. */
-typedef float isa_sums __attribute__((vector_size(64), aligned(4), may_alias));
-typedef uint32_t isa_pairs __attribute__((vector_size(64), aligned(4), may_alias));
 
 #if defined(__x86_64__)
 
@@ -110,14 +107,16 @@ isa_dot_bf16(isa_bf16_sums *sum, uint32_t a, const uint32_t *b)
 #else
 
 #define ISA_BF16
-typedef isa_sums isa_bf16_sums;
+typedef float isa_bf16_sums __attribute__((vector_size(64), aligned(4), may_alias));
+typedef uint32_t isa_pairs __attribute__((vector_size(64), aligned(4), may_alias));
 
 ISA_INLINE void
 isa_dot_bf16(isa_bf16_sums *sum, uint32_t a, const uint32_t *b)
 {
 	const isa_pairs all = (isa_pairs){ 0 } + a, each = *(const isa_pairs *)b, upper = (isa_pairs){ 0 } + 0xffff0000;
 
-	*sum += (isa_sums)(all << 16) * (isa_sums)(each << 16) + (isa_sums)(all & upper) * (isa_sums)(each & upper);
+	*sum += (isa_bf16_sums)(all << 16) * (isa_bf16_sums)(each << 16);
+	*sum += (isa_bf16_sums)(all & upper) * (isa_bf16_sums)(each & upper);
 }
 
 #define ISA_X86 0

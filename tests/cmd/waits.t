@@ -77,7 +77,6 @@ for i in 1 2 3 4 5 6 7 8 9; do
 	perl -e 'srand $ARGV[0]; print "P5 200 200 255\n"; print chr(int rand 256) for 1..40000' $i >large/a/$i.pgm
 done
 tar cf large.tar large
-rm -f x.*
 printf 'a\nb\n' >labels
 for input in - /dev/stdin rest; do
 	for verb in --verify "--extract -o x" --to-tar "--to-tar -o x.tar" "--labels labels -o y.rec"; do

@@ -28,7 +28,8 @@ seeds(void)
 #define BATCH	5
 #define BOUND	3e-5
 #define BF16_BOUND	2e-2
-#define BF16_WORST	0.3
+#define BF16_WORST	0.1
+#define BF16_WINOGRAD	0.3	/* of the blocks alone, whose 3x3 convolutions are wide enough for Winograd's algorithm */
 #define GPU_BF16	9e-2
 #define GPU_F16	5e-2
 
@@ -129,6 +130,7 @@ check_layers(const struct engine *e, struct engine_dev *dev, enum engine_precisi
 	for (uint64_t c = 0; c < NETS_CASES; c++) {
 		struct worst all = { .error = 0 };
 		double errors[SEEDS];
+		const double most = nets_cases[c].layers == nets_block ? BF16_WINOGRAD : BF16_WORST;
 
 		for (uint64_t seed = 0; seed < seeds(); seed++) {
 			struct rng r = rng_start(2, c, seed);
@@ -148,7 +150,7 @@ check_layers(const struct engine *e, struct engine_dev *dev, enum engine_precisi
 			graph_free(g);
 		}
 		qsort(errors, seeds(), sizeof(*errors), by_value);
-		ok(bf16 ? errors[seeds() / 2] <= BF16_BOUND && all.error <= BF16_WORST : all.error <= BOUND,
+		ok(bf16 ? errors[seeds() / 2] <= BF16_BOUND && all.error <= most : all.error <= BOUND,
 		    "%s is as ref%s: %s", e->name, bf16 ? " in bf16" : "", nets_cases[c].name);
 		printf("# median %.1e, worst %.1e: %s, seed %llu\n", errors[seeds() / 2], all.error, all.array,
 		    (unsigned long long)all.seed);

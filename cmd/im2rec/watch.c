@@ -17,6 +17,7 @@
 #define GRACE_S		5	/* time in which a run ends by itself after a signal */
 
 static volatile sig_atomic_t stopped;	/* the signal, or 0 */
+static volatile sig_atomic_t grace_s;	/* what is left of GRACE_S */
 static int ended = -1;			/* /dev/null */
 
 /* Whether a read of the descriptor may wait for somebody else. */
@@ -30,28 +31,39 @@ may_wait(int fd)
 	    fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || S_ISCHR(st.st_mode));
 }
 
-/*
- * Ends all pipes that are read, because the thread that gets the signal may wait for one.  If something else takes
- * longer than GRACE_S, such as a write to a pipe that nobody reads, the signal ends the process, as a second one does.
- */
+/* Ends all pipes that are read, because the thread that gets a signal may wait for one. */
 static void
-on_stop_signal(int sig)
+end_pipes(void)
 {
 	int keep = errno;
 
-	stopped = sig;
 	for (int fd = 0; ended >= 0 && fd < DESCRIPTORS; fd++)
 		if (fd != ended && may_wait(fd))
 			dup2(ended, fd);
-	alarm(GRACE_S);
 	errno = keep;
 }
 
 static void
-on_grace_over(int sig)
+on_stop_signal(int sig)
+{
+	stopped = sig;
+	grace_s = GRACE_S;
+	end_pipes();
+	alarm(1);
+}
+
+/*
+ * A pipe may have been opened after the signal, so that it is ended here.  If something else takes longer than GRACE_S,
+ * such as a write to a pipe that nobody reads, the signal ends the process, as a second one does.
+ */
+static void
+on_second_of_grace(int sig)
 {
 	(void)sig;
-	raise(stopped);
+	if (--grace_s == 0)
+		raise(stopped);
+	end_pipes();
+	alarm(1);
 }
 
 void
@@ -66,7 +78,7 @@ im2rec_watch_start(struct im2rec_watch *w, bool quiet)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	struct sigaction a = { .sa_handler = on_stop_signal, .sa_flags = (int)SA_RESETHAND }, old;
-	struct sigaction grace = { .sa_handler = on_grace_over };
+	struct sigaction grace = { .sa_handler = on_second_of_grace };
 
 	ended = open("/dev/null", O_RDONLY | O_CLOEXEC);
 

@@ -93,6 +93,16 @@ for input in - /dev/stdin rest; do
 		rm -rf x
 	done
 done
+# The signal ends the wait for the classes; the pipe of records is opened after it.
+mkfifo late late.labels
+exec 6<>late 8<>late.labels
+head -c 3000 train.rec >&6
+im2rec --extract -o x late >out 2>err &
+until_handles $!
+kill $!
+wait $!
+is "$? $(cat err)" "143 " "SIGTERM ends im2rec that opens a pipe after it"
+exec 6<&- 8<&-
 is "$(ls -d x.* y.* 2>/dev/null | tr '\n' ' ')" "" \
 	"im2rec leaves no unfinished file after a signal within a stream"
 # Nobody reads the records.

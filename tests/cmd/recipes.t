@@ -32,7 +32,9 @@ as_named() { # NAME FILE
 		pieces = v["--accumulate"] ? v["--accumulate"] : 1
 		machines = v["--num-workers"] ? v["--num-workers"] : 1
 		good = name ~ /^resnet/ ? pieces == nb[1] && v["--batch"] == nb[2] : machines == nb[1] && v["--batch"] * pieces == nb[2]
-		if (match(name, /-lr[0-9.]+$/)) good = good && v["--lr"] + 0 == substr(name, RSTART + 3) + 0
+		rate = v["--lr"]
+		if (sub(/^warmup:[^,]*,/, "", rate) != (name ~ /-warmup$/)) good = 0
+		if (match(name, /-lr[0-9.]+/)) good = good && rate + 0 == substr(name, RSTART + 3, RLENGTH - 3) + 0
 		if (name ~ /-async/) good = good && ("--async" in v)
 		if (name ~ /-sync/) good = good && !("--async" in v)
 		exit !good

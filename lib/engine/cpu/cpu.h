@@ -104,6 +104,8 @@ struct cpu_conv_layer {
 struct cpu_bn {
 	uint32_t node;
 	int32_t	 conv;		/* the convolution whose .bn this is, or -1 */
+	int32_t	 through;	/* the convolution from whose dy beta's gradient comes (cpu_beta.c), or -1 */
+	float	*through_w;	/* its weights as they were loaded, or NULL */
 	size_t	 lanes;		/* floats of an array */
 	float	*gamma, *beta;
 	float	*mean, *var;	/* moments of the last batch of forward() */
@@ -335,6 +337,16 @@ void	 cpu_bn_backward(const struct cpu_view *x, const struct cpu_view *dy, uint3
 	     uint32_t n, float *scratch, struct cpu_bn *bn, bool relu, bool constant, float eps);
 /* Floats of scratch for moments and backward. */
 size_t	 cpu_bn_scratch(uint32_t n, size_t lanes);
+
+/*
+ * cpu_beta.c: dbeta [conv->c] of a batch norm whose output only this convolution reads, with weights w [K,C,R,S] and
+ * gradient dy.
+ */
+bool	 cpu_beta_fits(const struct graph_node *conv);
+/* Floats of scratch. */
+size_t	 cpu_beta_scratch(const struct dnnl_shape *conv);
+void	 cpu_beta_backward(const struct dnnl_shape *conv, const float *w, const struct cpu_view *dy, uint32_t n,
+	     float *scratch, float *dbeta);
 
 /* cpu_act.c.  y may be x, and dx may be dy[0].  wants_x: backward reads x; if false it reads y, which may be x. */
 bool	 cpu_act_wants_x(const struct graph_node *node);

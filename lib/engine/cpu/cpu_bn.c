@@ -29,12 +29,12 @@ cpu_bn_scratch(uint32_t n, size_t lanes)
 	return 2 * (size_t)n * lanes;
 }
 
-/* Is a group a run of whole vectors, with no stride between its pixels? */
+/* Are the pixels of a group adjacent? */
 static bool
 is_whole(const struct cpu_view *x, const struct cpu_view *more, uint32_t nmore)
 {
 	size_t lanes = cpu_lanes(x);
-	bool whole = x->pitch == lanes && CPU_VEC % lanes == 0;
+	bool whole = x->pitch == lanes;
 
 	for (uint32_t k = 0; k < nmore; k++)
 		whole = whole && more[k].pitch == lanes;
@@ -45,9 +45,11 @@ is_whole(const struct cpu_view *x, const struct cpu_view *more, uint32_t nmore)
 static size_t
 count_unit_groups(const struct cpu_view *x, uint32_t n)
 {
-	const size_t units = n * ((cpu_groups(x) + BN_GROUPS - 1) / BN_GROUPS);
+	size_t groups = x->block == cpu_lanes(x) ? 1 : BN_GROUPS;
 
-	return x->block == cpu_lanes(x) || units < (size_t)omp_get_max_threads() ? 1 : BN_GROUPS;
+	while (groups > 1 && n * ((cpu_groups(x) + groups - 1) / groups) < (size_t)omp_get_max_threads())
+		groups /= 2;
+	return groups;
 }
 
 /* The units of a batch: each has this many groups, and each sample this many units. */
@@ -68,19 +70,21 @@ static struct bn_walk
 plan_walk(const struct cpu_view *x, const struct units *each, size_t g, const struct cpu_view *more, uint32_t nmore)
 {
 	size_t lanes = cpu_lanes(x), count = (size_t)x->h * x->w * lanes, left = cpu_groups(x) - g;
-	size_t groups = left < each->groups ? left : each->groups;
+	size_t groups = left < each->groups ? left : each->groups, vectors = 1;
 
-	if (is_whole(x, more, nmore))
-		return (struct bn_walk) { 1, count / CPU_VEC, CPU_VEC, lanes, count % CPU_VEC, x->bf16 };
+	if (is_whole(x, more, nmore)) {
+		while (vectors * CPU_VEC % lanes != 0)
+			vectors++;
+		return (struct bn_walk) { vectors, count / (vectors * CPU_VEC), CPU_VEC, lanes,
+		    count % (vectors * CPU_VEC), x->bf16 };
+	}
 	return (struct bn_walk) { groups, (size_t)x->h * x->w, cpu_width(x, g + groups - 1), CPU_VEC, 0, x->bf16 };
 }
 
 static struct bn_line
 get_line(const struct bn_walk *u, const struct cpu_view *v, size_t i, size_t g)
 {
-	bool whole = u->width == CPU_VEC && u->period < CPU_VEC;
-
-	return (struct bn_line) { cpu_group(v, i, g), whole ? CPU_VEC : v->pitch };
+	return (struct bn_line) { cpu_group(v, i, g), u->period < CPU_VEC ? u->groups * CPU_VEC : v->pitch };
 }
 
 static struct bn_incoming

@@ -7,7 +7,9 @@ struct coeffs {
 	struct cpu_vec scale, shift, mean, k1, k0;
 };
 
-#define RUN	32u	/* vectors, a power of 2 */
+#define RUN	32u	/* vectors whose sums are f32 */
+#define STEP	8u	/* vectors of a group before those of the next, which are beside them; divides RUN */
+#define AHEAD	16u	/* vectors from one that is loaded to one that is fetched */
 
 /* Two sums for each element of a vector: a and b of this run, all_a and all_b of the runs before. */
 struct sums {
@@ -15,13 +17,14 @@ struct sums {
 	double	 all_a[CPU_VEC], all_b[CPU_VEC];
 };
 
+/* The values of the channels of group g. */
 ISA_INLINE void
-widen_channels(const float *from, size_t period, struct cpu_vec *to)
+widen_channels(const struct bn_walk *u, const float *from, size_t g, struct cpu_vec *to)
 {
 	float f[CPU_VEC];
 
-	for (size_t j = 0; j < CPU_VEC; j++)
-		f[j] = from[period == CPU_VEC ? j : j % period];
+	for (size_t j = 0, at = g * CPU_VEC; j < CPU_VEC; j++, at++)
+		f[j] = from[u->period == CPU_VEC ? at : at % u->period];
 	memcpy(to, f, sizeof(f));
 }
 
@@ -30,13 +33,11 @@ ISA_INLINE void
 widen_all(const struct bn_walk *u, const struct bn_lanes *c, struct coeffs *w)
 {
 	for (size_t g = 0; g < u->groups; g++, w++) {
-		const size_t at = g * CPU_VEC;
-
-		widen_channels(c->scale + at, u->period, &w->scale);
-		widen_channels(c->shift + at, u->period, &w->shift);
-		widen_channels(c->mean + at, u->period, &w->mean);
-		widen_channels(c->k1 + at, u->period, &w->k1);
-		widen_channels(c->k0 + at, u->period, &w->k0);
+		widen_channels(u, c->scale, g, &w->scale);
+		widen_channels(u, c->shift, g, &w->shift);
+		widen_channels(u, c->mean, g, &w->mean);
+		widen_channels(u, c->k1, g, &w->k1);
+		widen_channels(u, c->k0, g, &w->k0);
 	}
 }
 
@@ -61,47 +62,59 @@ count_channels(const struct bn_walk *u, size_t g)
 	return g + 1 < u->groups ? CPU_VEC : u->width;
 }
 
+/* Adds the sums of elements first, first + period, ... of these groups, which are `elements`. */
+ISA_INLINE void
+add_elements(const struct sums *s, size_t first, size_t period, size_t elements, float *to_a, float *to_b)
+{
+	double a = 0, b = 0;
+
+	for (size_t e = first; e < elements; e += period) {
+		a += s[e / CPU_VEC].all_a[e % CPU_VEC];
+		b += s[e / CPU_VEC].all_b[e % CPU_VEC];
+	}
+	*to_a = (float)a;
+	*to_b = (float)b;
+}
+
 /* Adds the sums of all elements of a channel. */
 ISA_INLINE void
 narrow_sums(const struct bn_walk *u, struct sums *s, float *to)
 {
+	for (size_t g = 0; g < u->groups; g++)
+		flush_sums(&s[g]);
+	if (u->period < CPU_VEC) {
+		for (size_t l = 0; l < u->period; l++)
+			add_elements(s, l, u->period, u->groups * CPU_VEC, &to[l], &to[u->period + l]);
+		return;
+	}
 	for (size_t g = 0; g < u->groups; g++, s++, to += 2 * CPU_VEC) {
-		const size_t width = count_channels(u, g), channels = width < u->period ? width : u->period;
+		const size_t width = count_channels(u, g);
 
-		flush_sums(s);
-		for (size_t l = 0; l < channels; l++) {
-			double a = 0, b = 0;
-
-			for (size_t j = l; j < width; j += u->period) {
-				a += s->all_a[j];
-				b += s->all_b[j];
-			}
-			to[l] = (float)a;
-			to[channels + l] = (float)b;
-		}
+		for (size_t l = 0; l < width; l++)
+			add_elements(s, l, CPU_VEC, CPU_VEC, &to[l], &to[width + l]);
 	}
 }
 
 /* Vectors [first, first + count) of group g, and with `tail` that many elements after them. */
 struct run {
 	size_t g, first, count, tail;
-	size_t ahead;	/* vectors from one that is loaded to one that is fetched */
+	bool   fetch;
 };
 
 ISA_INLINE struct run
 next_run(const struct bn_walk *u, size_t most, size_t first, size_t g)
 {
-	const size_t left = u->vectors - first;
+	const size_t left = u->vectors - first, before = g * CPU_VEC, tail = u->tail > before ? u->tail - before : 0;
 
 	return (struct run) { .g = g, .first = first, .count = left < most ? left : most,
-	    .tail = left <= most ? u->tail : 0, .ahead = u->groups > 1 ? RUN : 0 };
+	    .tail = left > most ? 0 : tail < CPU_VEC ? tail : CPU_VEC, .fetch = u->groups > 1 };
 }
 
-/* Of a run without sums. */
+/* The most vectors of a run, if it has this many when there is one group. */
 ISA_INLINE size_t
-most_vectors(const struct bn_walk *u)
+most_vectors(const struct bn_walk *u, size_t alone)
 {
-	return u->groups > 1 ? RUN : u->vectors + 1;
+	return u->groups > 1 ? STEP : alone;
 }
 
 /* Element of vector i of a run's group, for a load or a store. */
@@ -111,17 +124,14 @@ run_at(const struct run *r, const struct bn_line *line, size_t i)
 	return (r->first + i) * line->stride + r->g * CPU_VEC;
 }
 
-/*
- * Vector i of a run's group, loaded.  The processor does not foresee the next run's pixels, whose groups are apart, so
- * they are fetched one run ahead.
- */
+/* Vector i of a run's group, loaded.  The processor does not foresee pixels with several groups, so they are fetched. */
 ISA_INLINE void
-load_ahead(const struct run *r, const struct bn_line *line, size_t i, bool bf16, size_t width, struct cpu_vec *v)
+load_vector(const struct run *r, const struct bn_line *line, size_t i, bool bf16, size_t width, struct cpu_vec *v)
 {
-	const size_t at = run_at(r, line, i);
+	const size_t at = run_at(r, line, i), ahead = at + AHEAD * line->stride;
 
-	if (bf16)
-		__builtin_prefetch((const uint16_t *)line->p + at + r->ahead * line->stride);
+	if (r->fetch)
+		__builtin_prefetch((const char *)line->p + ahead * (bf16 ? sizeof(uint16_t) : sizeof(float)));
 	cpu_load_some(line->p, at, bf16, width, v);
 }
 
@@ -157,9 +167,10 @@ measure_moments(const struct run *r, bool bf16, size_t width, const struct bn_li
 {
 	struct cpu_vec v = *first;
 
-	flush_sums(s);
+	if (r->first % RUN == 0)
+		flush_sums(s);
 	for (size_t i = 0; i < r->count; i++) {
-		cpu_load_some(x->p, run_at(r, x, i), bf16, width, &v);
+		load_vector(r, x, i, bf16, width, &v);
 		add_moments(&v, first, s);
 	}
 	if (r->tail > 0) {
@@ -169,6 +180,17 @@ measure_moments(const struct run *r, bool bf16, size_t width, const struct bn_li
 	}
 }
 
+/* The first pixel's channels in group g. */
+ISA_INLINE void
+load_first(const struct bn_walk *u, const struct bn_line *x, size_t g, struct cpu_vec *to)
+{
+	float f[CPU_VEC] = { 0 };
+
+	for (size_t j = 0, at = g * CPU_VEC; j < count_channels(u, g); j++, at++)
+		f[j] = cpu_read(x->p, u->period == CPU_VEC ? at : at % u->period, u->bf16);
+	memcpy(to, f, sizeof(f));
+}
+
 ISA_CLONES(extern, void, cpu_bn_unit_moments, (const struct bn_walk *u, const struct bn_line *x, float *s),
     (u, x, s))
 {
@@ -176,15 +198,11 @@ ISA_CLONES(extern, void, cpu_bn_unit_moments, (const struct bn_walk *u, const st
 	struct cpu_vec first[BN_GROUPS];
 
 	for (size_t g = 0; g < u->groups; g++) {
-		float from[CPU_VEC] = { 0 };
-
-		for (size_t l = 0; l < count_channels(u, g) && l < u->period; l++)
-			from[l] = cpu_read(x->p, g * CPU_VEC + l, u->bf16);
-		widen_channels(from, u->period, &first[g]);
+		load_first(u, x, g, &first[g]);
 		sums[g] = (struct sums){ 0 };
 	}
 #define MOMENTS(run, bf16, width) measure_moments(run, bf16, width, x, &first[g_], &sums[g_])
-	EACH_RUN(u, RUN, MOMENTS)
+	EACH_RUN(u, most_vectors(u, RUN), MOMENTS)
 	narrow_sums(u, sums, s);
 }
 
@@ -205,7 +223,7 @@ forward_run(const struct run *r, bool bf16, size_t width, const struct bn_line *
 	struct cpu_vec v = { 0 };
 
 	for (size_t i = 0; i < r->count; i++) {
-		cpu_load_some(x->p, run_at(r, x, i), bf16, width, &v);
+		load_vector(r, x, i, bf16, width, &v);
 		bn_forward_wide(&v, &v, w, relu);
 		cpu_store_some(&v, y->p, run_at(r, y, i), bf16, width);
 	}
@@ -226,9 +244,9 @@ ISA_CLONES(extern, void, cpu_bn_unit_forward, (const struct bn_walk *u, const st
 #define FORWARD(run, bf16, width) forward_run(run, bf16, width, x, y, &w[g_], false)
 #define FORWARD_RELU(run, bf16, width) forward_run(run, bf16, width, x, y, &w[g_], true)
 	if (relu)
-		EACH_RUN(u, most_vectors(u), FORWARD_RELU)
+		EACH_RUN(u, most_vectors(u, u->vectors + 1), FORWARD_RELU)
 	else
-		EACH_RUN(u, most_vectors(u), FORWARD)
+		EACH_RUN(u, most_vectors(u, u->vectors + 1), FORWARD)
 }
 
 /* Loads x, and d, the sum of the gradient's parts; 0 where ReLU zeroed the output.  i is a vector of the run. */
@@ -238,10 +256,10 @@ read_incoming(const struct bn_incoming *in, const struct run *r, size_t i, bool 
 {
 	struct cpu_vec more = { 0 };
 
-	load_ahead(r, &in->x, i, bf16, width, x);
-	load_ahead(r, &in->d0, i, bf16, width, d);
+	load_vector(r, &in->x, i, bf16, width, x);
+	load_vector(r, &in->d0, i, bf16, width, d);
 	if (two) {
-		load_ahead(r, &in->d1, i, bf16, width, &more);
+		load_vector(r, &in->d1, i, bf16, width, &more);
 		CPU_EACH(k)
 			d->v[k] += more.v[k];
 	}
@@ -265,7 +283,8 @@ reduce_run(const struct run *r, bool bf16, size_t width, const struct bn_incomin
 {
 	struct cpu_vec x = { 0 }, d = { 0 }, none = { 0 };
 
-	flush_sums(s);
+	if (r->first % RUN == 0)
+		flush_sums(s);
 	for (size_t i = 0; i < r->count; i++) {
 		read_incoming(in, r, i, bf16, width, two, w, relu, &x, &d);
 		reduce_wide(&x, &d, w, s);
@@ -290,9 +309,9 @@ ISA_CLONES(extern, void, cpu_bn_unit_reduce, (const struct bn_walk *u, const str
 #define REDUCE(run, bf16, width) reduce_run(run, bf16, width, in, false, &w[g_], relu, &sums[g_])
 #define REDUCE_TWO(run, bf16, width) reduce_run(run, bf16, width, in, true, &w[g_], relu, &sums[g_])
 	if (in->d1.p != NULL)
-		EACH_RUN(u, RUN, REDUCE_TWO)
+		EACH_RUN(u, most_vectors(u, RUN), REDUCE_TWO)
 	else
-		EACH_RUN(u, RUN, REDUCE)
+		EACH_RUN(u, most_vectors(u, RUN), REDUCE)
 	narrow_sums(u, sums, s);
 }
 
@@ -333,7 +352,7 @@ ISA_CLONES(extern, void, cpu_bn_unit_backward, (const struct bn_walk *u, const s
 #define BACKWARD(run, bf16, width) backward_run(run, bf16, width, in, false, dx, &w[g_], relu)
 #define BACKWARD_TWO(run, bf16, width) backward_run(run, bf16, width, in, true, dx, &w[g_], relu)
 	if (in->d1.p != NULL)
-		EACH_RUN(u, most_vectors(u), BACKWARD_TWO)
+		EACH_RUN(u, most_vectors(u, u->vectors + 1), BACKWARD_TWO)
 	else
-		EACH_RUN(u, most_vectors(u), BACKWARD)
+		EACH_RUN(u, most_vectors(u, u->vectors + 1), BACKWARD)
 }

@@ -8,17 +8,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BN_GROUPS 8u	/* most groups of a unit */
+#define BN_GROUPS 32u	/* most groups of a unit */
 
 /*
- * How a unit is walked: in vectors of CPU_VEC adjacent elements, whose channels repeat after `period`, or pixel by
- * pixel.  A pixel has `groups` vectors, the last of which has `width` channels.  A run of pixels is walked group by
- * group, so that it is in the cache after the first one.
+ * How a unit is walked.  Either pixel by pixel, where a pixel has `groups` vectors of CPU_VEC channels, the last of
+ * which has `width`; `period` is CPU_VEC.  Or, if fewer channels than a vector has are adjacent to those of the next
+ * pixel, in `groups` whole vectors of such pixels, after which the first channel comes first again; `period` is the
+ * number of channels.
  */
 struct bn_walk {
 	size_t groups;
 	size_t vectors, width, period;	/* vectors: of each group */
-	size_t tail;			/* elements after the last vector */
+	size_t tail;			/* elements after the last vector of the last group */
 	bool   bf16;
 };
 

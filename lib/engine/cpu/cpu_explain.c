@@ -24,6 +24,12 @@ explain_conv(const struct engine_plan *p, const struct cpu_step *s, struct buf *
 	return e < 0 || s->no_dx ? e : buf_put_fmt(out, "%s data %s\n", name, kernel[DNNL_DATA]);
 }
 
+static bool
+is_through(const struct engine_plan *p, const struct cpu_step *s)
+{
+	return s->kind == CPU_BN_BACK && p->bn[s->state].through >= 0;
+}
+
 int
 cpu_explain(const struct engine_plan *p, struct buf *out)
 {
@@ -41,7 +47,7 @@ cpu_explain(const struct engine_plan *p, struct buf *out)
 			ERR_TRY(explain_conv(p, s, out));
 		else
 			ERR_TRY(buf_put_fmt(out, "%s %s own:%s%s\n", p->graph->node[s->node].name, i < p->nforward ?
-			    "forward" : "backward", name[s->kind], s->relu ? "+relu" : ""));
+			    "forward" : "backward", is_through(p, s) ? "beta" : name[s->kind], s->relu ? "+relu" : ""));
 	}
 	return 0;
 }

@@ -22,6 +22,21 @@ count_readers(struct cpu_planner *pl)
 	}
 }
 
+/* A batch norm of samples, whose gamma is fixed, needs no more than the sum of its gradient. */
+static void
+find_through(struct cpu_planner *pl)
+{
+	for (uint32_t i = 1; i < pl->g->n; i++) {
+		const struct graph_node *l = &pl->g->node[i];
+		struct cpu_note *note = &pl->note[i];
+
+		note->through = l->op == GRAPH_BN && l->fix_gamma && note->needs_grad && !pl->note[l->in[0]].needs_grad &&
+		    note->readers == 1 && cpu_beta_fits(&pl->g->node[note->reader]) && !freeze_node(pl->g, note->reader);
+		if (note->through)
+			note->needs_grad = false;
+	}
+}
+
 static bool
 read_by_concat(const struct graph *g, uint32_t i)
 {
@@ -80,6 +95,7 @@ void
 cpu_note_fill(struct cpu_planner *pl)
 {
 	count_readers(pl);
+	find_through(pl);
 	absorb_relu(pl);
 	delay_acts(pl);
 }

@@ -95,8 +95,11 @@ run_bn_back(struct engine_plan *p, const struct pass *pass, const struct cpu_ste
 	struct cpu_bn *bn = &p->bn[s->state];
 	float *dgamma = pass->g + p->graph->w[l->gamma].first;
 
-	cpu_bn_backward(&s->x, s->dy, s->ndy, s->no_dx ? NULL : &s->dx, pass->set->n, p->scratch, bn, s->relu,
-	    s->frozen, l->eps);
+	if (bn->through >= 0)
+		cpu_beta_backward(&p->conv[bn->through].shape, bn->through_w, s->dy, pass->set->n, p->scratch, bn->dbeta);
+	else
+		cpu_bn_backward(&s->x, s->dy, s->ndy, s->no_dx ? NULL : &s->dx, pass->set->n, p->scratch, bn,
+		    s->relu, s->frozen, l->eps);
 	if (s->frozen)
 		return;
 	if (l->fix_gamma)

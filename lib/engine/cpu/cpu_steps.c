@@ -292,6 +292,21 @@ may_overwrite_input(const struct cpu_planner *pl, uint32_t in)
 }
 
 static void
+plan_bn_back_through(struct cpu_planner *pl, uint32_t i)
+{
+	struct engine_plan *p = pl->p;
+	const uint32_t conv = p->state[pl->note[i].reader];
+	struct cpu_bn *bn = &p->bn[p->state[i]];
+	size_t scratch = cpu_beta_scratch(&p->conv[conv].shape) * sizeof(float);
+
+	bn->through = (int32_t)conv;
+	if (scratch > p->scratch_least)
+		p->scratch_least = scratch;
+	cpu_plan_step(pl, (struct cpu_step) { .kind = CPU_BN_BACK, .node = i, .state = p->state[i], .no_dx = true,
+	    .dy = { p->conv[conv].dy }, .ndy = 1 });
+}
+
+static void
 plan_bn_back(struct cpu_planner *pl, uint32_t i)
 {
 	uint32_t in = pl->g->node[i].in[0];
@@ -462,6 +477,8 @@ cpu_steps_backward(struct cpu_planner *pl, uint32_t i)
 	};
 	const struct graph_node *l = &pl->g->node[i];
 
-	if (pl->note[i].needs_grad)
+	if (pl->note[i].through)
+		plan_bn_back_through(pl, i);
+	else if (pl->note[i].needs_grad)
 		back[l->op](pl, i);
 }

@@ -18,8 +18,8 @@
  * function must not use OpenMP, because the compiler outlines parallel regions without their function's instruction
  * set.
  *
- * A function that starts with ISA_BF16 may call isa_dot_bf16().  On x86-64 it must run only on processors with
- * avx512_bf16.
+ * A function that starts with ISA_BF16 may call the functions whose names end in _bf16.  On x86-64 it must run only on
+ * processors with avx512_bf16.
  *
  * TALLY_MAX_ISA in the environment limits these functions and oneDNN to a set: sse41, avx2, avx512_core,
  * avx512_core_bf16 or avx512_core_amx, as oneDNN names them.  Other processors than x86-64 have no limit.
@@ -62,6 +62,20 @@ ISA_BF16 ISA_INLINE void
 isa_dot_bf16(isa_bf16_sums *sum, uint32_t a, const uint32_t *b)
 {
 	*sum = _mm512_dpbf16_ps(*sum, (__m512bh)_mm512_set1_epi32((int)a), (__m512bh)_mm512_loadu_si512(b));
+}
+
+/* Widens sixteen numbers of bf16 to floats. */
+ISA_BF16 ISA_INLINE void
+isa_load_bf16(const void *from, void *to)
+{
+	_mm512_storeu_si512(to, _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(from)), 16));
+}
+
+/* Rounds sixteen floats to bf16, to nearest, ties to even; a number below the normal ones becomes 0. */
+ISA_BF16 ISA_INLINE void
+isa_store_bf16(const void *from, void *to)
+{
+	_mm256_storeu_si256(to, (__m256i)_mm512_cvtneps_pbh(_mm512_loadu_ps(from)));
 }
 
 #define ISA_X86 1
@@ -117,6 +131,23 @@ isa_dot_bf16(isa_bf16_sums *sum, uint32_t a, const uint32_t *b)
 
 	*sum += (isa_bf16_sums)(all << 16) * (isa_bf16_sums)(each << 16);
 	*sum += (isa_bf16_sums)(all & upper) * (isa_bf16_sums)(each & upper);
+}
+
+ISA_INLINE void
+isa_load_bf16(const void *from, void *to)
+{
+	for (int i = 0; i < 16; i++)
+		((uint32_t *)to)[i] = (uint32_t)((const uint16_t *)from)[i] << 16;
+}
+
+ISA_INLINE void
+isa_store_bf16(const void *from, void *to)
+{
+	typedef uint16_t halves __attribute__((vector_size(32), aligned(2), may_alias));
+	const isa_pairs u = *(const isa_pairs *)from, size = u & 0x7fffffff;
+	const isa_pairs rounded = (u + 0x7fff + (u >> 16 & 1)) & (isa_pairs)(size >= 0x00800000);
+
+	*(halves *)to = __builtin_convertvector((size > 0x7f800000 ? u | 0x400000 : rounded) >> 16, halves);
 }
 
 #define ISA_X86 0

@@ -41,7 +41,7 @@ cpu_beta_scratch(const struct dnnl_shape *conv)
 }
 
 static bool
-is_within(const struct span *s, size_t at)
+contains_output(const struct span *s, size_t at)
 {
 	return at >= s->first && at < s->end;
 }
@@ -96,12 +96,12 @@ sum_line(const struct lines *d, const struct taps *columns, size_t line, bool bf
 		to[s] = (struct cpu_vec){ 0 };
 	for (size_t x = 0; x < d->w; x++) {
 		cpu_load_some(d->p, (line * d->w + x) * d->pitch, bf16, width, &v);
-		if (is_within(&columns->common, x)) {
+		if (contains_output(&columns->common, x)) {
 			add_vec(&common, &v);
 			continue;
 		}
 		for (size_t s = 0; s < columns->count; s++)
-			if (is_within(&columns->each[s], x))
+			if (contains_output(&columns->each[s], x))
 				add_vec(&to[s], &v);
 	}
 	for (size_t s = 0; s < columns->count; s++)
@@ -134,12 +134,12 @@ ISA_CLONES(static, void, sum_taps, (const struct lines *d, const struct taps *ro
 		else
 			sum_line(d, columns, y, false, CPU_VEC, line);
 		for (size_t s = 0; s < columns->count; s++) {
-			if (is_within(&rows->common, y)) {
+			if (contains_output(&rows->common, y)) {
 				add_double(common[s], &line[s]);
 				continue;
 			}
 			for (size_t r = 0; r < rows->count; r++)
-				if (is_within(&rows->each[r], y))
+				if (contains_output(&rows->each[r], y))
 					add_double(sum[r][s], &line[s]);
 		}
 	}

@@ -124,7 +124,7 @@ run_at(const struct run *r, const struct bn_line *line, size_t i)
 	return (r->first + i) * line->stride + r->g * CPU_VEC;
 }
 
-/* Vector i of a run's group, loaded.  The processor does not foresee pixels with several groups, so they are fetched. */
+/* Loads vector i.  The processor does not foresee which pixels of several groups come next, so they are fetched. */
 ISA_INLINE void
 load_vector(const struct run *r, const struct bn_line *line, size_t i, bool bf16, size_t width, struct cpu_vec *v)
 {

@@ -30,8 +30,9 @@ find_through(struct cpu_planner *pl)
 		const struct graph_node *l = &pl->g->node[i];
 		struct cpu_note *note = &pl->note[i];
 
-		note->through = l->op == GRAPH_BN && l->fix_gamma && note->needs_grad && !pl->note[l->in[0]].needs_grad &&
-		    note->readers == 1 && cpu_beta_fits(&pl->g->node[note->reader]) && !freeze_node(pl->g, note->reader);
+		note->through = l->op == GRAPH_BN && l->fix_gamma && note->needs_grad &&
+		    !pl->note[l->in[0]].needs_grad && note->readers == 1 &&
+		    cpu_beta_fits(&pl->g->node[note->reader]) && !freeze_node(pl->g, note->reader);
 		if (note->through)
 			note->needs_grad = false;
 	}

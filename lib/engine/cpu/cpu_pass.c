@@ -96,7 +96,8 @@ run_bn_back(struct engine_plan *p, const struct pass *pass, const struct cpu_ste
 	float *dgamma = pass->g + p->graph->w[l->gamma].first;
 
 	if (bn->through >= 0)
-		cpu_beta_backward(&p->conv[bn->through].shape, bn->through_w, s->dy, pass->set->n, p->scratch, bn->dbeta);
+		cpu_beta_backward(&p->conv[bn->through].shape, bn->through_w, s->dy, pass->set->n, p->scratch,
+		    bn->dbeta);
 	else
 		cpu_bn_backward(&s->x, s->dy, s->ndy, s->no_dx ? NULL : &s->dx, pass->set->n, p->scratch, bn,
 		    s->relu, s->frozen, l->eps);

@@ -2,6 +2,7 @@
 #include "engine/cpu/wino/wino.h"
 
 #include "base/err.h"
+#include "engine/cpu/wino/wino_bf16.h"
 #include "engine/cpu/wino/wino_product.h"
 #include "engine/cpu/wino/wino_tile.h"
 
@@ -20,8 +21,7 @@
 /* The input side of the layer (x and dx), or its output side (y and dy). */
 struct side {
 	struct wino_map map;
-	size_t		channels, line;		/* line: elements from one tile's row to the next */
-	size_t		halves;			/* the same for WINO_HALVES */
+	size_t		channels, line, halves;	/* line: elements from row to row of tiles; halves: of WINO_HALVES */
 };
 
 struct wino {
@@ -300,7 +300,7 @@ multiply_matrices(const struct wino *w, const struct dnnl_matrices *product, con
 {
 	if (!w->shape.bf16)
 		return wino_product(product, a, b, c);
-	wino_product_pairs(product, (const uint32_t *)a, (const uint32_t *)b, c);
+	wino_bf16_product(product, (const uint32_t *)a, (const uint32_t *)b, c);
 	return 0;
 }
 

@@ -15,10 +15,5 @@ bool	 wino_product_is_own(void);
 
 /* As dnnl_product(), on the calling thread alone. */
 int	 wino_product(const struct dnnl_matrices *shape, const float *a, const float *b, float *c);
-/*
- * The same of bf16, which needs a processor with avx512_bf16.  An element of a and b is a pair of numbers: c gets the
- * sums of both products.  n is a multiple of 16.
- */
-void	 wino_product_pairs(const struct dnnl_matrices *shape, const uint32_t *a, const uint32_t *b, float *c);
 
 #endif

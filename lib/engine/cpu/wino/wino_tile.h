@@ -88,6 +88,31 @@ wino_min(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
+/* A tile: sample n, line y and column x of tiles. */
+struct wino_at {
+	uint32_t n, y, x;
+};
+
+static inline struct wino_at
+wino_find(const struct wino_map *m, size_t tile)
+{
+	const size_t tiles = (size_t)m->th * m->tw, rest = tile % tiles;
+
+	return (struct wino_at) { (uint32_t)(tile / tiles), (uint32_t)(rest / m->tw), (uint32_t)(rest % m->tw) };
+}
+
+static inline void
+wino_next(const struct wino_map *m, struct wino_at *at)
+{
+	if (++at->x < m->tw)
+		return;
+	at->x = 0;
+	if (++at->y < m->th)
+		return;
+	at->y = 0;
+	at->n++;
+}
+
 /* B^T x B. */
 void	 wino_tile_x(uint32_t lanes, const struct wino_map *m, const struct wino_run *r, const void *x,
 	     const struct wino_tiles *v);

@@ -21,7 +21,7 @@
 /* The input side of the layer (x and dx), or its output side (y and dy). */
 struct side {
 	struct wino_map map;
-	size_t		channels, line, halves;	/* line: elements from row to row of tiles; halves: of WINO_HALVES */
+	size_t		channels, line, halves;	/* elements from row to row of tiles; halves: of WINO_HALVES */
 };
 
 struct wino {

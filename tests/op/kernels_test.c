@@ -150,10 +150,11 @@ winograd(uint64_t *hash)
 	static float tiles[WINO_POSITIONS * SAMPLES * 9 * 16], u[WINO_POSITIONS * 16];
 	const struct wino_tiles v = { tiles, 0, 16, SAMPLES * 9 * 16, WINO_FLOATS };
 	const struct wino_run run = { 0, 0, SAMPLES * 9, 0, 6 };
+	const struct wino_grid grid = { 0, 0, 3, 3, 6, 6 };
 
 	for (uint32_t lanes = 8; lanes <= 16; lanes += 8) {
 		const struct layout l = { lanes, lanes, false };
-		const struct wino_map map = { .h = SIDE, .w = SIDE, .th = 3, .tw = 3, .blocks = 1, .pixel = lanes,
+		const struct wino_map map = { .h = SIDE, .w = SIDE, .blocks = 1, .pixel = lanes,
 			.block = (size_t)SIDE * SIDE * lanes, .step = (size_t)SIDE * SIDE * lanes };
 		struct cpu_view x = view(&l, SIDE, 0), y = view(&l, SIDE, 1);
 		const struct wino_weights w = { numbers[2], 9, 9, lanes, true, false };
@@ -161,16 +162,16 @@ winograd(uint64_t *hash)
 		float sum[16] = { 0 };
 
 		view(&l, SIDE, 2);
-		wino_tile_x(lanes, &map, &run, x.p, &v);
+		wino_tile_x(lanes, &map, &grid, &run, x.p, &v);
 		*hash = hash_update(*hash, tiles, sizeof(tiles));
 		for (int way = 0; way < 4; way++) {
 			const struct wino_after after = { numbers[2], way < 2 ? NULL : numbers[1], numbers[0],
 				way % 2 == 1 };
 
-			wino_tile_y(lanes, &map, &run, &v, &after, y.p);
+			wino_tile_y(lanes, &map, &grid, &run, &v, &after, y.p);
 			add(hash, &y);
 		}
-		wino_tile_dy(lanes, &map, &run, x.p, &v, sum);
+		wino_tile_dy(lanes, &map, &grid, &run, x.p, &v, sum);
 		*hash = hash_update(hash_update(*hash, tiles, sizeof(tiles)), sum, sizeof(sum));
 		wino_tile_w(lanes, &w, 0, 0, lanes, u);
 		*hash = hash_update(*hash, u, sizeof(u));

@@ -1,251 +1,21 @@
 /* wino - transforms chunks of tiles, multiplies them, and transforms the products back. */
-#include "engine/cpu/wino/wino.h"
+#include "engine/cpu/wino/wino_in.h"
 
 #include "base/err.h"
 #include "engine/cpu/wino/wino_bf16.h"
 #include "engine/cpu/wino/wino_product.h"
-#include "engine/cpu/wino/wino_tile.h"
 
 #include <omp.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define CHUNK_BYTES	((size_t)1 << 20)	/* bytes of a thread's matrices, about the size of its cache */
-#define BF16_BYTES	((size_t)1 << 18)	/* the same in bf16, where products wait for memory sooner */
-#define WEIGHT_BYTES	((size_t)2 << 20)	/* the same for dw, or more if its sums are larger */
-#define SLICE_BYTES	((size_t)16 << 20)	/* bytes of all slices' sums together */
-#define SLICES		8
-#define SLICE_TILES	512
-#define LINES		6			/* lines of a tile's positions */
-
-/* The input side of the layer (x and dx), or its output side (y and dy). */
-struct side {
-	struct wino_map map;
-	size_t		channels, line, halves;	/* elements from row to row of tiles; halves: of WINO_HALVES */
-};
-
-struct wino {
-	struct dnnl_shape  shape;
-	struct dnnl_needs  needs;
-	uint32_t	   lanes;
-	unsigned	   threads;
-	size_t		   pair;	/* rows of weights, or tiles, in one element: 2 in bf16, else 1 */
-	size_t		   tiles;
-	struct side	   in, out;
-	size_t		   chunk, weight_chunk;	/* tiles */
-	size_t		   slices;	/* number of slices of dw */
-	size_t		   slice;	/* tiles of each slice but the last: whole chunks */
-	struct dnnl_place  place;
-};
-
-/* The matrix units of AMX compute the direct sum faster. */
-static bool
-does_bf16_pay(const struct dnnl_shape *s)
-{
-	return dnnl_dev_bf16_pairs() && !s->y_f32 && s->c % 16 == 0 && s->k % 16 == 0;
-}
-
-bool
-wino_fits(const struct dnnl_shape *s)
-{
-	const uint32_t least = wino_product_is_own() ? 16 : 32;
-
-	return !s->fc && (!s->bf16 || does_bf16_pay(s)) && !s->channels_last && s->groups == 1 &&
-	    s->r == 3 && s->s == 3 && s->stride[0] == 1 && s->stride[1] == 1 && s->pad[0] == 1 && s->pad[1] == 1 &&
-	    s->dilate[0] == 1 && s->dilate[1] == 1 && s->c >= least && s->k >= least && s->h >= 3 && s->w >= 3;
-}
-
-/* ------ sizes ------ */
-
-/* Rows that are a multiple of 256 elements apart would all map to a few cache sets. */
-static size_t
-spread_lines(size_t elements)
-{
-	return elements % 256 == 0 ? elements + 16 : elements;
-}
-
-static struct side
-describe_side(const struct dnnl_shape *s, uint32_t channels, uint32_t lanes)
-{
-	size_t blocks = (channels + lanes - 1) / lanes;
-
-	return (struct side) { .map = { .h = s->h, .w = s->w, .th = (s->h + 3) / 4, .tw = (s->w + 3) / 4,
-	    .blocks = blocks, .pixel = s->bf16 ? channels : lanes,
-	    .block = s->bf16 ? lanes : (size_t)s->h * s->w * lanes, .step = blocks * s->h * s->w * lanes,
-	    .bf16 = s->bf16 }, .channels = channels, .line = spread_lines(blocks * lanes),
-	    .halves = spread_lines(blocks * lanes / 2) };
-}
-
-static size_t
-count_matrix_elements(size_t rows, const struct side *s)
-{
-	return spread_lines(rows * s->line);
-}
-
-/* Elements of the transformed tiles of one position, of which a product makes those of the other side. */
-static size_t
-count_tile_elements(const struct wino *w, size_t tiles, const struct side *s)
-{
-	return w->shape.bf16 ? spread_lines(tiles * s->halves) : count_matrix_elements(tiles, s);
-}
-
-/* Elements of one thread's chunk. */
-static size_t
-count_chunk_elements(const struct wino *w, size_t tiles)
-{
-	size_t forward = count_tile_elements(w, tiles, &w->in) + count_matrix_elements(tiles, &w->out);
-	size_t data = count_tile_elements(w, tiles, &w->out) + count_matrix_elements(tiles, &w->in);
-
-	return WINO_POSITIONS * (forward > data ? forward : data);
-}
-
-/* Elements of the transformed weights of one position, with a row for each channel of `in`, or each two. */
-static size_t
-count_weight_elements(const struct wino *w, const struct side *in, const struct side *out)
-{
-	return count_matrix_elements(in->channels / w->pair, out);
-}
-
-/* Floats of the gradients of all positions. */
-static size_t
-count_gradient_floats(const struct wino *w)
-{
-	return WINO_POSITIONS * count_matrix_elements(w->in.channels, &w->out);
-}
-
-/*
- * Tiles of a chunk whose matrices have about this many bytes, where a tile has `tile` elements at each position: at
- * least 32, and a multiple of 4, as products compute 4 rows at once.  All chunks are about equal.
- */
-static size_t
-choose_chunk(const struct wino *w, size_t tile, size_t bytes)
-{
-	size_t most = bytes / (WINO_POSITIONS * tile * sizeof(float)), chunks;
-
-	if (most < 32)
-		most = 32;
-	chunks = (w->tiles + most - 1) / most;
-	return ((w->tiles + chunks - 1) / chunks + 3) / 4 * 4;
-}
-
-/*
- * Cuts the tiles into slices, each with its own sums, so that threads need not wait for each other.  The number of
- * slices changes the bits, so it depends on the shape only.
- */
-static void
-choose_slices(struct wino *w)
-{
-	size_t bytes = count_gradient_floats(w) * sizeof(float), chunks;
-
-	w->weight_chunk = choose_chunk(w, (w->in.line + w->out.line) / w->pair,
-	    bytes / 2 > WEIGHT_BYTES ? bytes / 2 : WEIGHT_BYTES);
-	chunks = (w->tiles + w->weight_chunk - 1) / w->weight_chunk;
-	w->slices = 1;
-	while (w->slices < SLICES && 2 * w->slices * bytes <= SLICE_BYTES && w->tiles >= 2 * w->slices * SLICE_TILES)
-		w->slices *= 2;
-	w->slice = (chunks + w->slices - 1) / w->slices * w->weight_chunk;
-	w->slices = (w->tiles + w->slice - 1) / w->slice;
-}
-
-/* The most lines of positions that a thread works on at once. */
-static size_t
-count_most_lines(const struct wino *w)
-{
-	size_t each = (w->slices * LINES + w->threads - 1) / w->threads;
-
-	return wino_min(each, LINES);
-}
-
-/* Elements of one thread's chunk for dw. */
-static size_t
-count_lines_elements(const struct wino *w)
-{
-	const size_t rows = w->weight_chunk / w->pair;
-
-	return count_most_lines(w) * LINES *
-	    (count_matrix_elements(rows, &w->in) + count_matrix_elements(rows, &w->out));
-}
-
-/* Floats of the sums of dy over each chunk. */
-static size_t
-count_bias_floats(const struct wino *w)
-{
-	return (w->tiles + w->weight_chunk - 1) / w->weight_chunk * w->out.map.blocks * w->lanes;
-}
-
-static size_t
-count_weights(const struct wino *w)
-{
-	return (size_t)w->shape.k * w->shape.c * 9;
-}
-
-/* Packed weights are the canonical ones, for dx, and the transformed ones, for y. */
-static struct dnnl_needs
-needs_of(const struct wino *w)
-{
-	const char *name = w->shape.bf16 ? "own:wino_4x3_bf16" : "own:wino_4x3";
-	size_t pass = w->threads * count_chunk_elements(w, w->chunk) +
-	    (w->shape.data ? WINO_POSITIONS * count_weight_elements(w, &w->out, &w->in) : 0);
-	size_t weight = w->threads * count_lines_elements(w) + w->slices * count_gradient_floats(w) +
-	    count_bias_floats(w);
-
-	return (struct dnnl_needs) { .x_block = w->shape.bf16 ? w->shape.c : w->lanes,
-	    .y_block = w->shape.bf16 ? w->shape.k : w->lanes,
-	    .packed = (spread_lines(count_weights(w)) + WINO_POSITIONS * count_weight_elements(w, &w->in, &w->out)) *
-		sizeof(float),
-	    .scratch = (pass > weight ? pass : weight) * sizeof(float),
-	    .kernel = { name, w->shape.data ? name : "-", name } };
-}
-
-int
-wino_new(const struct dnnl_shape *shape, uint32_t block, struct wino **made)
-{
-	struct wino *w = calloc(1, sizeof(*w));
-
-	if (w == NULL)
-		return err_nomem();
-	w->shape = *shape;
-	w->lanes = block;
-	w->threads = (unsigned)omp_get_max_threads();
-	w->pair = shape->bf16 ? 2 : 1;
-	w->in = describe_side(shape, shape->c, block);
-	w->out = describe_side(shape, shape->k, block);
-	if (shape->y_step > 0)
-		w->out.map.step = shape->y_step;
-	w->tiles = (size_t)shape->n * w->in.map.th * w->in.map.tw;
-	w->chunk = choose_chunk(w, w->in.line + w->out.line, shape->bf16 ? BF16_BYTES : CHUNK_BYTES);
-	choose_slices(w);
-	w->needs = needs_of(w);
-	*made = w;
-	return 0;
-}
-
-void
-wino_free(struct wino *w)
-{
-	free(w);
-}
-
-const struct dnnl_needs *
-wino_needs(const struct wino *w)
-{
-	return &w->needs;
-}
-
-void
-wino_bind(struct wino *w, const struct dnnl_place *place)
-{
-	w->place = *place;
-}
 
 /* ------ weights in ------ */
 
 /* Transforms the weights of all rows. */
 static void
-transform_weights(const struct wino *w, const struct wino_weights *from, const struct side *in, const struct side *out,
-    float *u)
+transform_weights(const struct wino *w, const struct wino_weights *from, const struct wino_side *in,
+    const struct wino_side *out, float *u)
 {
-	const size_t position = count_weight_elements(w, in, out);
+	const size_t position = wino_weight_matrix(w, in, out);
 
 	#pragma omp parallel for collapse(2)
 	for (size_t row = 0; row < in->channels; row += w->pair)
@@ -264,7 +34,7 @@ get_canonical_weights(const struct wino *w)
 static float *
 forward_transformed(const struct wino *w)
 {
-	return get_canonical_weights(w) + spread_lines(count_weights(w));
+	return get_canonical_weights(w) + wino_spread(wino_weights(w));
 }
 
 /* Weights [k, c, 9] as a matrix with a row for each channel of x. */
@@ -280,7 +50,7 @@ wino_load(struct wino *w, const float *weights)
 {
 	struct wino_weights from = forward_weights(w, weights);
 
-	memcpy(get_canonical_weights(w), weights, count_weights(w) * sizeof(float));
+	memcpy(get_canonical_weights(w), weights, wino_weights(w) * sizeof(float));
 	transform_weights(w, &from, &w->in, &w->out, forward_transformed(w));
 }
 
@@ -288,7 +58,7 @@ wino_load(struct wino *w, const float *weights)
 
 /* to = from convolved with the transformed weights u. */
 struct pass {
-	const struct side *in, *out;
+	const struct wino_side *in, *out;
 	const void	  *from;
 	const float	  *u, *bias, *scale, *shift;
 	void		  *to;
@@ -304,28 +74,36 @@ multiply_matrices(const struct wino *w, const struct dnnl_matrices *product, con
 	return 0;
 }
 
+/* Have tiles of this kind position i? */
+static bool
+has_position(const struct wino_kind *k, size_t i)
+{
+	return wino_has(k->grid.rows, (uint32_t)(i / WINO_LINES)) && wino_has(k->grid.columns, i % WINO_LINES);
+}
+
 /* Computes one chunk of tiles on one thread, in the matrices v and m. */
 static int
-convolve_chunk(const struct wino *w, const struct pass *p, size_t first, float *scratch)
+convolve_chunk(const struct wino *w, const struct pass *p, const struct wino_kind *k, size_t first, float *scratch)
 {
-	const size_t count = wino_min(w->tiles - first, w->chunk);
+	const size_t count = wino_min(k->tiles - first, k->chunk);
 	const bool bf16 = w->shape.bf16;
 	const struct wino_tiles v = { scratch, first, bf16 ? p->in->halves : p->in->line,
-		count_tile_elements(w, w->chunk, p->in), bf16 ? WINO_HALVES : WINO_FLOATS };
+		wino_tile_matrix(w, k->chunk, p->in), bf16 ? WINO_HALVES : WINO_FLOATS };
 	float *products = scratch + WINO_POSITIONS * v.position;
-	const struct wino_tiles m = { products, first, p->out->line, count_matrix_elements(w->chunk, p->out),
+	const struct wino_tiles m = { products, first, p->out->line, wino_matrix(k->chunk, p->out),
 		WINO_FLOATS };
 	const struct dnnl_matrices product = { .m = count, .n = p->out->map.blocks * w->lanes,
 		.k = p->in->channels / w->pair, .a = v.line, .b = p->out->line, .c = m.line };
-	const size_t u_position = count_weight_elements(w, p->in, p->out);
-	struct wino_run run = { .first = first, .count = count, .lines = LINES };
+	const size_t u_position = wino_weight_matrix(w, p->in, p->out);
+	struct wino_run run = { .first = first, .count = count, .lines = WINO_LINES };
 	int e = 0;
 
 	for (run.block = 0; run.block < p->in->map.blocks; run.block++)
-		wino_tile_x(w->lanes, &p->in->map, &run, p->from, &v);
+		wino_tile_x(w->lanes, &p->in->map, &k->grid, &run, p->from, &v);
 	for (size_t i = 0; i < WINO_POSITIONS && e == 0; i++)
-		e = multiply_matrices(w, &product, scratch + i * v.position, p->u + i * u_position,
-		    products + i * m.position);
+		if (has_position(k, i))
+			e = multiply_matrices(w, &product, scratch + i * v.position, p->u + i * u_position,
+			    products + i * m.position);
 	for (run.block = 0; run.block < p->out->map.blocks; run.block++) {
 		const size_t at = run.block * w->lanes;
 		float bias[16] = { 0 };
@@ -334,9 +112,51 @@ convolve_chunk(const struct wino *w, const struct pass *p, size_t first, float *
 
 		if (p->bias != NULL)
 			memcpy(bias, p->bias + at, wino_min(p->out->channels - at, w->lanes) * sizeof(*bias));
-		wino_tile_y(w->lanes, &p->out->map, &run, &m, &after, p->to);
+		wino_tile_y(w->lanes, &p->out->map, &k->grid, &run, &m, &after, p->to);
 	}
 	return e;
+}
+
+/* The work on some tiles. */
+static size_t
+count_work(const struct wino_kind *k, size_t tiles)
+{
+	return tiles * k->grid.rows * k->grid.columns;
+}
+
+/* The kind with the least done of its tiles, so that each thread gets about the same samples of all kinds. */
+static uint32_t
+find_next_kind(const struct wino *w, const size_t *done)
+{
+	uint32_t next = 0;
+
+	for (uint32_t i = 1; i < w->kinds; i++)
+		if ((double)done[i] / (double)w->kind[i].tiles < (double)done[next] / (double)w->kind[next].tiles)
+			next = i;
+	return next;
+}
+
+/* Computes this thread's share of the chunks: those whose middle lies in its part of the work. */
+static int
+convolve_share(const struct wino *w, const struct pass *p, float *scratch)
+{
+	const size_t thread = (size_t)omp_get_thread_num(), threads = (size_t)omp_get_num_threads();
+	size_t done[WINO_KINDS] = { 0 }, work = 0, before = 0;
+
+	for (uint32_t i = 0; i < w->kinds; i++)
+		work += count_work(&w->kind[i], w->kind[i].tiles);
+	while (before < work) {
+		const uint32_t i = find_next_kind(w, done);
+		const size_t count = wino_min(w->kind[i].tiles - done[i], w->kind[i].chunk);
+		const size_t some = count_work(&w->kind[i], count);
+
+		if ((2 * before + some) * threads / (2 * work) == thread)
+			ERR_TRY(convolve_chunk(w, p, &w->kind[i], done[i],
+			    scratch + thread * wino_chunk_elements(w)));
+		before += some;
+		done[i] += count;
+	}
+	return 0;
 }
 
 static int
@@ -344,13 +164,8 @@ convolve_tiles(const struct wino *w, const struct pass *p, float *scratch)
 {
 	int e = 0;
 
-	#pragma omp parallel for schedule(static) reduction(min : e)
-	for (size_t first = 0; first < w->tiles; first += w->chunk) {
-		int failed = convolve_chunk(w, p, first,
-		    scratch + (size_t)omp_get_thread_num() * count_chunk_elements(w, w->chunk));
-
-		e = failed < e ? failed : e;
-	}
+	#pragma omp parallel reduction(min : e)
+	e = convolve_share(w, p, scratch);
 	return e;
 }
 
@@ -373,7 +188,7 @@ compute_data(const struct wino *w)
 		.columns = w->shape.c, .rotated = true, .pairs = w->shape.bf16 };
 
 	transform_weights(w, &rotated, &w->out, &w->in, u);
-	return convolve_tiles(w, &p, u + WINO_POSITIONS * count_weight_elements(w, &w->out, &w->in));
+	return convolve_tiles(w, &p, u + WINO_POSITIONS * wino_weight_matrix(w, &w->out, &w->in));
 }
 
 /* ------ weight ------ */
@@ -381,7 +196,7 @@ compute_data(const struct wino *w)
 /* The work of one thread: lines [line, line + lines) of the positions of one slice. */
 struct part {
 	size_t slice, line, lines;
-	float *scratch;		/* [count_lines_elements] */
+	float *scratch;		/* [wino_lines_elements()] */
 	float *u;		/* the slice's sums, [positions][c][k] */
 	float *sums;		/* sums of dy, [chunks][blocks][lanes] */
 };
@@ -390,40 +205,40 @@ struct part {
 static int
 add_chunk(const struct wino *w, const struct part *p, size_t first, size_t count)
 {
+	const struct wino_kind *k = &w->all;
 	const enum wino_elements elements = w->shape.bf16 ? WINO_PAIRS : WINO_FLOATS;
-	const size_t rows = w->weight_chunk / w->pair;
-	const struct wino_tiles v = { p->scratch, first, w->in.line, count_matrix_elements(rows, &w->in), elements };
-	float *gradients = p->scratch + p->lines * LINES * v.position;
-	const struct wino_tiles d = { gradients, first, w->out.line, count_matrix_elements(rows, &w->out), elements };
+	const size_t rows = k->chunk / w->pair, position = wino_matrix(w->in.channels, &w->out);
+	const struct wino_tiles v = { p->scratch, first, w->in.line, wino_matrix(rows, &w->in), elements };
+	float *gradients = p->scratch + p->lines * WINO_LINES * v.position;
+	const struct wino_tiles d = { gradients, first, w->out.line, wino_matrix(rows, &w->out), elements };
 	const struct dnnl_matrices product = { .m = w->in.channels, .n = w->out.map.blocks * w->lanes,
 		.k = (count + w->pair - 1) / w->pair,
 		.a = v.line, .b = d.line, .c = w->out.line, .transposed = true, .add = first > p->slice * w->slice };
-	const size_t position = count_matrix_elements(w->in.channels, &w->out);
-	float *sums = p->sums + first / w->weight_chunk * w->out.map.blocks * w->lanes;
+	float *sums = p->sums + first / k->chunk * w->out.map.blocks * w->lanes;
 	struct wino_run run = { .first = first, .count = count, .line = p->line, .lines = p->lines };
 	int e = 0;
 
 	for (run.block = 0; run.block < w->in.map.blocks; run.block++)
-		wino_tile_x(w->lanes, &w->in.map, &run, w->place.x, &v);
+		wino_tile_x(w->lanes, &w->in.map, &k->grid, &run, w->place.x, &v);
 	for (run.block = 0; run.block < w->out.map.blocks; run.block++) {
 		float unused[16];	/* the thread of line 0 writes the sums */
 
-		wino_tile_dy(w->lanes, &w->out.map, &run, w->place.dy, &d,
+		wino_tile_dy(w->lanes, &w->out.map, &k->grid, &run, w->place.dy, &d,
 		    p->line == 0 ? sums + run.block * w->lanes : unused);
 	}
-	for (size_t i = 0; i < p->lines * LINES && e == 0; i++)
+	for (size_t i = 0; i < p->lines * WINO_LINES && e == 0; i++)
 		e = multiply_matrices(w, &product, p->scratch + i * v.position, gradients + i * d.position,
-		    p->u + (p->line * LINES + i) * position);
+		    p->u + (p->line * WINO_LINES + i) * position);
 	return e;
 }
 
 static int
 add_slice(const struct wino *w, const struct part *p)
 {
-	const size_t end = wino_min((p->slice + 1) * w->slice, w->tiles);
+	const size_t end = wino_min((p->slice + 1) * w->slice, w->all.tiles);
 
-	for (size_t first = p->slice * w->slice; first < end; first += w->weight_chunk)
-		ERR_TRY(add_chunk(w, p, first, wino_min(end - first, w->weight_chunk)));
+	for (size_t first = p->slice * w->slice; first < end; first += w->all.chunk)
+		ERR_TRY(add_chunk(w, p, first, wino_min(end - first, w->all.chunk)));
 	return 0;
 }
 
@@ -432,13 +247,14 @@ static int
 add_thread_part(const struct wino *w, float *u, float *sums, float *scratch)
 {
 	const size_t thread = (size_t)omp_get_thread_num(), threads = (size_t)omp_get_num_threads();
-	const size_t all = w->slices * LINES, end = all * (thread + 1) / threads;
+	const size_t all = w->slices * WINO_LINES, end = all * (thread + 1) / threads;
 
 	for (size_t i = all * thread / threads; i < end;) {
-		const size_t slice = i / LINES, line = i % LINES, most = wino_min(LINES - line, count_most_lines(w));
+		const size_t slice = i / WINO_LINES, line = i % WINO_LINES;
+		const size_t most = wino_min(WINO_LINES - line, wino_most_lines(w));
 		const struct part p = { .slice = slice, .line = line, .lines = wino_min(end - i, most),
-			.scratch = scratch + thread * count_lines_elements(w),
-			.u = u + slice * count_gradient_floats(w), .sums = sums };
+			.scratch = scratch + thread * wino_lines_elements(w),
+			.u = u + slice * wino_gradients(w), .sums = sums };
 
 		ERR_TRY(add_slice(w, &p));
 		i += p.lines;
@@ -451,7 +267,7 @@ write_weights(const struct wino *w, const float *u, float *dw)
 {
 	const struct wino_weights to = forward_weights(w, NULL);
 	const struct wino_sums from = { .p = u, .line = w->out.line,
-	    .position = count_matrix_elements(w->in.channels, &w->out), .slice = count_gradient_floats(w),
+	    .position = wino_matrix(w->in.channels, &w->out), .slice = wino_gradients(w),
 	    .slices = w->slices };
 
 #pragma omp for collapse(2) schedule(static)
@@ -464,7 +280,7 @@ write_weights(const struct wino *w, const float *u, float *dw)
 static void
 write_bias(const struct wino *w, const float *sums)
 {
-	const size_t width = w->out.map.blocks * w->lanes, chunks = count_bias_floats(w) / width;
+	const size_t width = w->out.map.blocks * w->lanes, chunks = wino_bias_sums(w) / width;
 
 	for (size_t k = 0; k < w->out.channels; k++) {
 		double sum = 0;
@@ -478,8 +294,8 @@ write_bias(const struct wino *w, const float *sums)
 static int
 compute_weight(const struct wino *w, float *dw)
 {
-	float *u = w->place.scratch, *sums = u + w->slices * count_gradient_floats(w),
-	    *scratch = sums + count_bias_floats(w);
+	float *u = w->place.scratch, *sums = u + w->slices * wino_gradients(w),
+	    *scratch = sums + wino_bias_sums(w);
 	int e = 0;
 
 	#pragma omp parallel reduction(min : e)

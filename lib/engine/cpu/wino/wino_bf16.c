@@ -29,26 +29,27 @@ wino_bf16_product(const struct dnnl_matrices *s, const uint32_t *a, const uint32
 
 /* Each kind of element is a constant, so that the compiler removes the branches on it. */
 ISA_BF16 void
-wino_bf16_x(const struct wino_map *m, const struct wino_run *r, const void *x, const struct wino_tiles *v)
+wino_bf16_x(const struct wino_map *m, const struct wino_grid *g, const struct wino_run *r, const void *x,
+    const struct wino_tiles *v)
 {
 	if (v->elements == WINO_HALVES)
-		transform_x_16(m, r, x, v, WINO_HALVES);
+		transform_x_all_16(m, g, r, x, v, WINO_HALVES);
 	else
-		transform_x_16(m, r, x, v, WINO_PAIRS);
+		transform_x_all_16(m, g, r, x, v, WINO_PAIRS);
 }
 
 ISA_BF16 void
-wino_bf16_dy(const struct wino_map *m, const struct wino_run *r, const void *dy, const struct wino_tiles *v,
-    float *sums)
+wino_bf16_dy(const struct wino_map *m, const struct wino_grid *g, const struct wino_run *r, const void *dy,
+    const struct wino_tiles *v, float *sums)
 {
-	transform_dy_16(m, r, dy, v, sums, WINO_PAIRS);
+	transform_dy_16(m, g, r, dy, v, sums, WINO_PAIRS);
 }
 
 ISA_BF16 void
-wino_bf16_y(const struct wino_map *m, const struct wino_run *r, const struct wino_tiles *v,
-    const struct wino_after *after, void *y)
+wino_bf16_y(const struct wino_map *m, const struct wino_grid *g, const struct wino_run *r,
+    const struct wino_tiles *v, const struct wino_after *after, void *y)
 {
-	transform_y_16(m, r, v, after, y);
+	transform_y_all_16(m, g, r, v, after, y);
 }
 
 ISA_BF16 void

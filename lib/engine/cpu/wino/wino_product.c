@@ -13,12 +13,16 @@
 #define DOT(sum, a, b) ((sum) += (a) * *(const vec *)(b))
 #include "engine/cpu/wino/wino_block.inc"
 
-#define MOST	64u	/* columns of c and rows of the weights up to which the library is slower */
+/* Columns of c and rows of the weights up to which the library is slower; of transposed products fewer. */
+#define MOST	160u
+#define MOST_TRANSPOSED	96u
 
 static bool
 is_small(const struct dnnl_matrices *s)
 {
-	return s->n % LANES == 0 && s->n <= MOST && (s->transposed ? s->m : s->k) <= MOST;
+	const size_t most = s->transposed ? MOST_TRANSPOSED : MOST;
+
+	return s->n % LANES == 0 && s->n <= most && (s->transposed ? s->m : s->k) <= most;
 }
 
 ISA_CLONES(static, void, multiply_small, (const struct dnnl_matrices *s, const float *a, const float *b, float *c),

@@ -19,25 +19,25 @@
 	else \
 		name##_8(__VA_ARGS__)
 
-ISA_CLONES(static, void, transform_x, (uint32_t lanes, const struct wino_map *m, const struct wino_run *r,
-    const void *x, const struct wino_tiles *v),
-    (lanes, m, r, x, v))
+ISA_CLONES(static, void, transform_x, (uint32_t lanes, const struct wino_map *m, const struct wino_grid *g,
+    const struct wino_run *r, const void *x, const struct wino_tiles *v),
+    (lanes, m, g, r, x, v))
 {
-	FOR_LANES(transform_x, m, r, x, v, WINO_FLOATS);
+	FOR_LANES(transform_x_all, m, g, r, x, v, WINO_FLOATS);
 }
 
-ISA_CLONES(static, void, transform_dy, (uint32_t lanes, const struct wino_map *m, const struct wino_run *r,
-    const void *dy, const struct wino_tiles *v, float *sums),
-    (lanes, m, r, dy, v, sums))
+ISA_CLONES(static, void, transform_dy, (uint32_t lanes, const struct wino_map *m, const struct wino_grid *g,
+    const struct wino_run *r, const void *dy, const struct wino_tiles *v, float *sums),
+    (lanes, m, g, r, dy, v, sums))
 {
-	FOR_LANES(transform_dy, m, r, dy, v, sums, WINO_FLOATS);
+	FOR_LANES(transform_dy, m, g, r, dy, v, sums, WINO_FLOATS);
 }
 
-ISA_CLONES(static, void, transform_y, (uint32_t lanes, const struct wino_map *m, const struct wino_run *r,
-    const struct wino_tiles *v, const struct wino_after *after, void *y),
-    (lanes, m, r, v, after, y))
+ISA_CLONES(static, void, transform_y, (uint32_t lanes, const struct wino_map *m, const struct wino_grid *g,
+    const struct wino_run *r, const struct wino_tiles *v, const struct wino_after *after, void *y),
+    (lanes, m, g, r, v, after, y))
 {
-	FOR_LANES(transform_y, m, r, v, after, y);
+	FOR_LANES(transform_y_all, m, g, r, v, after, y);
 }
 
 ISA_CLONES(static, void, transform_w, (uint32_t lanes, const struct wino_weights *w, size_t row, size_t column,
@@ -55,33 +55,33 @@ ISA_CLONES(extern, void, wino_tile_dw, (uint32_t lanes, const struct wino_sums *
 }
 
 void
-wino_tile_x(uint32_t lanes, const struct wino_map *m, const struct wino_run *r, const void *x,
-    const struct wino_tiles *v)
+wino_tile_x(uint32_t lanes, const struct wino_map *m, const struct wino_grid *g, const struct wino_run *r,
+    const void *x, const struct wino_tiles *v)
 {
 	if (m->bf16)
-		wino_bf16_x(m, r, x, v);
+		wino_bf16_x(m, g, r, x, v);
 	else
-		transform_x(lanes, m, r, x, v);
+		transform_x(lanes, m, g, r, x, v);
 }
 
 void
-wino_tile_dy(uint32_t lanes, const struct wino_map *m, const struct wino_run *r, const void *dy,
-    const struct wino_tiles *v, float *sums)
+wino_tile_dy(uint32_t lanes, const struct wino_map *m, const struct wino_grid *g, const struct wino_run *r,
+    const void *dy, const struct wino_tiles *v, float *sums)
 {
 	if (m->bf16)
-		wino_bf16_dy(m, r, dy, v, sums);
+		wino_bf16_dy(m, g, r, dy, v, sums);
 	else
-		transform_dy(lanes, m, r, dy, v, sums);
+		transform_dy(lanes, m, g, r, dy, v, sums);
 }
 
 void
-wino_tile_y(uint32_t lanes, const struct wino_map *m, const struct wino_run *r, const struct wino_tiles *v,
-    const struct wino_after *after, void *y)
+wino_tile_y(uint32_t lanes, const struct wino_map *m, const struct wino_grid *g, const struct wino_run *r,
+    const struct wino_tiles *v, const struct wino_after *after, void *y)
 {
 	if (m->bf16)
-		wino_bf16_y(m, r, v, after, y);
+		wino_bf16_y(m, g, r, v, after, y);
 	else
-		transform_y(lanes, m, r, v, after, y);
+		transform_y(lanes, m, g, r, v, after, y);
 }
 
 void

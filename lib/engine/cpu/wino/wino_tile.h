@@ -38,12 +38,21 @@ enum wino_elements {
 	WINO_PAIRS,	/* a channel of two tiles, or of two rows of weights */
 };
 
-/* How samples are cut into tiles, th by tw a sample. */
+/* The samples. */
 struct wino_map {
-	uint32_t h, w, th, tw;
+	uint32_t h, w;
 	size_t	 blocks;
 	size_t	 pixel, block, step;	/* elements from one pixel, block and sample to the next */
 	bool	 bf16;
+};
+
+/*
+ * Tiles of one kind: th by tw of each sample, of which the first is tile (top, left).  rows and columns: the points of
+ * a tile in each direction (wino_lines.inc).  Tiles of fewer than 6 points are the last ones of a side that 4 does not
+ * divide; they have fewer products.
+ */
+struct wino_grid {
+	uint32_t top, left, th, tw, rows, columns;
 };
 
 /* The matrices of the tiles from `first` on, which is even for WINO_PAIRS. */
@@ -72,7 +81,7 @@ struct wino_weights {
 	size_t	     row, column;	/* floats from one to the next */
 	size_t	     columns;
 	bool	     rotated;		/* by 180 degrees, for dx */
-	bool	     pairs;		/* transformed weights are WINO_PAIRS; row 2 i comes before row 2 i + 1 */
+	bool	     pairs;		/* the transformed ones are WINO_PAIRS; row 2 i comes before 2 i + 1 */
 };
 
 /* Transformed gradients of weights.  Slice i, position j, row r, column c is at slice i + position j + line r + c. */
@@ -94,34 +103,49 @@ struct wino_at {
 };
 
 static inline struct wino_at
-wino_find(const struct wino_map *m, size_t tile)
+wino_find(const struct wino_grid *g, size_t tile)
 {
-	const size_t tiles = (size_t)m->th * m->tw, rest = tile % tiles;
+	const size_t tiles = (size_t)g->th * g->tw, rest = tile % tiles;
 
-	return (struct wino_at) { (uint32_t)(tile / tiles), (uint32_t)(rest / m->tw), (uint32_t)(rest % m->tw) };
+	return (struct wino_at) { (uint32_t)(tile / tiles), g->top + (uint32_t)(rest / g->tw),
+		g->left + (uint32_t)(rest % g->tw) };
 }
 
 static inline void
-wino_next(const struct wino_map *m, struct wino_at *at)
+wino_next(const struct wino_grid *g, struct wino_at *at)
 {
-	if (++at->x < m->tw)
+	if (++at->x < g->left + g->tw)
 		return;
-	at->x = 0;
-	if (++at->y < m->th)
+	at->x = g->left;
+	if (++at->y < g->top + g->th)
 		return;
-	at->y = 0;
+	at->y = g->top;
 	at->n++;
 }
 
+/* Has a tile of this many points in a direction the point with this index? */
+static inline bool
+wino_has(uint32_t points, uint32_t index)
+{
+	return points == 6 || (points == 5 ? index != 0 : index != 1 && index != 2);
+}
+
+/* The same grid with points that the compiler knows. */
+static inline struct wino_grid
+wino_six(const struct wino_grid *g)
+{
+	return (struct wino_grid) { g->top, g->left, g->th, g->tw, 6, 6 };
+}
+
 /* B^T x B. */
-void	 wino_tile_x(uint32_t lanes, const struct wino_map *m, const struct wino_run *r, const void *x,
-	     const struct wino_tiles *v);
+void	 wino_tile_x(uint32_t lanes, const struct wino_map *m, const struct wino_grid *g, const struct wino_run *r,
+	     const void *x, const struct wino_tiles *v);
 /* A dy A^T.  sums [lanes] gets the sums of dy over the run. */
-void	 wino_tile_dy(uint32_t lanes, const struct wino_map *m, const struct wino_run *r, const void *dy,
-	     const struct wino_tiles *v, float *sums);
+void	 wino_tile_dy(uint32_t lanes, const struct wino_map *m, const struct wino_grid *g, const struct wino_run *r,
+	     const void *dy, const struct wino_tiles *v, float *sums);
 /* y = A^T m A, and then what follows it. */
-void	 wino_tile_y(uint32_t lanes, const struct wino_map *m, const struct wino_run *r, const struct wino_tiles *v,
-	     const struct wino_after *after, void *y);
+void	 wino_tile_y(uint32_t lanes, const struct wino_map *m, const struct wino_grid *g, const struct wino_run *r,
+	     const struct wino_tiles *v, const struct wino_after *after, void *y);
 /* G w G^T of one row and `lanes` columns from `column` on; columns past the last give 0. */
 void	 wino_tile_w(uint32_t lanes, const struct wino_weights *w, size_t row, size_t column,
 	     size_t position, float *u);

@@ -50,7 +50,7 @@ LUA     := $(firstword $(shell for p in lua5.4 lua-5.4 lua54 lua; do \
 PKGS    := libarchive libturbojpeg libjpeg spng libdeflate libwebp libwebpdemux libtiff-4 zlib liblzma libzstd $(LUA) jansson openssl libxxhash
 # A caller's CFLAGS= takes the place of OPT alone: no result depends on it.
 CFLAGS  ?= $(OPT)
-# Without contraction every compiler rounds alike on every processor (wino_product.o has it, as oneDNN's products do); without traps a choice of two numbers needs no branch.
+# Without contraction every compiler rounds alike on every processor (wino_product.o and point_product.o have it, as oneDNN's products do); without traps a choice of two numbers needs no branch.
 DIALECT := -std=c11 -ffp-contract=off -fno-trapping-math -fno-math-errno $(WARN) $(if $(WERROR),-Werror)
 # So do CPPFLAGS, LDFLAGS and LDLIBS only add to what is here.
 DEFINES := -D_GNU_SOURCE -DTALLY_VERSION='"$(VERSION)"' -Ilib -Icmd $(CPPFLAGS) $(shell $(PKGCONF) --cflags $(PKGS) 2>/dev/null)
@@ -165,7 +165,7 @@ $(patsubst %.c,$(BUILD)/%.o,$(shell grep -rl TALLY_VERSION --include='*.c' lib c
 
 # Kernels over whole arrays.  Instrumented at -O3 some take minutes.
 $(BUILD)/lib/engine/%.o $(BUILD)/lib/net/optim/%.o $(BUILD)/lib/net/merge/merge_sum.o: KERNEL := $(if $(SAN),-O1,-O3) -fopenmp
-$(BUILD)/lib/engine/cpu/wino/wino_product.o: KERNEL := $(if $(SAN),-O1,-O3) -ffp-contract=fast
+$(BUILD)/lib/engine/cpu/wino/wino_product.o $(BUILD)/lib/engine/cpu/point/point_product.o: KERNEL := $(if $(SAN),-O1,-O3) -ffp-contract=fast
 $(BUILD)/lib/batch/aug_%.o $(BUILD)/lib/batch/mean_make.o $(BUILD)/lib/batch/planes.o $(BUILD)/lib/image/resize_pass.o $(BUILD)/lib/wire/codec.o: KERNEL := $(if $(SAN),-O1,-O3)
 
 $(BUILD)/lib/engine/engine.o: DEFINES += $(foreach e,$(engines),-DENGINE_$e)

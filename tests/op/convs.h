@@ -137,6 +137,21 @@ copy(const struct layer *l, bool y, float *plain, float *blocks, bool back)
 			}
 }
 
+/* Are the lanes after the last channel zero? */
+__attribute__((unused)) static bool
+padded(const struct layer *l, bool y, const float *blocks)
+{
+	size_t channels = channels_of(l, y), block = block_of(l, y);
+	size_t whole = (channels + block - 1) / block * block;
+
+	for (size_t n = 0; n < l->shape.n; n++)
+		for (size_t c = channels; c < whole; c++)
+			for (size_t i = 0; i < pixels_of(l, y); i++)
+				if (blocks[place(l, y, n, c, i)] != 0)
+					return false;
+	return true;
+}
+
 /* ------ direct convolution ------ */
 
 struct sums {

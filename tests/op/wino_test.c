@@ -16,21 +16,6 @@
 #define BOUND 3e-6	/* 1.3e-6 was measured */
 #define BF16_BOUND 1.25e-2	/* 1.2e-2 was measured; without rounding to nearest it is 1.4e-2 */
 
-/* Are the lanes after the last channel zero? */
-static bool
-padded(const struct layer *l, bool y, const float *blocks)
-{
-	size_t channels = channels_of(l, y), block = block_of(l, y);
-	size_t whole = (channels + block - 1) / block * block;
-
-	for (size_t n = 0; n < l->shape.n; n++)
-		for (size_t c = channels; c < whole; c++)
-			for (size_t i = 0; i < pixels_of(l, y); i++)
-				if (blocks[place(l, y, n, c, i)] != 0)
-					return false;
-	return true;
-}
-
 /* The numbers of a map in f32 and bf16; the latter fill the first half of its memory. */
 static void
 round_map(const struct layer *l, bool y, float *map)

@@ -16,8 +16,8 @@ struct point_map {
  * For each of `pixels`: the first `blocks` blocks of y = x w, where w [x->blocks 16, w_line] has a row for each channel
  * of x.  Blocks of y are y_apart floats apart.
  */
-void	 point_multiply(const struct point_map *x, size_t pixels, const float *w, size_t w_line, size_t blocks, float *y,
-	     size_t y_apart);
+void	 point_multiply(const struct point_map *x, size_t pixels, const float *w, size_t w_line, size_t blocks,
+	     float *y, size_t y_apart);
 /*
  * sum [x->blocks, dy->blocks, 16, 16] = sum over the pixels of x[c] dy[k]; with `add` it is added to what is there.
  */

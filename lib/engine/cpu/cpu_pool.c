@@ -100,6 +100,22 @@ add_max_pixel(const struct cpu_vec *p, int32_t n, struct cpu_vec *top, struct cp
 	}
 }
 
+/* Adds a window's pixels, of which the first is at p; n is its index in the window, and a line of the sample w pixels. */
+ISA_INLINE void
+add_max_window(const void *p, size_t pitch, size_t w, size_t lines, size_t columns, int32_t n, int32_t skipped,
+    bool bf16, size_t lanes, struct cpu_vec *top, struct cpu_mask *at, struct cpu_vec *sum)
+{
+	struct cpu_vec v = { 0 };
+
+	#pragma GCC unroll 3
+	for (size_t h = 0; h < lines; h++, n += skipped)
+		#pragma GCC unroll 3
+		for (size_t j = 0; j < columns; j++, n++) {
+			cpu_load_some(p, (h * w + j) * pitch, bf16, lanes, &v);
+			add_max_pixel(&v, n, top, at, sum);
+		}
+}
+
 /* Computes channels [c, c + lanes) of line i of a unit's output. */
 ISA_INLINE void
 compute_max(const struct frame *f, const struct cpu_ptr *x, size_t i, size_t c, size_t lanes, bool bf16,
@@ -110,17 +126,18 @@ compute_max(const struct frame *f, const struct cpu_ptr *x, size_t i, size_t c, 
 		struct window v = clip_window(f, i, j);
 		int32_t skipped = (int32_t)(f->s - (v.w1 - v.w0));
 		int32_t n = (int32_t)(v.r0 * f->s + v.s0);
-		struct cpu_vec top = { 0 }, p = { 0 }, sum = { 0 };
+		const size_t lines = v.h1 - v.h0, columns = v.w1 - v.w0;
+		struct cpu_vec top = { 0 }, sum = { 0 };
 		struct cpu_mask at = { 0 };
+		const char *p = (const char *)x->p + ((v.h0 * f->w + v.w0) * x->pitch + c) * (bf16 ? 2 : sizeof(float));
 
 		CPU_EACH(k)
 			at.v[k] += n;
-		cpu_load_some(x->p, (v.h0 * f->w + v.w0) * x->pitch + c, bf16, lanes, &top);
-		for (size_t h = v.h0; h < v.h1; h++, n += skipped)
-			for (size_t w = v.w0; w < v.w1; w++, n++) {
-				cpu_load_some(x->p, (h * f->w + w) * x->pitch + c, bf16, lanes, &p);
-				add_max_pixel(&p, n, &top, &at, &sum);
-			}
+		cpu_load_some(p, 0, bf16, lanes, &top);
+		if (lines == 3 && columns == 3)
+			add_max_window(p, x->pitch, f->w, 3, 3, n, skipped, bf16, lanes, &top, &at, &sum);
+		else
+			add_max_window(p, x->pitch, f->w, lines, columns, n, skipped, bf16, lanes, &top, &at, &sum);
 		CPU_EACH(k) {
 			cpu_ints nan = sum.v[k] != sum.v[k];
 

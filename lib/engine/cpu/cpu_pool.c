@@ -100,7 +100,7 @@ add_max_pixel(const struct cpu_vec *p, int32_t n, struct cpu_vec *top, struct cp
 	}
 }
 
-/* Adds a window's pixels, of which the first is at p; n is its index in the window, and a line of the sample w pixels. */
+/* Adds a window's pixels.  The first is at p and has index n in the window; a line of the sample has w pixels. */
 ISA_INLINE void
 add_max_window(const void *p, size_t pitch, size_t w, size_t lines, size_t columns, int32_t n, int32_t skipped,
     bool bf16, size_t lanes, struct cpu_vec *top, struct cpu_mask *at, struct cpu_vec *sum)

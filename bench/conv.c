@@ -1,7 +1,7 @@
 /*
- * conv - a net's name into the rates of its 3x3 convolutions: our Winograd beside the library's own kernels.
+ * conv - a net's name into the rates of its convolutions with kernels of our own: wino and point beside the library.
  *
- * A line for each shape that wino_fits() takes, its count in the net, and each direction: milliseconds and the rate of
+ * A line for each shape that wino_fits() or point_fits() takes, its count in the net, and each direction: milliseconds and the rate of
  * the multiply-adds that a direct convolution would do, border and all, of either; the best of --rounds.  Then the sums
  * over the net.
  */
@@ -10,6 +10,8 @@
 #include "base/clk.h"
 #include "base/err.h"
 #include "base/rng.h"
+#include "engine/cpu/cpu_conv.h"
+#include "engine/cpu/point/point.h"
 #include "engine/cpu/wino/wino.h"
 #include "net/graph/script.h"
 
@@ -33,7 +35,7 @@ static const char *const direction[DNNL_DIRECTIONS] = { "forward", "data", "weig
 struct bench {
 	struct dnnl_dev	 *dev;
 	struct dnnl_layer *layer;
-	struct wino	 *wino;
+	struct cpu_conv	 *conv;
 	struct dnnl_place own, library;
 	float		 *dw;
 	unsigned	  rounds;
@@ -62,11 +64,11 @@ numbers(size_t count, uint64_t seed)
 	return p;
 }
 
-/* Runs one direction, by Winograd's algorithm or by the library. */
+/* Runs one direction, by our kernel or by the library. */
 static int
 run_direction(struct bench *b, enum dnnl_direction dir, bool own)
 {
-	return own ? wino_run(b->wino, dir, b->dw) : dnnl_layer_run(b->layer, dir, b->dw);
+	return own ? cpu_conv_run(b->conv, dir, b->dw) : dnnl_layer_run(b->layer, dir, b->dw);
 }
 
 /* The time of the best round in milliseconds, after one call that is not timed. */
@@ -89,13 +91,14 @@ time_direction(struct bench *b, enum dnnl_direction dir, bool own)
 static void
 print_shape(struct bench *b, const struct dnnl_shape *s, unsigned count)
 {
-	const double ops = 2.0 * 9 * s->c * s->k * s->h * s->w * s->n;
+	const double ops = 2.0 * s->r * s->s * s->c * s->k * s->h * s->w * s->n;
 
 	for (enum dnnl_direction dir = 0; dir < DNNL_DIRECTIONS; dir++) {
 		double own = time_direction(b, dir, true), library = time_direction(b, dir, false);
 
-		printf("%ux %ux%ux%u->%u\t%s\t%.2f\t%.0f\t%.2f\t%.0f\t%.2f\t%s\n", count, s->c, s->h, s->w, s->k, direction[dir], own,
-		    ops / own / 1e6, library, ops / library / 1e6, library / own, dnnl_layer_needs(b->layer)->kernel[dir]);
+		printf("%ux %ux%ux%u->%u by %ux%u\t%s\t%.2f\t%.0f\t%.2f\t%.0f\t%.2f\t%s\n", count, s->c, s->h, s->w, s->k, s->r, s->s,
+		    direction[dir], own, ops / own / 1e6, library, ops / library / 1e6, library / own,
+		    dnnl_layer_needs(b->layer)->kernel[dir]);
 		fflush(stdout);
 		b->total[dir][0] += count * own;
 		b->total[dir][1] += count * library;
@@ -107,25 +110,25 @@ measure_shape(struct bench *b, const struct dnnl_shape *s, unsigned count)
 {
 	const uint32_t block = dnnl_dev_block();
 	const size_t pixels = (size_t)s->n * s->h * s->w, x = (s->c + block - 1) / block * block * pixels;
-	const size_t y = (s->k + block - 1) / block * block * pixels, weights = 9 * (size_t)s->c * s->k;
+	const size_t y = (s->k + block - 1) / block * block * pixels, weights = (size_t)s->r * s->s * s->c * s->k;
 	float *w = numbers(weights, 1);
 
-	front_must("layer", wino_new(s, block, &b->wino));
+	front_must("layer", cpu_conv_new(b->dev, s, NULL, &b->conv));
 	front_must("layer", dnnl_layer_new(b->dev, s, NULL, &b->layer));
 	b->own = (struct dnnl_place){ .x = numbers(x, 2), .y = room(y * sizeof(float)), .dx = room(x * sizeof(float)),
 		.dy = numbers(y, 3), .bias = room(s->k * sizeof(float)), .dbias = room(s->k * sizeof(float)) };
 	b->library = b->own;
-	b->own.packed = room(wino_needs(b->wino)->packed);
-	b->own.scratch = room(wino_needs(b->wino)->scratch);
+	b->own.packed = room(cpu_conv_needs(b->conv)->packed);
+	b->own.scratch = room(cpu_conv_needs(b->conv)->scratch);
 	b->library.packed = room(dnnl_layer_needs(b->layer)->packed);
 	b->library.scratch = room(dnnl_layer_needs(b->layer)->scratch);
 	b->dw = room(weights * sizeof(float));
-	wino_bind(b->wino, &b->own);
+	front_must("bind", cpu_conv_bind(b->conv, &b->own));
 	front_must("bind", dnnl_layer_bind(b->layer, &b->library));
-	wino_load(b->wino, w);
+	front_must("load", cpu_conv_load(b->conv, w));
 	front_must("load", dnnl_layer_load(b->layer, w));
 	print_shape(b, s, count);
-	wino_free(b->wino);
+	cpu_conv_free(b->conv);
 	dnnl_layer_free(b->layer);
 	free(b->own.x);
 	free(b->own.y);
@@ -152,9 +155,15 @@ shape_of(const struct graph *g, uint32_t i, uint32_t batch)
 }
 
 static bool
+is_own(const struct dnnl_shape *s)
+{
+	return wino_fits(s) || point_fits(s);
+}
+
+static bool
 same_shape(const struct dnnl_shape *a, const struct dnnl_shape *b)
 {
-	return a->c == b->c && a->h == b->h && a->w == b->w && a->k == b->k && wino_fits(a) && wino_fits(b);
+	return a->c == b->c && a->h == b->h && a->w == b->w && a->k == b->k && a->r == b->r && is_own(a) && is_own(b);
 }
 
 /* Each shape once, where it is first. */

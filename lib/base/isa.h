@@ -13,10 +13,9 @@
  * This makes scale_sse2(), scale_avx2(), scale_avx512(), and scale(), which calls the one that isa_level() names.  On
  * processors other than x86-64 it makes only scale().  type is void or bool; linkage is static or extern.
  *
- * All versions give the same bits: no sum changes its order, and the build forbids fused multiply-add, except in
- * engine/cpu/wino/wino_product.c, which only AVX-512 uses.  Such a
- * function must not use OpenMP, because the compiler outlines parallel regions without their function's instruction
- * set.
+ * All versions give the same bits: no sum changes its order, and the build forbids fused multiply-add.  Exceptions are
+ * wino_product.c and point_product.c of engine/cpu, whose products only AVX-512 uses.  Such a function must not use
+ * OpenMP, because the compiler outlines parallel regions without their function's instruction set.
  *
  * A function that starts with ISA_BF16 may call the functions whose names end in _bf16.  On x86-64 it must run only on
  * processors with avx512_bf16.

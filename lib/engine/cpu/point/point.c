@@ -2,7 +2,7 @@
 #include "engine/cpu/point/point.h"
 
 #include "base/err.h"
-#include "base/isa.h"
+#include "engine/cpu/cpu_vec.h"
 #include "engine/cpu/point/point_product.h"
 
 #include <omp.h>
@@ -84,6 +84,7 @@ point_load(struct point *p, const float *weights)
 	float *forward = p->place.packed, *data = forward + count_weights(p);
 
 	memset(forward, 0, p->needs.packed);
+	#pragma omp parallel for
 	for (size_t k = 0; k < p->shape.k; k++)
 		for (size_t c = 0; c < p->shape.c; c++)
 			forward[c * p->out * LANES + k] = data[k * p->in * LANES + c] = weights[k * p->shape.c + c];
@@ -99,22 +100,30 @@ struct pass {
 };
 
 /* What follows the sums of some pixels of a block of y. */
-static void
-finish_block(const struct point *p, size_t block, size_t pixels, float *y)
+ISA_CLONES(static, void, finish_block, (const struct point *p, size_t block, size_t pixels, float *y),
+    (p, block, pixels, y))
 {
-	const size_t first = block * LANES;
-	float bias[LANES] = { 0 };
+	const bool scaled = p->shape.scaled, relu = p->shape.relu;
+	const size_t first = block * LANES, left = p->shape.k - first;
+	struct cpu_vec bias = { 0 }, scale = { 0 }, shift = { 0 }, v;
 
-	for (size_t l = 0; p->shape.bias && l < LANES && first + l < p->shape.k; l++)
-		bias[l] = p->place.bias[first + l];
-	for (size_t i = 0; i < pixels; i++, y += LANES)
-		for (size_t l = 0; l < LANES; l++) {
-			float v = y[l] + bias[l];
-
-			if (p->shape.scaled)
-				v = p->place.scale[first + l] * v + p->place.shift[first + l];
-			y[l] = p->shape.relu && !(v > 0) ? 0 : v;
+	if (p->shape.bias)
+		cpu_load_part(p->place.bias, first, false, left < LANES ? left : LANES, &bias);
+	if (scaled) {
+		cpu_load(p->place.scale, first, false, &scale);
+		cpu_load(p->place.shift, first, false, &shift);
+	}
+	for (size_t i = 0; i < pixels; i++) {
+		cpu_load(y, i * LANES, false, &v);
+		CPU_EACH(k) {
+			v.v[k] += bias.v[k];
+			if (scaled)
+				v.v[k] = scale.v[k] * v.v[k] + shift.v[k];
+			if (relu)
+				v.v[k] = (cpu_floats)((cpu_ints)v.v[k] & (v.v[k] > 0));
 		}
+		cpu_store(&v, y, i * LANES, false);
+	}
 }
 
 static void
@@ -172,8 +181,7 @@ compute_data(const struct point *p)
 /* ------ weight ------ */
 
 /* Adds the pixels of a block of dy to sum [LANES]. */
-static void
-add_pixels(const float *dy, size_t pixels, float *sum)
+ISA_CLONES(static, void, add_pixels, (const float *dy, size_t pixels, float *sum), (dy, pixels, sum))
 {
 	double each[LANES] = { 0 };
 

@@ -75,7 +75,7 @@ ISA_CLONES(extern, void, point_multiply, (const struct point_map *x, size_t pixe
 
 /* Of one block of each. */
 ISA_INLINE void
-sum_blocks(const float *x, const float *dy, size_t pixels, int add, float *sum)
+sum_blocks(const float *x, const float *dy, size_t pixels, bool add, float *sum)
 {
 	vec each[LANES];
 
@@ -88,7 +88,7 @@ sum_blocks(const float *x, const float *dy, size_t pixels, int add, float *sum)
 			each[l] += x[l] * *(const vec *)dy;
 	}
 	for (size_t l = 0; l < LANES; l++, sum += LANES) {
-		if (add != 0)
+		if (add)
 			each[l] += *(vec *)sum;
 		*(vec *)sum = each[l];
 	}
@@ -96,7 +96,7 @@ sum_blocks(const float *x, const float *dy, size_t pixels, int add, float *sum)
 
 /* The larger map is read once, as the other one stays in the cache. */
 ISA_CLONES(extern, void, point_sum_products, (const struct point_map *x, const struct point_map *dy, size_t pixels,
-    int add, float *sum),
+    bool add, float *sum),
     (x, dy, pixels, add, sum))
 {
 	const size_t both = x->blocks * dy->blocks;

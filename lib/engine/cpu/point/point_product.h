@@ -1,7 +1,8 @@
-/* point_product - products of the pixels of blocked maps, summed in registers.  All need AVX-512. */
+/* point_product - products of the pixels of blocked maps, summed in registers, which AVX-512 has enough of. */
 #ifndef ENGINE_CPU_POINT_POINT_PRODUCT_H
 #define ENGINE_CPU_POINT_POINT_PRODUCT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define POINT_LANES	16u	/* channels of a block */
@@ -21,6 +22,6 @@ void	 point_multiply(const struct point_map *x, size_t pixels, const float *w, s
 /*
  * sum [x->blocks, dy->blocks, 16, 16] = sum over the pixels of x[c] dy[k]; with `add` it is added to what is there.
  */
-void	 point_sum_products(const struct point_map *x, const struct point_map *dy, size_t pixels, int add, float *sum);
+void	 point_sum_products(const struct point_map *x, const struct point_map *dy, size_t pixels, bool add, float *sum);
 
 #endif

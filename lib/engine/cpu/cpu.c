@@ -162,9 +162,8 @@ cpu_load(struct engine_plan *p, uint32_t a, const float *w)
 	switch (array->role) {
 	case GRAPH_WEIGHT:
 		cpu_enter(p->dev);
-		for (uint32_t i = 0; i < p->nbn; i++)
-			if (p->bn[i].through == (int32_t)state)
-				memcpy(p->bn[i].through_w, w, bytes);
+		if (p->conv[state].loaded != NULL)
+			memcpy(p->conv[state].loaded, w, bytes);
 		return cpu_conv_load(p->set[0].conv[state], w);
 	case GRAPH_BIAS:
 		memcpy(p->conv[state].bias, w, bytes);

@@ -93,6 +93,7 @@ struct cpu_conv_layer {
 	struct dnnl_shape shape;	/* n is the full batch */
 	void		 *packed;
 	float		 *bias, *dbias;
+	float		 *loaded;	/* the weights as loaded, if some batch norm's .beta_conv this is; else NULL */
 	struct cpu_view	  x, y, dx, dy;
 	/* Evaluation may compute a batch norm in the same kernel: its index, its output, and whether ReLU follows. */
 	int32_t		  bn;		/* -1: none */
@@ -104,8 +105,7 @@ struct cpu_conv_layer {
 struct cpu_bn {
 	uint32_t node;
 	int32_t	 conv;		/* the convolution whose .bn this is, or -1 */
-	int32_t	 through;	/* the convolution from whose dy beta's gradient comes (cpu_beta.c), or -1 */
-	float	*through_w;	/* its weights as they were loaded, or NULL */
+	int32_t	 beta_conv;	/* the convolution from whose dy beta's gradient comes (cpu_beta.c), or -1 */
 	size_t	 lanes;		/* floats of an array */
 	float	*gamma, *beta;
 	float	*mean, *var;	/* moments of the last batch of forward() */

@@ -89,10 +89,11 @@ carve_bytes(char *base, size_t *used, size_t bytes)
 	return at;
 }
 
-static size_t
-count_weights(const struct engine_plan *p, const struct cpu_conv_layer *conv)
+static void
+place_loaded(const struct engine_plan *p, struct cpu_conv_layer *conv, char *base, size_t *used)
 {
-	return p->graph->w[p->graph->node[conv->node].weight].count;
+	conv->loaded = carve_bytes(base, used,
+	    p->graph->w[p->graph->node[conv->node].weight].count * sizeof(*conv->loaded));
 }
 
 /* Places packed weights and the arrays of batch norms.  The first call counts, the second sets the pointers. */
@@ -115,8 +116,8 @@ place_kept(struct engine_plan *p, char *base)
 
 		for (size_t k = 0; k < sizeof(array) / sizeof(array[0]); k++)
 			*array[k] = carve_bytes(base, &used, b->lanes * sizeof(float));
-		if (b->through >= 0)
-			b->through_w = carve_bytes(base, &used, count_weights(p, &p->conv[b->through]) * sizeof(float));
+		if (b->beta_conv >= 0)
+			place_loaded(p, &p->conv[b->beta_conv], base, &used);
 	}
 	p->aux = carve_bytes(base, &used, p->graph->A * sizeof(float));
 	return used;

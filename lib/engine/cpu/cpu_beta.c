@@ -190,7 +190,7 @@ cpu_beta_backward(const struct dnnl_shape *conv, const float *w, const struct cp
 		sum_taps(&d, &rows, &columns, scratch + u * unit);
 	}
 	#pragma omp parallel for
-	for (size_t at = 0; at < groups * unit; at++)
+	for (size_t at = 0; at < (size_t)conv->k * conv->r * conv->s; at++)
 		scratch[at] = sum_samples(scratch, groups * unit, n, at);
 	for (size_t c = 0; c < conv->c; c++)
 		dbeta[c] = weigh_sums(conv, w, scratch, c);

@@ -24,14 +24,8 @@ explain_conv(const struct engine_plan *p, const struct cpu_step *s, struct buf *
 	return e < 0 || s->no_dx ? e : buf_put_fmt(out, "%s data %s\n", name, kernel[DNNL_DATA]);
 }
 
-static bool
-is_through(const struct engine_plan *p, const struct cpu_step *s)
-{
-	return s->kind == CPU_BN_BACK && p->bn[s->state].through >= 0;
-}
-
-int
-cpu_explain(const struct engine_plan *p, struct buf *out)
+static const char *
+get_step_name(const struct engine_plan *p, const struct cpu_step *s)
 {
 	static const char *const name[] = {
 		[CPU_BN] = "bn", [CPU_BN_BACK] = "bn", [CPU_ACT] = "act", [CPU_ACT_BACK] = "act", [CPU_POOL] = "pool",
@@ -40,6 +34,12 @@ cpu_explain(const struct engine_plan *p, struct buf *out)
 		[CPU_LRN] = "lrn", [CPU_LRN_BACK] = "lrn", [CPU_DROP] = "dropout", [CPU_DROP_BACK] = "dropout",
 	};
 
+	return s->kind == CPU_BN_BACK && p->bn[s->state].beta_conv >= 0 ? "beta" : name[s->kind];
+}
+
+int
+cpu_explain(const struct engine_plan *p, struct buf *out)
+{
 	for (uint32_t i = 0; i < p->nstep; i++) {
 		const struct cpu_step *s = &p->step[i];
 
@@ -47,7 +47,7 @@ cpu_explain(const struct engine_plan *p, struct buf *out)
 			ERR_TRY(explain_conv(p, s, out));
 		else
 			ERR_TRY(buf_put_fmt(out, "%s %s own:%s%s\n", p->graph->node[s->node].name, i < p->nforward ?
-			    "forward" : "backward", is_through(p, s) ? "beta" : name[s->kind], s->relu ? "+relu" : ""));
+			    "forward" : "backward", get_step_name(p, s), s->relu ? "+relu" : ""));
 	}
 	return 0;
 }

@@ -24,16 +24,16 @@ count_readers(struct cpu_planner *pl)
 
 /* A batch norm of samples, whose gamma is fixed, needs no more than the sum of its gradient. */
 static void
-find_through(struct cpu_planner *pl)
+find_beta_only(struct cpu_planner *pl)
 {
 	for (uint32_t i = 1; i < pl->g->n; i++) {
 		const struct graph_node *l = &pl->g->node[i];
 		struct cpu_note *note = &pl->note[i];
 
-		note->through = l->op == GRAPH_BN && l->fix_gamma && note->needs_grad &&
+		note->beta_only = l->op == GRAPH_BN && l->fix_gamma && note->needs_grad &&
 		    !pl->note[l->in[0]].needs_grad && note->readers == 1 &&
 		    cpu_beta_fits(&pl->g->node[note->reader]) && !freeze_node(pl->g, note->reader);
-		if (note->through)
+		if (note->beta_only)
 			note->needs_grad = false;
 	}
 }
@@ -96,7 +96,7 @@ void
 cpu_note_fill(struct cpu_planner *pl)
 {
 	count_readers(pl);
-	find_through(pl);
+	find_beta_only(pl);
 	absorb_relu(pl);
 	delay_acts(pl);
 }

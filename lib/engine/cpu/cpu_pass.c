@@ -95,9 +95,9 @@ run_bn_back(struct engine_plan *p, const struct pass *pass, const struct cpu_ste
 	struct cpu_bn *bn = &p->bn[s->state];
 	float *dgamma = pass->g + p->graph->w[l->gamma].first;
 
-	if (bn->through >= 0)
-		cpu_beta_backward(&p->conv[bn->through].shape, bn->through_w, s->dy, pass->set->n, p->scratch,
-		    bn->dbeta);
+	if (bn->beta_conv >= 0)
+		cpu_beta_backward(&p->conv[bn->beta_conv].shape, p->conv[bn->beta_conv].loaded, s->dy, pass->set->n,
+		    p->scratch, bn->dbeta);
 	else
 		cpu_bn_backward(&s->x, s->dy, s->ndy, s->no_dx ? NULL : &s->dx, pass->set->n, p->scratch, bn,
 		    s->relu, s->frozen, l->eps);

@@ -168,7 +168,7 @@ make_bn(struct cpu_planner *pl, uint32_t i)
 	const struct graph_node *l = &pl->g->node[i];
 	size_t lanes = ((size_t)l->c + 15) / 16 * 16, scratch = cpu_bn_scratch(p->batch, lanes) * sizeof(float);
 
-	p->bn[p->nbn] = (struct cpu_bn) { .node = i, .conv = -1, .through = -1, .lanes = lanes };
+	p->bn[p->nbn] = (struct cpu_bn) { .node = i, .conv = -1, .beta_conv = -1, .lanes = lanes };
 	p->state[i] = p->nbn++;
 	if (scratch > p->scratch_least)
 		p->scratch_least = scratch;

@@ -12,7 +12,7 @@ struct cpu_note {
 	uint32_t	readers;	/* inputs of other layers that are this layer's output */
 	uint32_t	reader;		/* the last layer that reads it */
 	bool		needs_grad;	/* it or a layer before it learns, and its gradient is computed */
-	bool		through;	/* a batch norm that takes beta's gradient from its reader's (cpu_beta.c) */
+	bool		beta_only;	/* a batch norm with no gradient but beta's, computed by cpu_beta.c */
 	bool		absorbed;	/* an activation that the layer before it computes */
 	bool		delayed;	/* an activation that the pool after it computes */
 	bool		channels_last;	/* a convolution with its channels last */

@@ -291,15 +291,16 @@ may_overwrite_input(const struct cpu_planner *pl, uint32_t in)
 	return pl->note[in].readers == 1 && (op == GRAPH_CONV || op == GRAPH_FC || op == GRAPH_POOL);
 }
 
+/* The step takes beta's gradient from that of the convolution that reads the batch norm. */
 static void
-plan_bn_back_through(struct cpu_planner *pl, uint32_t i)
+plan_beta_back(struct cpu_planner *pl, uint32_t i)
 {
 	struct engine_plan *p = pl->p;
 	const uint32_t conv = p->state[pl->note[i].reader];
 	struct cpu_bn *bn = &p->bn[p->state[i]];
 	size_t scratch = cpu_beta_scratch(&p->conv[conv].shape) * sizeof(float);
 
-	bn->through = (int32_t)conv;
+	bn->beta_conv = (int32_t)conv;
 	if (scratch > p->scratch_least)
 		p->scratch_least = scratch;
 	cpu_plan_step(pl, (struct cpu_step) { .kind = CPU_BN_BACK, .node = i, .state = p->state[i], .no_dx = true,
@@ -477,8 +478,8 @@ cpu_steps_backward(struct cpu_planner *pl, uint32_t i)
 	};
 	const struct graph_node *l = &pl->g->node[i];
 
-	if (pl->note[i].through)
-		plan_bn_back_through(pl, i);
+	if (pl->note[i].beta_only)
+		plan_beta_back(pl, i);
 	else if (pl->note[i].needs_grad)
 		back[l->op](pl, i);
 }

@@ -59,10 +59,10 @@ wino_load(struct wino *w, const float *weights)
 /* to = from convolved with the transformed weights u. */
 struct pass {
 	const struct wino_side *in, *out;
-	const void	  *from;
-	const float	  *u, *bias, *scale, *shift;
-	void		  *to;
-	bool		   relu;
+	const void	       *from;
+	const float	       *u, *bias, *scale, *shift;
+	void		       *to;
+	bool			relu;
 };
 
 static int
@@ -142,6 +142,7 @@ convolve_share(const struct wino *w, const struct pass *p, float *scratch)
 {
 	const size_t thread = (size_t)omp_get_thread_num(), threads = (size_t)omp_get_num_threads();
 	size_t done[WINO_KINDS] = { 0 }, work = 0, before = 0;
+	float *own = scratch + thread * wino_chunk_elements(w);
 
 	for (uint32_t i = 0; i < w->kinds; i++)
 		work += count_work(&w->kind[i], w->kind[i].tiles);
@@ -151,8 +152,7 @@ convolve_share(const struct wino *w, const struct pass *p, float *scratch)
 		const size_t some = count_work(&w->kind[i], count);
 
 		if ((2 * before + some) * threads / (2 * work) == thread)
-			ERR_TRY(convolve_chunk(w, p, &w->kind[i], done[i],
-			    scratch + thread * wino_chunk_elements(w)));
+			ERR_TRY(convolve_chunk(w, p, &w->kind[i], done[i], own));
 		before += some;
 		done[i] += count;
 	}

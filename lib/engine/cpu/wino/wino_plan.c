@@ -97,8 +97,8 @@ choose_chunks(struct wino *w)
 
 /*
  * Cuts the tiles into slices, each with its own sums, so that threads need not wait for each other.  The number of
- * slices changes the bits, so it depends on the shape only.  The tiles at the end of a side are whole ones here: the
- * sums, which are larger than a chunk's tiles, are read and written for each kind.
+ * slices changes the bits, so it depends on the shape only.  The tiles are not divided into kinds: the sums,
+ * which are larger than the tiles of a chunk, would be read and written for each.
  */
 static void
 choose_slices(struct wino *w)

@@ -228,4 +228,33 @@ close_to(const float *got, const double *want, size_t n, double bound, const cha
 		printf("# relative error %.2g\n", sqrt(off / size));
 }
 
+/*
+ * Compares all directions with direct sums, and two and three threads with one.  run() computes a layer, and returns
+ * whether the lanes after the last channel are zero; `other` has the numbers of l.  Frees both.
+ */
+__attribute__((unused)) static void
+compare_layer(struct layer *l, struct layer *other, bool (*run)(struct layer *, int threads), double bound,
+    const char *name)
+{
+	const struct dnnl_shape *s = &l->shape;
+	struct sums want;
+
+	ok(run(l, 1), "%s: lanes after the last channel stay zero", name);
+	want = direct(l);
+	close_to(l->y, want.y, l->ys, bound, name, s->relu ? "y, bias and ReLU" : "y");
+	close_to(l->dx, want.dx, l->xs, bound, name, "dx");
+	close_to(l->dw, want.dw, l->ws, bound, name, "dw");
+	if (s->bias)
+		close_to(l->dbias, want.dbias, s->k, bound, name, "dbias");
+	for (int threads = 2; threads <= 3; threads++) {
+		run(other, threads);
+		ok(memcmp(l->y, other->y, l->ys * 4) == 0 && memcmp(l->dx, other->dx, l->xs * 4) == 0 &&
+		    memcmp(l->dw, other->dw, l->ws * 4) == 0 && memcmp(l->dbias, other->dbias, s->k * 4) == 0,
+		    "%s: %d threads give the bits of one thread", name, threads);
+	}
+	sums_free(&want);
+	layer_free(l);
+	layer_free(other);
+}
+
 #endif

@@ -16,24 +16,23 @@ struct shape {
 	uint32_t    c, side, k, taps, stride, groups;
 	bool	    bias, relu;
 	bool	    joined;	/* the batch norm writes into a concatenation */
-	bool	    folds;	/* on x86 */
-	bool	    wide;	/* with AVX-512 alone */
+	enum isa    folds;	/* the first set with which it does on x86; 0: none */
 };
 
 static const struct shape shapes[] = {
-	{ "3x3 by Winograd", 32, 14, 64, 3, 1, 1, false, true, false, true, false },
-	{ "3x3 by Winograd, with a bias and channels that fill no block", 40, 9, 39, 3, 1, 1, true, false, false, true, false },
-	{ "1x1", 32, 14, 48, 1, 1, 1, false, true, false, true, false },
-	{ "1x1 with a bias", 32, 14, 48, 1, 1, 1, true, true, false, true, false },
-	{ "1x1 with a stride", 64, 14, 64, 1, 2, 1, false, false, false, true, false },
-	{ "5x5", 32, 12, 32, 5, 1, 1, false, true, false, true, false },
-	{ "7x7 with a stride, of an image", 3, 28, 64, 7, 2, 1, false, true, false, true, false },
-	{ "3x3 with a stride and channels that fill no block", 24, 15, 40, 3, 2, 1, true, true, false, true, false },
-	{ "depthwise", 32, 14, 32, 3, 1, 32, false, true, false, true, false },
-	{ "one pixel", 32, 1, 32, 1, 1, 1, false, true, false, true, false },
-	{ "3x3 by Winograd into a concatenation", 32, 14, 32, 3, 1, 1, false, true, true, true, false },
-	{ "1x1 into a concatenation", 32, 14, 32, 1, 1, 1, false, true, true, true, true },
-	{ "a small map", 32, 2, 32, 3, 1, 1, false, true, false, false, false },
+	{ "3x3 by Winograd", 32, 14, 64, 3, 1, 1, false, true, false, ISA_SSE41 },
+	{ "3x3 by Winograd, a bias, channels that fill no block", 40, 9, 39, 3, 1, 1, true, false, false, ISA_SSE41 },
+	{ "1x1", 32, 14, 48, 1, 1, 1, false, true, false, ISA_SSE41 },
+	{ "1x1 with a bias", 32, 14, 48, 1, 1, 1, true, true, false, ISA_SSE41 },
+	{ "1x1 with a stride", 64, 14, 64, 1, 2, 1, false, false, false, ISA_SSE41 },
+	{ "5x5", 32, 12, 32, 5, 1, 1, false, true, false, ISA_SSE41 },
+	{ "7x7 with a stride, of an image", 3, 28, 64, 7, 2, 1, false, true, false, ISA_SSE41 },
+	{ "3x3 with a stride and channels that fill no block", 24, 15, 40, 3, 2, 1, true, true, false, ISA_SSE41 },
+	{ "depthwise", 32, 14, 32, 3, 1, 32, false, true, false, ISA_SSE41 },
+	{ "one pixel", 32, 1, 32, 1, 1, 1, false, true, false, ISA_SSE41 },
+	{ "3x3 by Winograd into a concatenation", 32, 14, 32, 3, 1, 1, false, true, true, ISA_SSE41 },
+	{ "1x1 into a concatenation", 32, 14, 32, 1, 1, 1, false, true, true, ISA_AVX512 },
+	{ "a small map", 32, 2, 32, 3, 1, 1, false, true, false, 0 },
 };
 
 #define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
@@ -59,20 +58,6 @@ make_net(const struct shape *s)
 	return g;
 }
 
-/* Has evaluation a kernel that computes a batch norm? */
-static bool
-is_folded(const struct engine *e, const struct engine_plan *p)
-{
-	struct buf text = { 0 };
-	bool folded;
-
-	nets_must(e->explain(p, &text));
-	nets_must(buf_terminate(&text));
-	folded = strstr((const char *)text.p, "+bn") != NULL;
-	buf_free(&text);
-	return folded;
-}
-
 static double
 evaluate(const struct engine *e, struct engine_plan *p, const struct samples *s)
 {
@@ -90,7 +75,7 @@ compare_net(const struct engine *e, struct engine_dev *dev, const struct shape *
 	struct nets_numbers v = nets_numbers(g, &r, BATCH);
 	struct engine_result apart;
 	struct engine_plan *p;
-	const bool folds = s->folds && (!s->wide || isa_level() >= ISA_AVX512);
+	const bool folds = s->folds != 0 && isa_level() >= s->folds;
 	double joined, again, some;
 
 	if (engine_plan(e, dev, g, BATCH, precision, 0, &p) == ERR_NOTSUP && precision == ENGINE_BF16) {
@@ -109,7 +94,7 @@ compare_net(const struct engine *e, struct engine_dev *dev, const struct shape *
 			printf("# %.9g, apart %.9g\n", joined, apart.loss);
 		nets_must(e->forward(p, NETS_BATCH(g, &v, 1), NULL, NULL, &apart));
 		ok(some == apart.loss, "%s: a short batch, too", s->name);
-		ok(is_folded(e, p) == folds, "%s: the convolution %s the batch norm", s->name,
+		ok(nets_explains(e, p, "+bn") == folds, "%s: the convolution %s the batch norm", s->name,
 		    folds ? "computes" : "does not compute");
 	} else
 		ok(fabs(joined - apart.loss) <= 0.01 * apart.loss, "%s: bf16 is near a batch norm apart", s->name);

@@ -38,6 +38,20 @@ nets_floats(size_t n)
 	return p;
 }
 
+/* Whether the list of a plan's kernels has this text. */
+NETS_UNUSED static bool
+nets_explains(const struct engine *e, const struct engine_plan *p, const char *text)
+{
+	struct buf list = { 0 };
+	bool found;
+
+	nets_must(e->explain(p, &list));
+	nets_must(buf_terminate(&list));
+	found = strstr((const char *)list.p, text) != NULL;
+	buf_free(&list);
+	return found;
+}
+
 /* Whether a device is the one of tests/emu, which runs the cuda engine on the CPU. */
 NETS_UNUSED static bool
 nets_emulated(const struct engine *e, struct engine_dev *dev)

@@ -65,7 +65,6 @@ static void
 compare(struct dnnl_shape s)
 {
 	struct layer l, other;
-	struct sums want;
 	char name[80];
 
 	s.r = s.s = s.stride[0] = s.stride[1] = s.dilate[0] = s.dilate[1] = s.groups = 1;
@@ -74,22 +73,7 @@ compare(struct dnnl_shape s)
 	ok(point_fits(&s), "%s: fits", name);
 	l = layer_new(s, 16);
 	other = layer_new(s, 16);
-	ok(run(&l, 1), "%s: lanes after the last channel stay zero", name);
-	want = direct(&l);
-	close_to(l.y, want.y, l.ys, BOUND, name, s.relu ? "y, bias and ReLU" : "y");
-	close_to(l.dx, want.dx, l.xs, BOUND, name, "dx");
-	close_to(l.dw, want.dw, l.ws, BOUND, name, "dw");
-	if (s.bias)
-		close_to(l.dbias, want.dbias, s.k, BOUND, name, "dbias");
-	for (int threads = 2; threads <= 3; threads++) {
-		run(&other, threads);
-		ok(memcmp(l.y, other.y, l.ys * 4) == 0 && memcmp(l.dx, other.dx, l.xs * 4) == 0 &&
-		    memcmp(l.dw, other.dw, l.ws * 4) == 0 && memcmp(l.dbias, other.dbias, s.k * 4) == 0,
-		    "%s: %d threads give the bits of one thread", name, threads);
-	}
-	sums_free(&want);
-	layer_free(&l);
-	layer_free(&other);
+	compare_layer(&l, &other, run, BOUND, name);
 }
 
 /* Scales, shifts and gaps between samples, as for a batch norm that evaluation folds into a concatenation. */

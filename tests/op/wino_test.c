@@ -99,7 +99,6 @@ static void
 compare(struct dnnl_shape s, uint32_t block)
 {
 	struct layer l, other;
-	struct sums want;
 	char name[80];
 	const double bound = s.bf16 ? BF16_BOUND : BOUND;
 
@@ -115,22 +114,7 @@ compare(struct dnnl_shape s, uint32_t block)
 			round_numbers(p->x, p->xs);
 			round_numbers(p->dy, p->ys);
 		}
-	ok(run(&l, 1), "%s: lanes after the last channel stay zero", name);
-	want = direct(&l);
-	close_to(l.y, want.y, l.ys, bound, name, s.relu ? "y, bias and ReLU" : "y");
-	close_to(l.dx, want.dx, l.xs, bound, name, "dx");
-	close_to(l.dw, want.dw, l.ws, bound, name, "dw");
-	if (s.bias)
-		close_to(l.dbias, want.dbias, s.k, bound, name, "dbias");
-	for (int threads = 2; threads <= 3; threads++) {
-		run(&other, threads);
-		ok(memcmp(l.y, other.y, l.ys * 4) == 0 && memcmp(l.dx, other.dx, l.xs * 4) == 0 &&
-		    memcmp(l.dw, other.dw, l.ws * 4) == 0 && memcmp(l.dbias, other.dbias, s.k * 4) == 0,
-		    "%s: %d threads give the bits of one thread", name, threads);
-	}
-	sums_free(&want);
-	layer_free(&l);
-	layer_free(&other);
+	compare_layer(&l, &other, run, bound, name);
 }
 
 /* A NaN in x becomes 0 with ReLU, and stays NaN without. */

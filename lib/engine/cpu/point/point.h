@@ -1,5 +1,5 @@
 /*
- * point - a 1x1 convolution of f32 in its three directions, for few channels and AVX-512.
+ * point - a 1x1 (pointwise) convolution of f32 in its three directions, for few channels and AVX-512.
  *
  * lib/engine/cpu/point is point (the passes) and point_product (sums in registers).  The library packs or copies as
  * much as it multiplies where channels are few or fill no multiple of its blocks.  Here the pixels of x and dy are

@@ -17,7 +17,7 @@ want() {
 	resnet50-*)	echo 758624 85.6 ;;
 	resnet110-*)	echo 1730784 194.0 ;;
 	fast-muon | fast-muon-9) echo 1972792 118.1 ;;
-	fast-muon-wide) echo 4606520 301.6 ;;
+	fast-muon-wide*) echo 4606520 301.6 ;;
 	vgg19-*)	echo 38947914 417.0 ;;
 	esac
 }

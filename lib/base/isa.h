@@ -42,6 +42,9 @@ enum isa isa_level(void);
 
 #define ISA_INLINE static inline __attribute__((always_inline))
 
+/* Of an array of this size caches hold few bytes until it is read again: isa_stream() saves reading it first. */
+#define ISA_STREAM_BYTES (1u << 25)
+
 /* Goes before a loop whose pointers may be equal, but do not overlap otherwise. */
 #if defined(__clang__)
 #define ISA_IVDEP _Pragma("clang loop vectorize(assume_safety)")
@@ -52,6 +55,22 @@ enum isa isa_level(void);
 #if defined(__x86_64__)
 
 #include <immintrin.h>
+
+typedef float isa_floats __attribute__((vector_size(32), aligned(4), may_alias));	/* of ISA_BYTES */
+
+/* Stores a vector past the caches, at a multiple of 16 bytes; isa_streamed() must follow before others read it. */
+ISA_INLINE void
+isa_stream(const isa_floats *from, void *to)
+{
+	_mm_stream_ps(to, __builtin_shufflevector(*from, *from, 0, 1, 2, 3));
+	_mm_stream_ps((float *)to + 4, __builtin_shufflevector(*from, *from, 4, 5, 6, 7));
+}
+
+ISA_INLINE void
+isa_streamed(void)
+{
+	_mm_sfence();
+}
 
 #define ISA_BF16 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16,bmi,bmi2")))
 typedef __m512 isa_bf16_sums;	/* one that may alias is not kept in a register */
@@ -118,6 +137,19 @@ isa_store_bf16(const void *from, void *to)
 #define ISA_GIVE_bool return
 
 #else
+
+typedef float isa_floats __attribute__((vector_size(16), aligned(4), may_alias));
+
+ISA_INLINE void
+isa_stream(const isa_floats *from, void *to)
+{
+	*(isa_floats *)to = *from;
+}
+
+ISA_INLINE void
+isa_streamed(void)
+{
+}
 
 #define ISA_BF16
 typedef float isa_bf16_sums __attribute__((vector_size(64), aligned(4), may_alias));

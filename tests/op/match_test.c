@@ -33,39 +33,23 @@ seeds(void)
 #define GPU_BF16	9e-2
 #define GPU_F16	5e-2
 
-struct step {
-	struct engine_result train, eval;
-	float	*g, *stats, *prob;	/* [P], [A], [n, classes] */
-};
-
 struct worst {
 	double	 error;
 	char	 array[GRAPH_NAME + 16];
 	uint64_t seed;
 };
 
-static struct step
+static struct nets_step
 step(const struct engine *e, struct engine_dev *dev, enum engine_precision precision, const struct graph *g,
     const struct nets_numbers *v, uint32_t n)
 {
-	struct step s = { .g = nets_floats(g->P), .stats = nets_floats(g->A), .prob = nets_floats(n * g->classes) };
+	struct nets_step s = nets_step_new(g, n);
 	struct engine_plan *p;
 
 	nets_must(engine_plan(e, dev, g, BATCH, precision, 0, &p));
-	nets_must(nets_load(e, p, g, v));
-	nets_must(e->forward(p, NETS_BATCH(g, v, n), NULL, NULL, &s.train));
-	nets_must(e->backward(p, s.g, s.stats, NULL));
-	nets_must(e->evaluate(p, NETS_BATCH(g, v, n), &s.eval, s.prob));
+	nets_step_run(e, p, g, v, n, &s);
 	e->plan_free(p);
 	return s;
-}
-
-static void
-step_free(struct step *s)
-{
-	free(s->g);
-	free(s->stats);
-	free(s->prob);
 }
 
 static double
@@ -93,7 +77,7 @@ note(struct worst *w, double error, const char *array, uint64_t seed)
 
 /* A gradient that is 0 but for rounding (a bias before batch norm) is compared with a hundredth of |g|. */
 static void
-compare(const struct graph *g, const struct step *a, const struct step *b, uint32_t n, uint64_t seed, struct worst *w)
+compare(const struct graph *g, const struct nets_step *a, const struct nets_step *b, uint32_t n, uint64_t seed, struct worst *w)
 {
 	double least = norm(b->g, NULL, g->P) / 100;
 
@@ -137,15 +121,15 @@ check_layers(const struct engine *e, struct engine_dev *dev, enum engine_precisi
 			struct graph *g = nets_graph(&nets_cases[c], &r, true);
 			uint32_t n = any(&r, 1, BATCH);
 			struct nets_numbers v = nets_numbers(g, &r, n);
-			struct step want = step(ref, ref_dev, precision, g, &v, n);
-			struct step got = step(e, dev, precision, g, &v, n);
+			struct nets_step want = step(ref, ref_dev, precision, g, &v, n);
+			struct nets_step got = step(e, dev, precision, g, &v, n);
 			struct worst w = { .error = 0 };
 
 			compare(g, &got, &want, n, seed, &w);
 			errors[seed] = w.error;
 			note(&all, w.error, w.array, seed);
-			step_free(&want);
-			step_free(&got);
+			nets_step_free(&want);
+			nets_step_free(&got);
 			nets_numbers_free(&v);
 			graph_free(g);
 		}
@@ -164,16 +148,16 @@ check_bf16(const struct engine *e, struct engine_dev *dev)
 	struct rng r = rng_start(3, 0, 0);
 	struct graph *g = nets_graph(&nets_cases[1], &r, true);
 	struct nets_numbers v = nets_numbers(g, &r, BATCH);
-	struct step full = step(e, dev, ENGINE_F32, g, &v, BATCH), a = step(e, dev, ENGINE_BF16, g, &v, BATCH);
-	struct step b = step(e, dev, ENGINE_BF16, g, &v, BATCH);
+	struct nets_step full = step(e, dev, ENGINE_F32, g, &v, BATCH), a = step(e, dev, ENGINE_BF16, g, &v, BATCH);
+	struct nets_step b = step(e, dev, ENGINE_BF16, g, &v, BATCH);
 	double off = norm(a.g, full.g, g->P) / norm(full.g, NULL, g->P);
 
 	ok(off > 1e-4 && off < 3e-2, "%s: bf16 is %.1e from f32", e->name, off);
 	ok(memcmp(a.g, b.g, g->P * sizeof(*a.g)) == 0 && a.train.loss == b.train.loss,
 	    "%s: bf16 gives the same bits twice", e->name);
-	step_free(&full);
-	step_free(&a);
-	step_free(&b);
+	nets_step_free(&full);
+	nets_step_free(&a);
+	nets_step_free(&b);
 	nets_numbers_free(&v);
 	graph_free(g);
 }
@@ -192,13 +176,13 @@ check_gpu(const struct engine *e, struct engine_dev *dev, enum engine_precision 
 			struct graph *g = nets_graph(&nets_cases[c], &r, true);
 			uint32_t n = any(&r, 1, BATCH);
 			struct nets_numbers v = nets_numbers(g, &r, n);
-			struct step want = step(ref, ref_dev, ENGINE_F32, g, &v, n);
-			struct step got = step(e, dev, precision, g, &v, n);
+			struct nets_step want = step(ref, ref_dev, ENGINE_F32, g, &v, n);
+			struct nets_step got = step(e, dev, precision, g, &v, n);
 
 			off[seed] = nets_distance(got.g, want.g, g->P);
 			loss = fmax(loss, fabs(got.train.loss / want.train.loss - 1));
-			step_free(&want);
-			step_free(&got);
+			nets_step_free(&want);
+			nets_step_free(&got);
 			nets_numbers_free(&v);
 			graph_free(g);
 		}
@@ -217,7 +201,7 @@ check_overflow(const struct engine *e, struct engine_dev *dev)
 	struct rng r = rng_start(2, 0, 0);
 	struct graph *g = nets_graph(&nets_cases[0], &r, true);
 	struct nets_numbers v = nets_numbers(g, &r, BATCH);
-	struct step want, got;
+	struct nets_step want, got;
 
 	for (size_t j = 0; j < (size_t)BATCH * g->node[0].c * g->node[0].h * g->node[0].w; j++)
 		v.x[j] *= 1000;
@@ -228,8 +212,8 @@ check_overflow(const struct engine *e, struct engine_dev *dev)
 	ok(nets_distance(got.g, want.g, g->P) < GPU_F16,
 	    "%s: gradients that overflow f16 when they are scaled: error %.1e", e->name,
 	    nets_distance(got.g, want.g, g->P));
-	step_free(&want);
-	step_free(&got);
+	nets_step_free(&want);
+	nets_step_free(&got);
 	nets_numbers_free(&v);
 	graph_free(g);
 }

@@ -238,6 +238,37 @@ nets_load(const struct engine *e, struct engine_plan *p, const struct graph *g, 
 	return err;
 }
 
+/* What a training step and an evaluation of n samples compute. */
+struct nets_step {
+	struct engine_result train, eval;
+	float	*g, *stats, *prob;	/* [P], [A], [n, classes] */
+};
+
+NETS_UNUSED static struct nets_step
+nets_step_new(const struct graph *g, uint32_t n)
+{
+	return (struct nets_step) { .g = nets_floats(g->P), .stats = nets_floats(g->A),
+		.prob = nets_floats(n * g->classes) };
+}
+
+NETS_UNUSED static void
+nets_step_run(const struct engine *e, struct engine_plan *p, const struct graph *g, const struct nets_numbers *v,
+    uint32_t n, struct nets_step *s)
+{
+	nets_must(nets_load(e, p, g, v));
+	nets_must(e->forward(p, NETS_BATCH(g, v, n), NULL, NULL, &s->train));
+	nets_must(e->backward(p, s->g, s->stats, NULL));
+	nets_must(e->evaluate(p, NETS_BATCH(g, v, n), &s->eval, s->prob));
+}
+
+NETS_UNUSED static void
+nets_step_free(struct nets_step *s)
+{
+	free(s->g);
+	free(s->stats);
+	free(s->prob);
+}
+
 /* |a - b| / |b| in the 2-norm; 0 if n is 0. */
 NETS_UNUSED static double
 nets_distance(const float *a, const float *b, size_t n)

@@ -1,8 +1,8 @@
 /*
- * point_test - a 1x1 convolution of few channels against a direct one in f64.
+ * point_test - a 1x1 convolution against a direct one in f64.
  *
- * Channels that blocks do not divide, one and several chunks, few and many samples.  Any number of threads must give
- * the same bits.
+ * Channels that blocks do not divide, one and several chunks, few and many samples, gradients in one and in several
+ * parts.  Any number of threads must give the same bits.
  */
 #include "op/convs.h"
 
@@ -124,16 +124,60 @@ compare_scaled(void)
 	free(y);
 }
 
+/* y has a bias if it has ReLU.  Of 512x257 it passes the caches. */
+static void
+compare_plus(uint32_t h, uint32_t w, bool relu)
+{
+	struct layer l = layer_new((struct dnnl_shape){ .n = 1, .c = 16, .h = h, .w = w, .k = 64, .r = 1, .s = 1,
+		.stride = { 1, 1 }, .dilate = { 1, 1 }, .groups = 1, .bias = relu, .relu = relu, .plus = true }, 16);
+	struct rng r = rng_start(5, h, w);
+	float *plus = numbers(&r, l.ys), *packed_plus = room(l.ys * 4);
+	struct dnnl_place at = { .x = room(blocked(&l, false) * 4), .y = filled(l.ys, 0xff), .bias = l.bias,
+		.plus = packed_plus };
+	struct sums want;
+	size_t wrong = 0;
+	struct point *p;
+
+	l.shape.relu = false;	/* direct() has it before the sum */
+	want = direct(&l);
+	l.shape.relu = relu;
+	copy(&l, false, l.x, at.x, false);
+	copy(&l, true, plus, packed_plus, false);
+	if (point_new(&l.shape, &p) < 0) {
+		printf("Bail out! %s\n", err_line());
+		exit(1);
+	}
+	at.packed = room(point_needs(p)->packed);
+	point_bind(p, &at);
+	point_load(p, l.w);
+	point_run(p, DNNL_FORWARD, NULL);
+	copy(&l, true, l.y, at.y, true);
+	for (size_t i = 0; i < l.ys; i++) {
+		double wanted = want.y[i] + (double)plus[i];
+
+		wrong += !(fabs(l.y[i] - (relu && wanted < 0 ? 0 : wanted)) <= 1e-5);
+	}
+	is(wrong, 0, "%ux%u pixels: a second map is in y%s", h, w, relu ? ", before ReLU" : "");
+	point_free(p);
+	sums_free(&want);
+	layer_free(&l);
+	free(plus);
+	free(packed_plus);
+	free(at.x);
+	free(at.y);
+	free(at.packed);
+}
+
 static void
 rule(void)
 {
-	const struct dnnl_shape fits = { .n = 1, .c = 64, .h = 10, .w = 10, .k = 1024, .r = 1, .s = 1, .stride = { 1, 1 },
+	const struct dnnl_shape fits = { .n = 1, .c = 64, .h = 7, .w = 7, .k = 16384, .r = 1, .s = 1, .stride = { 1, 1 },
 		.dilate = { 1, 1 }, .groups = 1 };
 	struct dnnl_shape s[] = { fits, fits, fits, fits, fits, fits, fits, fits };
 	bool any = false;
 
 	s[0].c = 65;
-	s[1].w = 9;
+	s[1].w = 6;
 	s[2].stride[1] = 2;
 	s[3].pad[0] = 1;
 	s[4].r = 3;
@@ -142,7 +186,7 @@ rule(void)
 	s[7].channels_last = true;
 	for (size_t i = 0; i < sizeof(s) / sizeof(s[0]); i++)
 		any |= point_fits(&s[i]);
-	ok(point_fits(&fits) && !any, "the rule takes 1x1 convolutions of 65,536 weights and 100 pixels, and no others");
+	ok(point_fits(&fits) && !any, "the rule takes 1x1 convolutions of 1,048,576 weights and 49 pixels, and no others");
 }
 
 int
@@ -161,6 +205,12 @@ main(void)
 	compare((struct dnnl_shape){ .n = 5, .c = 96, .h = 28, .w = 28, .k = 32, .bias = true });
 	compare((struct dnnl_shape){ .n = 35, .c = 40, .h = 14, .w = 14, .k = 112 });
 	compare((struct dnnl_shape){ .n = 2, .c = 500, .h = 12, .w = 9, .k = 130, .relu = true });
+	compare((struct dnnl_shape){ .n = 3, .c = 48, .h = 21, .w = 18, .k = 80 });
+	compare((struct dnnl_shape){ .n = 9, .c = 264, .h = 7, .w = 7, .k = 1040, .bias = true });
+	compare((struct dnnl_shape){ .n = 2, .c = 1072, .h = 7, .w = 8, .k = 130 });
 	compare_scaled();
+	compare_plus(11, 13, false);
+	compare_plus(11, 13, true);
+	compare_plus(512, 257, false);
 	return done();
 }

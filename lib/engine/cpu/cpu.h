@@ -30,6 +30,7 @@
 #ifndef ENGINE_CPU_CPU_H
 #define ENGINE_CPU_CPU_H
 
+#include "base/isa.h"
 #include "engine/cpu/cpu_conv.h"
 #include "engine/engine.h"
 #include "engine/memplan.h"
@@ -83,6 +84,7 @@ struct cpu_step {
 	bool		frozen;		/* nor gradients of its arrays; a batch norm's statistics are constants */
 	struct cpu_view x, y, dx;
 	struct cpu_view dy[CPU_PARTS];
+	struct cpu_view plus;		/* what CPU_CONV adds to y, and CPU_BN_BACK to dx; c 0: nothing */
 	uint32_t	ndy;
 	uint32_t	x_first, y_first, count;	/* CPU_COPY */
 };
@@ -95,6 +97,7 @@ struct cpu_conv_layer {
 	float		 *bias, *dbias;
 	float		 *loaded;	/* the weights as loaded, if some batch norm's .beta_conv this is; else NULL */
 	struct cpu_view	  x, y, dx, dy;
+	struct cpu_view	  plus;		/* shape.plus: what the forward pass adds to y */
 	/* Evaluation may compute a batch norm in the same kernel: its index, its output, and whether ReLU follows. */
 	int32_t		  bn;		/* -1: none */
 	struct cpu_view	  bn_y;
@@ -193,6 +196,13 @@ static inline size_t
 cpu_size(const struct cpu_view *v)
 {
 	return v->bf16 ? 2 : sizeof(float);
+}
+
+/* Do the n samples of a view pass the caches when they are written? */
+static inline bool
+cpu_streams(const struct cpu_view *v, uint32_t n)
+{
+	return n * v->step * cpu_size(v) >= ISA_STREAM_BYTES;
 }
 
 /* Element j of sample i. */
@@ -332,9 +342,13 @@ void	 cpu_bn_moments(const struct cpu_view *x, uint32_t n, float *scratch, struc
 void	 cpu_bn_coefficients(struct cpu_bn *bn, const float *mean, const float *var, size_t c, float eps);
 void	 cpu_bn_forward(const struct cpu_view *x, const struct cpu_view *y, uint32_t n, const struct cpu_bn *bn,
 	     bool relu);
-/* dgamma and dbeta, and dx unless it is NULL; dx may be x.  constant: only dx, for mean and var that are constants. */
-void	 cpu_bn_backward(const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, const struct cpu_view *dx,
-	     uint32_t n, float *scratch, struct cpu_bn *bn, bool relu, bool constant, float eps);
+/*
+ * dgamma and dbeta, and dx unless it is NULL, plus what `plus` has unless it is NULL.  dx may be x or plus.  constant:
+ * only dx, for mean and var that are constants.
+ */
+void	 cpu_bn_backward(const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, const struct cpu_view *plus,
+	     const struct cpu_view *dx, uint32_t n, float *scratch, struct cpu_bn *bn, bool relu, bool constant,
+	     float eps);
 /* Floats of scratch for moments and backward. */
 size_t	 cpu_bn_scratch(uint32_t n, size_t lanes);
 

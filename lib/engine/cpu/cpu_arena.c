@@ -61,6 +61,7 @@ resolve_all(struct engine_plan *p)
 		resolve_view(p, &s->x);
 		resolve_view(p, &s->y);
 		resolve_view(p, &s->dx);
+		resolve_view(p, &s->plus);
 		for (uint32_t k = 0; k < s->ndy; k++)
 			resolve_view(p, &s->dy[k]);
 	}
@@ -72,6 +73,7 @@ resolve_all(struct engine_plan *p)
 		resolve_view(p, &m->dx);
 		resolve_view(p, &m->dy);
 		resolve_view(p, &m->bn_y);
+		resolve_view(p, &m->plus);
 	}
 	for (uint32_t i = 0; i < p->npool; i++)
 		p->pool[i].argmax = (uint16_t *)((char *)p->arena + p->buf[p->pool[i].buf].at);

@@ -84,14 +84,24 @@ plan_walk(const struct cpu_view *x, const struct units *each, size_t g, const st
 static struct bn_line
 get_line(const struct bn_walk *u, const struct cpu_view *v, size_t i, size_t g)
 {
-	return (struct bn_line) { cpu_group(v, i, g), u->period < CPU_VEC ? u->groups * CPU_VEC : v->pitch };
+	return (struct bn_line) { cpu_group(v, i, g), u->period < CPU_VEC ? u->groups * CPU_VEC : v->pitch, false };
+}
+
+/* The same for what is written; with stream the stores pass the caches, if the operand is aligned. */
+static struct bn_line
+get_result(const struct bn_walk *u, const struct cpu_view *v, bool stream, size_t i, size_t g)
+{
+	struct bn_line l = get_line(u, v, i, g);
+
+	l.stream = stream && (l.stride * cpu_size(v) | (uintptr_t)l.p) % 16 == 0;
+	return l;
 }
 
 static struct bn_incoming
 describe_incoming(const struct bn_walk *u, const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, size_t i,
     size_t g)
 {
-	struct bn_incoming in = { get_line(u, x, i, g), get_line(u, &dy[0], i, g), { NULL, 0 } };
+	struct bn_incoming in = { .x = get_line(u, x, i, g), .d0 = get_line(u, &dy[0], i, g) };
 
 	if (ndy > 1)
 		in.d1 = get_line(u, &dy[1], i, g);
@@ -165,12 +175,13 @@ void
 cpu_bn_forward(const struct cpu_view *x, const struct cpu_view *y, uint32_t n, const struct cpu_bn *bn, bool relu)
 {
 	const struct units units = describe_units(x, n);
+	const bool stream = cpu_streams(y, n);
 
 	#pragma omp parallel for
 	for (size_t k = 0; k < n * units.each; k++) {
 		size_t i = k / units.each, g = k % units.each * units.groups;
 		struct bn_walk u = plan_walk(x, &units, g, y, 1);
-		struct bn_line from = get_line(&u, x, i, g), to = get_line(&u, y, i, g);
+		struct bn_line from = get_line(&u, x, i, g), to = get_result(&u, y, stream, i, g);
 		struct bn_lanes c = load_lanes(bn, g * cpu_lanes(x));
 
 		cpu_bn_unit_forward(&u, &from, &to, &c, relu);
@@ -218,23 +229,27 @@ reduce_batch(const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, 
 }
 
 void
-cpu_bn_backward(const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, const struct cpu_view *dx,
-    uint32_t n, float *scratch, struct cpu_bn *bn, bool relu, bool constant, float eps)
+cpu_bn_backward(const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, const struct cpu_view *plus,
+    const struct cpu_view *dx, uint32_t n, float *scratch, struct cpu_bn *bn, bool relu, bool constant, float eps)
 {
 	const struct units units = describe_units(x, n);
+	bool stream;
 
 	if (!constant)
 		reduce_batch(x, dy, ndy, n, scratch, bn, relu, eps);
 	if (dx == NULL)
 		return;
+	stream = cpu_streams(dx, n) && dx->p != x->p && (plus == NULL || dx->p != plus->p);
 	#pragma omp parallel for
 	for (size_t k = 0; k < n * units.each; k++) {
 		size_t i = k / units.each, g = k % units.each * units.groups;
 		struct bn_walk u = plan_walk(x, &units, g, dy, ndy);
 		struct bn_incoming in = describe_incoming(&u, x, dy, ndy, i, g);
-		struct bn_line to = get_line(&u, dx, i, g);
+		struct bn_line to = get_result(&u, dx, stream, i, g);
 		struct bn_lanes c = load_lanes(bn, g * cpu_lanes(x));
 
+		if (plus != NULL)
+			in.plus = get_line(&u, plus, i, g);
 		cpu_bn_unit_backward(&u, &in, &to, &c, relu);
 	}
 }

@@ -9,7 +9,7 @@ struct coeffs {
 
 #define RUN	32u	/* vectors whose sums are f32 */
 #define STEP	8u	/* vectors of a group before those of the next, which are beside them; divides RUN */
-#define AHEAD	16u	/* vectors from one that is loaded to one that is fetched */
+#define AHEAD	32u	/* vectors from one that is loaded to one that is fetched */
 
 /* Two sums for each element of a vector: a and b of this run, all_a and all_b of the runs before. */
 struct sums {
@@ -98,7 +98,6 @@ narrow_sums(const struct bn_walk *u, struct sums *s, float *to)
 /* Vectors [first, first + count) of group g, and with `tail` that many elements after them. */
 struct run {
 	size_t g, first, count, tail;
-	bool   fetch;
 };
 
 ISA_INLINE struct run
@@ -107,7 +106,7 @@ next_run(const struct bn_walk *u, size_t most, size_t first, size_t g)
 	const size_t left = u->vectors - first, before = g * CPU_VEC, tail = u->tail > before ? u->tail - before : 0;
 
 	return (struct run) { .g = g, .first = first, .count = left < most ? left : most,
-	    .tail = left > most ? 0 : tail < CPU_VEC ? tail : CPU_VEC, .fetch = u->groups > 1 };
+	    .tail = left > most ? 0 : tail < CPU_VEC ? tail : CPU_VEC };
 }
 
 /* The most vectors of a run, if it has this many when there is one group. */
@@ -124,15 +123,27 @@ run_at(const struct run *r, const struct bn_line *line, size_t i)
 	return (r->first + i) * line->stride + r->g * CPU_VEC;
 }
 
-/* Loads vector i.  The processor does not foresee which pixels of several groups come next, so they are fetched. */
+/*
+ * Loads vector i and fetches a later one: the processor does not foresee which pixels of several groups come next, and
+ * not enough of several operands.
+ */
 ISA_INLINE void
 load_vector(const struct run *r, const struct bn_line *line, size_t i, bool bf16, size_t width, struct cpu_vec *v)
 {
 	const size_t at = run_at(r, line, i), ahead = at + AHEAD * line->stride;
 
-	if (r->fetch)
-		__builtin_prefetch((const char *)line->p + ahead * (bf16 ? sizeof(uint16_t) : sizeof(float)));
+	__builtin_prefetch((const char *)line->p + ahead * (bf16 ? sizeof(uint16_t) : sizeof(float)));
 	cpu_load_some(line->p, at, bf16, width, v);
+}
+
+ISA_INLINE void
+store_vector(const struct cpu_vec *v, const struct run *r, const struct bn_line *line, size_t i, bool bf16,
+    size_t width)
+{
+	if (line->stream && width == CPU_VEC)
+		cpu_store_line(v, line->p, run_at(r, line, i), bf16, true);
+	else
+		cpu_store_some(v, line->p, run_at(r, line, i), bf16, width);
 }
 
 /* DO(run, bf16, width) for each run, of at most this many vectors, and group; whole vectors give constants. */
@@ -225,7 +236,7 @@ forward_run(const struct run *r, bool bf16, size_t width, const struct bn_line *
 	for (size_t i = 0; i < r->count; i++) {
 		load_vector(r, x, i, bf16, width, &v);
 		bn_forward_wide(&v, &v, w, relu);
-		cpu_store_some(&v, y->p, run_at(r, y, i), bf16, width);
+		store_vector(&v, r, y, i, bf16, width);
 	}
 	if (r->tail > 0) {
 		cpu_load_part(x->p, run_at(r, x, r->count), bf16, r->tail, &v);
@@ -247,6 +258,8 @@ ISA_CLONES(extern, void, cpu_bn_unit_forward, (const struct bn_walk *u, const st
 		EACH_RUN(u, most_vectors(u, u->vectors + 1), FORWARD_RELU)
 	else
 		EACH_RUN(u, most_vectors(u, u->vectors + 1), FORWARD)
+	if (y->stream)
+		isa_streamed();
 }
 
 /* Loads x, and d, the sum of the gradient's parts; 0 where ReLU zeroed the output.  i is a vector of the run. */
@@ -317,29 +330,45 @@ ISA_CLONES(extern, void, cpu_bn_unit_reduce, (const struct bn_walk *u, const str
 
 ISA_INLINE void
 bn_backward_wide(const struct bn_incoming *in, const struct run *r, size_t i, bool bf16, size_t width, bool two,
-    const struct coeffs *w, bool relu, struct cpu_vec *dx)
+    const struct coeffs *w, bool relu, bool plus, struct cpu_vec *dx)
 {
-	struct cpu_vec x = { 0 }, d = { 0 };
+	struct cpu_vec x = { 0 }, d = { 0 }, more = { 0 };
 
 	read_incoming(in, r, i, bf16, width, two, w, relu, &x, &d);
 	CPU_EACH(k)
 		dx->v[k] = w->scale.v[k] * d.v[k] + (w->k1.v[k] * (x.v[k] - w->mean.v[k]) + w->k0.v[k]);
+	if (!plus)
+		return;
+	load_vector(r, &in->plus, i, bf16, width, &more);
+	CPU_EACH(k)
+		dx->v[k] += more.v[k];
+}
+
+/* plus is a constant of the caller, as bf16, width and two are. */
+ISA_INLINE void
+backward_vectors(const struct run *r, bool bf16, size_t width, const struct bn_incoming *in, bool two,
+    const struct bn_line *dx, const struct coeffs *w, bool relu, bool plus)
+{
+	struct cpu_vec v;
+
+	for (size_t i = 0; i < r->count; i++) {
+		bn_backward_wide(in, r, i, bf16, width, two, w, relu, plus, &v);
+		store_vector(&v, r, dx, i, bf16, width);
+	}
+	if (r->tail > 0) {
+		bn_backward_wide(in, r, r->count, bf16, r->tail, two, w, relu, plus, &v);
+		cpu_store_part(&v, dx->p, run_at(r, dx, r->count), bf16, r->tail);
+	}
 }
 
 ISA_INLINE void
 backward_run(const struct run *r, bool bf16, size_t width, const struct bn_incoming *in, bool two,
     const struct bn_line *dx, const struct coeffs *w, bool relu)
 {
-	struct cpu_vec v;
-
-	for (size_t i = 0; i < r->count; i++) {
-		bn_backward_wide(in, r, i, bf16, width, two, w, relu, &v);
-		cpu_store_some(&v, dx->p, run_at(r, dx, i), bf16, width);
-	}
-	if (r->tail > 0) {
-		bn_backward_wide(in, r, r->count, bf16, r->tail, two, w, relu, &v);
-		cpu_store_part(&v, dx->p, run_at(r, dx, r->count), bf16, r->tail);
-	}
+	if (in->plus.p != NULL)
+		backward_vectors(r, bf16, width, in, two, dx, w, relu, true);
+	else
+		backward_vectors(r, bf16, width, in, two, dx, w, relu, false);
 }
 
 ISA_CLONES(extern, void, cpu_bn_unit_backward, (const struct bn_walk *u, const struct bn_incoming *in,
@@ -355,4 +384,6 @@ ISA_CLONES(extern, void, cpu_bn_unit_backward, (const struct bn_walk *u, const s
 		EACH_RUN(u, most_vectors(u, u->vectors + 1), BACKWARD_TWO)
 	else
 		EACH_RUN(u, most_vectors(u, u->vectors + 1), BACKWARD)
+	if (dx->stream)
+		isa_streamed();
 }

@@ -23,10 +23,11 @@ struct bn_walk {
 	bool   bf16;
 };
 
-/* An operand: its first element, and the elements from one vector to the next. */
+/* An operand: its first element, the elements from one vector to the next, and whether stores pass the caches. */
 struct bn_line {
 	void  *p;
 	size_t stride;
+	bool   stream;
 };
 
 /* The coefficients of a unit's channels, padded to whole vectors. */
@@ -34,9 +35,9 @@ struct bn_lanes {
 	const float *scale, *shift, *mean, *k1, *k0;
 };
 
-/* What the backward pass reads: x and the one or two parts of dy. */
+/* What the backward pass reads: x, the one or two parts of dy, and what is added to dx. */
 struct bn_incoming {
-	struct bn_line x, d0, d1;	/* d1.p NULL: one part */
+	struct bn_line x, d0, d1, plus;	/* d1.p NULL: one part; plus.p NULL: nothing */
 };
 
 /*
@@ -49,7 +50,7 @@ void	 cpu_bn_unit_forward(const struct bn_walk *u, const struct bn_line *x, cons
 /* The same with sum dy, and sum dy (x - mean). */
 void	 cpu_bn_unit_reduce(const struct bn_walk *u, const struct bn_incoming *in, const struct bn_lanes *c, bool relu,
 	     float *s);
-/* dx may be x. */
+/* dx may be x or plus. */
 void	 cpu_bn_unit_backward(const struct bn_walk *u, const struct bn_incoming *in, const struct bn_line *dx,
 	     const struct bn_lanes *c, bool relu);
 

@@ -59,6 +59,12 @@ cpu_conv_scales(const struct dnnl_shape *shape, bool stepped)
 }
 
 bool
+cpu_conv_adds(const struct dnnl_shape *shape)
+{
+	return !wino_fits(shape) && point_fits(shape);
+}
+
+bool
 cpu_conv_last(const struct dnnl_shape *shape)
 {
 	return !wino_fits(shape) && !point_fits(shape) && !cpu_dense_fits(shape) && dnnl_layer_last(shape);

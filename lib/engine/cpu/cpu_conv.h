@@ -18,6 +18,8 @@ int	 cpu_conv_new(struct dnnl_dev *dev, const struct dnnl_shape *shape, const st
 void	 cpu_conv_free(struct cpu_conv *conv);	/* NULL is fine */
 /* Can a kernel of this layer compute scale and shift, too?  stepped: with a y_step. */
 bool	 cpu_conv_scales(const struct dnnl_shape *shape, bool stepped);
+/* Can it add dnnl_place.plus? */
+bool	 cpu_conv_adds(const struct dnnl_shape *shape);
 /* Is the layer faster with its channels last? */
 bool	 cpu_conv_last(const struct dnnl_shape *shape);
 const struct dnnl_needs *cpu_conv_needs(const struct cpu_conv *conv);

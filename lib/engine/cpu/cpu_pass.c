@@ -99,8 +99,8 @@ run_bn_back(struct engine_plan *p, const struct pass *pass, const struct cpu_ste
 		cpu_beta_backward(&p->conv[bn->beta_conv].shape, p->conv[bn->beta_conv].loaded, s->dy, pass->set->n,
 		    p->scratch, bn->dbeta);
 	else
-		cpu_bn_backward(&s->x, s->dy, s->ndy, s->no_dx ? NULL : &s->dx, pass->set->n, p->scratch, bn,
-		    s->relu, s->frozen, l->eps);
+		cpu_bn_backward(&s->x, s->dy, s->ndy, s->plus.c > 0 ? &s->plus : NULL, s->no_dx ? NULL : &s->dx,
+		    pass->set->n, p->scratch, bn, s->relu, s->frozen, l->eps);
 	if (s->frozen)
 		return;
 	if (l->fix_gamma)

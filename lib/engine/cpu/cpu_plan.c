@@ -107,7 +107,7 @@ void
 cpu_plan_step(struct cpu_planner *pl, struct cpu_step s)
 {
 	struct engine_plan *p = pl->p;
-	const struct cpu_view *views[] = { &s.x, &s.y, &s.dx, &s.dy[0], &s.dy[1] };
+	const struct cpu_view *views[] = { &s.x, &s.y, &s.dx, &s.dy[0], &s.dy[1], &s.plus };
 	void *steps;
 
 	_Static_assert(CPU_PARTS == 2, "views lists two parts");
@@ -137,10 +137,34 @@ cpu_plan_shape(const struct cpu_planner *pl, uint32_t i)
 		.n = pl->p->batch, .c = in->c, .h = in->h, .w = in->w, .k = l->k, .r = l->r, .s = l->s,
 		.stride = { l->stride[0], l->stride[1] }, .pad = { l->pad[0], l->pad[1] },
 		.dilate = { l->dilate[0], l->dilate[1] }, .groups = l->groups, .fc = l->op == GRAPH_FC, .bias = l->bias,
-		.relu = pl->note[i].readers == 1 && pl->note[pl->note[i].reader].absorbed,
+		.relu = cpu_plan_is_absorbed(pl, i),
 		.data = pl->note[l->in[0]].needs_grad, .channels_last = pl->note[i].channels_last, .bf16 = pl->p->bf16,
 		.y_f32 = !pl->note[i].bf16,
 	};
+}
+
+/*
+ * Layer i, a convolution, computes the sum that reads it, and an activation that reads that, if its kernel can.  The
+ * other part must be there before, in the layout of y.
+ */
+static void
+plan_plus(struct cpu_planner *pl, uint32_t i, struct dnnl_shape *shape)
+{
+	const uint32_t sum = pl->note[i].reader;
+	const struct graph_node *l = &pl->g->node[sum];
+	uint32_t other;
+
+	if (pl->note[i].readers != 1 || l->op != GRAPH_ADD || l->nin != 2 || !cpu_conv_adds(shape))
+		return;
+	other = l->in[l->in[0] == i];
+	if (other >= i || pl->note[other].block != dnnl_dev_block())
+		return;
+	shape->plus = true;
+	shape->relu = cpu_plan_is_absorbed(pl, sum);
+	pl->note[sum].summed = true;
+	pl->note[sum].dense = pl->note[other].dense = true;
+	if (pl->note[sum].readers == 1)
+		pl->note[pl->note[sum].reader].dense = true;	/* an activation may share the sum's memory */
 }
 
 static void
@@ -153,6 +177,7 @@ make_conv(struct cpu_planner *pl, uint32_t i)
 	m->node = i;
 	m->bn = -1;
 	m->shape = cpu_plan_shape(pl, i);
+	plan_plus(pl, i, &m->shape);
 	if ((pl->e = cpu_conv_new(p->dev->dnnl, &m->shape, NULL, kernels)) < 0) {
 		err_within("layer %s", pl->g->node[i].name);
 		return;
@@ -288,7 +313,7 @@ place_in_concat(struct cpu_planner *pl, uint32_t concat)
 		uint32_t i = l->in[k], c = pl->g->node[i].c;
 		struct cpu_note *note = &pl->note[i];
 
-		if (note->concat == 0 && writes_strided(pl->g->node[i].op) &&
+		if (note->concat == 0 && !note->dense && writes_strided(pl->g->node[i].op) &&
 		    (note->bf16 || note->block == pl->note[concat].block) &&
 		    cpu_plan_aligned(first, c, l->c, note->block, note->bf16) && read_strided(pl->g, i)) {
 			note->concat = concat;
@@ -300,13 +325,16 @@ place_in_concat(struct cpu_planner *pl, uint32_t concat)
 
 /* ------ a view for each output ------ */
 
-/* May the output of layer i share memory with that of its only reader, an activation? */
+/* May the output of layer i share memory with that of its only reader, an activation or the sum that i computes? */
 static bool
 may_share(const struct cpu_planner *pl, uint32_t i)
 {
 	const struct graph_node *l = &pl->g->node[i];
 	uint32_t reader = pl->note[i].reader;
 
+	if (pl->note[i].readers == 1 && pl->note[reader].summed && cpu_plan_is_conv(l) &&
+	    pl->p->conv[pl->p->state[i]].shape.plus)
+		return true;
 	if (pl->note[i].readers != 1 || pl->g->node[reader].op != GRAPH_ACT || cpu_act_wants_x(&pl->g->node[reader]))
 		return false;
 	if (cpu_plan_is_conv(l))

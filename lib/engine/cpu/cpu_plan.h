@@ -17,6 +17,8 @@ struct cpu_note {
 	bool		delayed;	/* an activation that the pool after it computes */
 	bool		channels_last;	/* a convolution with its channels last */
 	bool		bf16;		/* the type of its output */
+	bool		summed;		/* a sum that the convolution before it computes */
+	bool		dense;		/* its output is no part of a concatenation */
 	uint32_t	concat, first;	/* the concatenation that contains its output, from this channel on; 0: none */
 	uint32_t	block;
 	struct cpu_view view;		/* its output */
@@ -38,6 +40,13 @@ struct cpu_planner {
 	size_t		    steps, bufs;	/* allocated elements of p->step and p->buf */
 	int		    e;
 };
+
+/* Does layer i compute the activation that reads it? */
+static inline bool
+cpu_plan_is_absorbed(const struct cpu_planner *pl, uint32_t i)
+{
+	return pl->note[i].readers == 1 && pl->note[pl->note[i].reader].absorbed;
+}
 
 /* cpu_plan.c */
 /* Makes a buffer for activations of this shape at the full batch, and returns a view of it. */

@@ -37,6 +37,7 @@ count_step_bytes(const struct engine_plan *p, const struct cpu_step *s, enum eng
 		bytes += count_view_bytes(&s->x, n);
 	if (dir != ENGINE_WEIGHT)
 		bytes += count_view_bytes(&s->dx, n);
+	bytes += count_view_bytes(&s->plus, n);
 	for (uint32_t k = 0; k < s->ndy; k++)
 		bytes += count_view_bytes(&s->dy[k], n);
 	if (s->kind == CPU_CONV || s->kind == CPU_CONV_BACK)

@@ -17,12 +17,6 @@ get_input_view(const struct cpu_planner *pl, uint32_t i)
 	return &pl->note[pl->g->node[i].in[0]].view;
 }
 
-static bool
-is_absorbed(const struct cpu_planner *pl, uint32_t i)
-{
-	return pl->note[i].readers == 1 && pl->note[pl->note[i].reader].absorbed;
-}
-
 static void
 add_copy(struct cpu_planner *pl, uint32_t i, struct cpu_view x, uint32_t x_first, struct cpu_view y, uint32_t y_first,
     uint32_t count)
@@ -74,7 +68,7 @@ plan_fold(struct cpu_planner *pl, uint32_t i, struct cpu_conv_layer *m)
 		return;
 	m->bn = (int32_t)pl->p->state[reader];
 	m->bn_y = *y;
-	m->bn_relu = is_absorbed(pl, reader);
+	m->bn_relu = cpu_plan_is_absorbed(pl, reader);
 	pl->p->bn[m->bn].conv = (int32_t)pl->p->state[i];
 }
 
@@ -83,13 +77,17 @@ plan_conv(struct cpu_planner *pl, uint32_t i)
 {
 	struct engine_plan *p = pl->p;
 	struct cpu_conv_layer *m = &p->conv[p->state[i]];
+	const struct graph_node *sum = &pl->g->node[pl->note[i].reader];
 
 	m->x =
 	    convert_dense(pl, i, *get_input_view(pl, i), cpu_conv_needs(p->set[0].conv[p->state[i]])->x_block, p->bf16);
 	m->y = pl->note[i].view;
-	plan_fold(pl, i, m);
+	if (m->shape.plus)
+		m->plus = pl->note[sum->in[sum->in[0] == i]].view;
+	else
+		plan_fold(pl, i, m);
 	cpu_plan_step(pl, (struct cpu_step) { .kind = CPU_CONV, .node = i, .state = p->state[i], .x = m->x,
-	    .y = m->y });
+	    .y = m->y, .plus = m->plus });
 }
 
 static void
@@ -113,8 +111,10 @@ plan_sum(struct cpu_planner *pl, uint32_t i, enum cpu_kind kind)
 {
 	const struct graph_node *l = &pl->g->node[i];
 	struct cpu_step s = { .kind = kind, .node = i, .y = pl->note[i].view, .ndy = 1 };
-	bool relu = is_absorbed(pl, i);
+	bool relu = cpu_plan_is_absorbed(pl, i);
 
+	if (pl->note[i].summed)
+		return;
 	s.dy[0] = convert_layout(pl, i, pl->note[l->in[0]].view, s.y.block);
 	s.relu = relu && l->nin == 1;
 	if (l->nin == 1)
@@ -143,7 +143,7 @@ cpu_steps_forward(struct cpu_planner *pl, uint32_t i)
 	case GRAPH_BN:
 		s.kind = CPU_BN;
 		s.frozen = freeze_node(pl->g, i);
-		s.relu = is_absorbed(pl, i);
+		s.relu = cpu_plan_is_absorbed(pl, i);
 		s.x = group_lanes(x);
 		s.y = group_lanes(y);
 		break;
@@ -291,6 +291,13 @@ may_overwrite_input(const struct cpu_planner *pl, uint32_t in)
 	return pl->note[in].readers == 1 && (op == GRAPH_CONV || op == GRAPH_FC || op == GRAPH_POOL);
 }
 
+/* Is there one part of a gradient, which a layer adds while it computes another? */
+static bool
+may_add_part(const struct cpu_note *note)
+{
+	return note->parts == 1 && cpu_is_dense(&note->part[0]);
+}
+
 /* The step takes beta's gradient from that of the convolution that reads the batch norm. */
 static void
 plan_beta_back(struct cpu_planner *pl, uint32_t i)
@@ -312,9 +319,9 @@ plan_bn_back(struct cpu_planner *pl, uint32_t i)
 {
 	uint32_t in = pl->g->node[i].in[0];
 	struct cpu_view dx;
-	struct cpu_step s = { .kind = CPU_BN_BACK, .node = i, .state = pl->p->state[i], .relu = is_absorbed(pl, i),
-	    .x = group_lanes(*get_input_view(pl, i)), .no_dx = !pl->note[in].needs_grad,
-	    .frozen = freeze_node(pl->g, i) };
+	struct cpu_step s = { .kind = CPU_BN_BACK, .node = i, .state = pl->p->state[i],
+	    .relu = cpu_plan_is_absorbed(pl, i), .x = group_lanes(*get_input_view(pl, i)),
+	    .no_dx = !pl->note[in].needs_grad, .frozen = freeze_node(pl->g, i) };
 
 	read_gradient(pl, i, &s);
 	for (uint32_t k = 0; k < s.ndy; k++)
@@ -323,7 +330,14 @@ plan_bn_back(struct cpu_planner *pl, uint32_t i)
 		cpu_plan_step(pl, s);
 		return;
 	}
-	dx = may_overwrite_input(pl, in) ? *get_input_view(pl, i) : new_gradient_part(pl, i);
+	if (may_add_part(&pl->note[in])) {
+		s.plus = group_lanes(pl->note[in].part[0]);
+		pl->note[in].parts = 0;
+	}
+	if (s.plus.c > 0 && !s.plus.shared)
+		dx = pl->note[in].part[0];
+	else
+		dx = may_overwrite_input(pl, in) ? *get_input_view(pl, i) : new_gradient_part(pl, i);
 	s.dx = group_lanes(dx);
 	cpu_plan_step(pl, s);
 	pass_gradient(pl, in, dx);

@@ -44,6 +44,7 @@ struct dnnl_shape {
 	bool	 bias;
 	/* After the bias y = scale y + shift, by channel.  The layer is a convolution with the forward pass only. */
 	bool	 scaled;
+	bool	 plus;		/* y += place.plus, before ReLU: for a kernel of which cpu_conv_adds() is true */
 	bool	 relu;		/* y = max(y, 0), and 0 for NaN; dy is the gradient before ReLU */
 	bool	 data;		/* the layer must compute dx */
 	bool	 channels_last;	/* f32 x and y are [N, H, W, C] */
@@ -58,6 +59,7 @@ struct dnnl_place {
 	void	*x, *y, *dx, *dy;
 	void	*packed;	/* [needs.packed bytes] the weights, as loaded */
 	float	*bias, *dbias;	/* [k] */
+	const void *plus;	/* laid out as y */
 	const float *scale, *shift;	/* [k], zeros up to a multiple of 16 */
 	void	*scratch;	/* [needs.scratch bytes] shared by all layers */
 };

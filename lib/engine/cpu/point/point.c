@@ -10,17 +10,19 @@
 #include <string.h>
 
 #define LANES		POINT_LANES
-#define WEIGHTS		65536u	/* most weights; the sums of dw are read and written for each sample */
-#define PIXELS		100u	/* least pixels of a sample */
-#define CHUNK_BYTES	65536u	/* bytes of the pixels of x that a thread multiplies at once, at most about */
-#define SLICES		16u	/* of the batch, for dw */
+#define WEIGHTS		1048576u	/* most weights */
+#define PIXELS		49u	/* least pixels of a sample */
+#define CHUNK_BYTES	262144u	/* bytes of the pixels of x that a thread multiplies at once, at most about */
+#define SUM_PIXELS	64u	/* pixels that dw sums at once, about, if a sample has many more */
+#define SUM_WEIGHTS	65536u	/* most weights of a part of dw, whose sums a thread's cache holds beside pixels */
+#define TASKS		16u	/* of dw: slices of the batch, each in parts */
 
 struct point {
 	struct dnnl_shape shape;
 	struct dnnl_needs needs;
 	size_t		  pixels;		/* pixels of a sample */
 	size_t		  in, out;		/* blocks of x and y */
-	size_t		  slices;
+	size_t		  slices, parts;
 	struct dnnl_place place;
 };
 
@@ -50,7 +52,9 @@ point_new(const struct dnnl_shape *shape, struct point **made)
 	p->pixels = (size_t)shape->h * shape->w;
 	p->in = (shape->c + LANES - 1) / LANES;
 	p->out = (shape->k + LANES - 1) / LANES;
-	p->slices = shape->n < SLICES ? shape->n : SLICES;
+	for (p->parts = 1; p->parts < TASKS && count_weights(p) > p->parts * SUM_WEIGHTS; p->parts *= 2)
+		;
+	p->slices = shape->n < TASKS / p->parts ? shape->n : TASKS / p->parts;
 	p->needs = (struct dnnl_needs) { .x_block = LANES, .y_block = LANES,
 	    .packed = 2 * count_weights(p) * sizeof(float),
 	    .scratch = p->slices * (count_weights(p) + p->out * LANES) * sizeof(float),
@@ -77,26 +81,42 @@ point_bind(struct point *p, const struct dnnl_place *place)
 	p->place = *place;
 }
 
-/* [in 16, out 16] for y, then [out 16, in 16] for dx; 0 for channels past the last. */
+/* The weights of block i of x and block j of y, with zeros for channels past the last. */
+static void
+load_block(const struct point *p, const float *weights, size_t i, size_t j)
+{
+	const size_t c = i * LANES, k = j * LANES, channels = p->shape.c - c < LANES ? p->shape.c - c : LANES;
+	float *forward = p->place.packed, *data = forward + count_weights(p), w[LANES][LANES] = { { 0 } };
+
+	for (size_t m = 0; m < LANES && k + m < p->shape.k; m++)
+		memcpy(w[m], weights + (k + m) * p->shape.c + c, channels * sizeof(*weights));
+	for (size_t m = 0; m < LANES; m++)
+		memcpy(data + point_panel_at(k + m, c, p->out * LANES, p->in), w[m], sizeof(w[m]));
+	for (size_t l = 0; l < LANES; l++) {
+		float *to = forward + point_panel_at(c + l, k, p->in * LANES, p->out);
+
+		for (size_t m = 0; m < LANES; m++)
+			to[m] = w[m][l];
+	}
+}
+
+/* Panels of [in 16, out 16] for y, then of [out 16, in 16] for dx. */
 void
 point_load(struct point *p, const float *weights)
 {
-	float *forward = p->place.packed, *data = forward + count_weights(p);
-
-	memset(forward, 0, p->needs.packed);
 	#pragma omp parallel for
-	for (size_t k = 0; k < p->shape.k; k++)
-		for (size_t c = 0; c < p->shape.c; c++)
-			forward[c * p->out * LANES + k] = data[k * p->in * LANES + c] = weights[k * p->shape.c + c];
+	for (size_t b = 0; b < p->in * p->out; b++)
+		load_block(p, weights, b / p->out, b % p->out);
 }
 
 /* ------ forward and data ------ */
 
-/* to = from times w, [from_blocks 16, to_blocks 16]. */
+/* to = from times w, panels of [from_blocks 16, to_blocks 16], and plus, which is laid out as `to`. */
 struct pass {
-	const float *from, *w;
+	const float *from, *w, *plus;		/* plus: NULL: none */
 	size_t	     from_blocks, to_blocks, to_step;	/* to_step: floats from sample to sample */
 	float	    *to;
+	bool	     finish;	/* finish_block() follows */
 };
 
 /* What follows the sums of some pixels of a block of y. */
@@ -127,28 +147,30 @@ ISA_CLONES(static, void, finish_block, (const struct point *p, size_t block, siz
 }
 
 static void
-multiply_chunk(const struct point *p, const struct pass *s, size_t sample, size_t first, size_t count, bool finish)
+multiply_chunk(const struct point *p, const struct pass *s, size_t sample, size_t first, size_t count)
 {
-	const struct point_map x = { s->from + (sample * s->from_blocks * p->pixels + first) * LANES, s->from_blocks,
-		p->pixels * LANES };
-	float *y = s->to + sample * s->to_step + first * LANES;
+	const struct point_map x = { .p = s->from + (sample * s->from_blocks * p->pixels + first) * LANES,
+		.blocks = s->from_blocks, .apart = p->pixels * LANES };
+	const size_t at = sample * s->to_step + first * LANES, bytes = p->shape.n * s->to_step * sizeof(float);
+	float *y = s->to + at;
 
-	point_multiply(&x, count, s->w, s->to_blocks * LANES, s->to_blocks, y, p->pixels * LANES);
-	for (size_t block = 0; finish && block < s->to_blocks; block++)
+	point_multiply(&x, count, s->w, s->to_blocks, s->plus != NULL ? s->plus + at : NULL,
+	    !s->finish && bytes >= ISA_STREAM_BYTES, y, p->pixels * LANES);
+	for (size_t block = 0; s->finish && block < s->to_blocks; block++)
 		finish_block(p, block, count, y + block * p->pixels * LANES);
 }
 
-/* About equal chunks of a sample's pixels, a multiple of 12. */
+/* About equal chunks of a sample's pixels, a multiple of what is multiplied at once. */
 static size_t
 choose_chunk(const struct point *p, size_t blocks)
 {
 	size_t most = CHUNK_BYTES / (blocks * LANES * sizeof(float)), chunks = (p->pixels + most - 1) / most;
 
-	return ((p->pixels + chunks - 1) / chunks + 11) / 12 * 12;
+	return ((p->pixels + chunks - 1) / chunks + POINT_PIXELS - 1) / POINT_PIXELS * POINT_PIXELS;
 }
 
 static void
-multiply_all(const struct point *p, const struct pass *s, bool finish)
+multiply_all(const struct point *p, const struct pass *s)
 {
 	const size_t chunk = choose_chunk(p, s->from_blocks), chunks = (p->pixels + chunk - 1) / chunk;
 
@@ -156,17 +178,19 @@ multiply_all(const struct point *p, const struct pass *s, bool finish)
 	for (size_t i = 0; i < p->shape.n * chunks; i++) {
 		const size_t first = i % chunks * chunk, left = p->pixels - first;
 
-		multiply_chunk(p, s, i / chunks, first, left < chunk ? left : chunk, finish);
+		multiply_chunk(p, s, i / chunks, first, left < chunk ? left : chunk);
 	}
 }
 
 static void
 compute_forward(const struct point *p)
 {
-	const struct pass s = { .from = p->place.x, .w = p->place.packed, .from_blocks = p->in, .to_blocks = p->out,
-		.to_step = p->shape.y_step > 0 ? p->shape.y_step : p->out * p->pixels * LANES, .to = p->place.y };
+	const struct pass s = { .from = p->place.x, .w = p->place.packed, .plus = p->shape.plus ? p->place.plus : NULL,
+		.from_blocks = p->in, .to_blocks = p->out,
+		.to_step = p->shape.y_step > 0 ? p->shape.y_step : p->out * p->pixels * LANES, .to = p->place.y,
+		.finish = p->shape.bias || p->shape.scaled || p->shape.relu };
 
-	multiply_all(p, &s, p->shape.bias || p->shape.scaled || p->shape.relu);
+	multiply_all(p, &s);
 }
 
 static void
@@ -175,7 +199,7 @@ compute_data(const struct point *p)
 	const struct pass s = { .from = p->place.dy, .w = (float *)p->place.packed + count_weights(p),
 		.from_blocks = p->out, .to_blocks = p->in, .to_step = p->in * p->pixels * LANES, .to = p->place.dx };
 
-	multiply_all(p, &s, false);
+	multiply_all(p, &s);
 }
 
 /* ------ weight ------ */
@@ -192,62 +216,124 @@ ISA_CLONES(static, void, add_pixels, (const float *dy, size_t pixels, float *sum
 		sum[l] += (float)each[l];
 }
 
-/* The sums of a slice's samples: of the products [in, out, 16, 16], then of dy [out 16]. */
+/* Blocks [x, x + in) of x with blocks [dy, dy + out) of dy. */
+struct part {
+	size_t x, in, dy, out;
+};
+
+/* Parts divide the map of more channels.  They begin at even blocks, as panels do. */
+static struct part
+cut_part(const struct point *p, size_t i)
+{
+	const size_t blocks = p->in > p->out ? p->in : p->out, first = blocks * i / p->parts / 2 * 2;
+	const size_t end = i + 1 == p->parts ? blocks : blocks * (i + 1) / p->parts / 2 * 2;
+
+	return p->in > p->out ? (struct part) { first, end - first, 0, p->out } :
+	    (struct part) { 0, p->in, first, end - first };
+}
+
+/* Samples from `begin` on, each in chunks of at most so many pixels. */
+struct chunks {
+	size_t begin, each, pixels, all;
+};
+
+static struct chunks
+cut_slice(const struct point *p, size_t slice)
+{
+	const size_t begin = p->shape.n * slice / p->slices, end = p->shape.n * (slice + 1) / p->slices;
+	const size_t each = p->pixels <= 4 * SUM_PIXELS ? 1 : (p->pixels + SUM_PIXELS - 1) / SUM_PIXELS;
+
+	return (struct chunks) { begin, each, (p->pixels + each - 1) / each, (end - begin) * each };
+}
+
+/* Chunk i of a map of this many blocks, from a block on. */
+static const float *
+find_chunk(const struct point *p, const struct chunks *c, const void *map, size_t blocks, size_t block, size_t i)
+{
+	const size_t sample = c->begin + i / c->each;
+
+	return (const float *)map + ((sample * blocks + block) * p->pixels + i % c->each * c->pixels) * LANES;
+}
+
+/* The sums of dy in a slice's samples, [out 16]. */
 static void
-sum_slice(const struct point *p, size_t slice, float *sum)
+sum_bias(const struct point *p, const struct chunks *c, float *sum)
 {
-	const size_t from = p->shape.n * slice / p->slices, end = p->shape.n * (slice + 1) / p->slices;
-	float *bias = sum + count_weights(p);
+	memset(sum, 0, p->out * LANES * sizeof(*sum));
+	for (size_t i = 0; i < c->all; i += c->each)
+		for (size_t b = 0; b < p->out; b++)
+			add_pixels(find_chunk(p, c, p->place.dy, p->out, b, i), p->pixels, sum + b * LANES);
+}
 
-	memset(bias, 0, p->out * LANES * sizeof(*bias));
-	for (size_t i = from; i < end; i++) {
-		const struct point_map x = { (const float *)p->place.x + i * p->in * p->pixels * LANES, p->in,
-			p->pixels * LANES };
-		const struct point_map dy = { (const float *)p->place.dy + i * p->out * p->pixels * LANES, p->out,
-			p->pixels * LANES };
+/* The sums of a slice's samples: a part of the products [in, out, 16, 16], and with the first one of dy [out 16]. */
+static void
+sum_slice(const struct point *p, size_t slice, size_t part, float *sum)
+{
+	const struct chunks c = cut_slice(p, slice);
+	const struct part t = cut_part(p, part);
+	const size_t apart = p->pixels * LANES, line = p->out * LANES * LANES;
 
-		point_sum_products(&x, &dy, p->pixels, i > from, sum);
-		for (size_t b = 0; p->shape.bias && b < p->out; b++)
-			add_pixels(dy.p + b * dy.apart, p->pixels, bias + b * LANES);
+	for (size_t i = 0; i < c.all; i++) {
+		const size_t then = i + 1 < c.all ? i + 1 : i, left = p->pixels - i % c.each * c.pixels;
+		const struct point_map x = { find_chunk(p, &c, p->place.x, p->in, t.x, i),
+			find_chunk(p, &c, p->place.x, p->in, t.x, then), t.in, apart };
+		const struct point_map dy = { find_chunk(p, &c, p->place.dy, p->out, t.dy, i),
+			find_chunk(p, &c, p->place.dy, p->out, t.dy, then), t.out, apart };
+
+		point_sum_products(&x, &dy, left < c.pixels ? left : c.pixels, i > 0,
+		    sum + t.x * line + t.dy * LANES * LANES, line);
 	}
+	if (p->shape.bias && part == 0)
+		sum_bias(p, &c, sum + count_weights(p));
 }
 
-/* Element `at` of the sums of all slices. */
-static float
-add_slices(const struct point *p, const float *sums, size_t at)
+/* The sum of 16 numbers of each slice, which are `each` apart. */
+ISA_INLINE void
+add_slices(const float *sums, size_t slices, size_t each, float *to)
 {
-	const size_t each = count_weights(p) + p->out * LANES;
-	double sum = 0;
+	double sum[LANES] = { 0 };
 
-	for (size_t i = 0; i < p->slices; i++)
-		sum += (double)sums[i * each + at];
-	return (float)sum;
+	for (size_t i = 0; i < slices; i++)
+		for (size_t l = 0; l < LANES; l++)
+			sum[l] += (double)sums[i * each + l];
+	for (size_t l = 0; l < LANES; l++)
+		to[l] = (float)sum[l];
 }
 
-/* Where the sum of a weight's gradient is. */
-static size_t
-find_sum(const struct point *p, size_t k, size_t c)
+/* dw of block i of x and block j of dy. */
+ISA_CLONES(static, void, add_block, (const struct point *p, size_t i, size_t j, float *dw), (p, i, j, dw))
 {
-	return ((c / LANES * p->out + k / LANES) * LANES + c % LANES) * LANES + k % LANES;
+	const float *sums = (const float *)p->place.scratch + (i * p->out + j) * LANES * LANES;
+	const size_t c = i * LANES, k = j * LANES;
+	float sum[LANES][LANES];
+
+	for (size_t l = 0; l < LANES; l++)
+		add_slices(sums + l * LANES, p->slices, count_weights(p) + p->out * LANES, sum[l]);
+	for (size_t m = 0; m < LANES && k + m < p->shape.k; m++)
+		for (size_t l = 0; l < LANES && c + l < p->shape.c; l++)
+			dw[(k + m) * p->shape.c + c + l] = sum[l][m];
 }
 
 static void
 compute_weight(const struct point *p, float *dw)
 {
-	float *sums = p->place.scratch;
+	const size_t each = count_weights(p) + p->out * LANES;
+	float *sums = p->place.scratch, bias[LANES];
 
 	#pragma omp parallel
 	{
 		#pragma omp for schedule(static)
-		for (size_t i = 0; i < p->slices; i++)
-			sum_slice(p, i, sums + i * (count_weights(p) + p->out * LANES));
+		for (size_t i = 0; i < p->slices * p->parts; i++)
+			sum_slice(p, i / p->parts, i % p->parts, sums + i / p->parts * each);
 		#pragma omp for schedule(static)
-		for (size_t k = 0; k < p->shape.k; k++)
-			for (size_t c = 0; c < p->shape.c; c++)
-				dw[k * p->shape.c + c] = add_slices(p, sums, find_sum(p, k, c));
+		for (size_t i = 0; i < p->in * p->out; i++)
+			add_block(p, i / p->out, i % p->out, dw);
 	}
-	for (size_t k = 0; p->shape.bias && k < p->shape.k; k++)
-		p->place.dbias[k] = add_slices(p, sums, count_weights(p) + k);
+	for (size_t k = 0; p->shape.bias && k < p->shape.k; k++) {
+		if (k % LANES == 0)
+			add_slices(sums + count_weights(p) + k, p->slices, each, bias);
+		p->place.dbias[k] = bias[k % LANES];
+	}
 }
 
 void

@@ -1,5 +1,5 @@
 /*
- * point_product - 12 pixels and two blocks, or 16 and one, whose sums the registers hold.
+ * point_product - 14 pixels and two blocks, or 8 channels and two blocks, whose sums the registers hold.
  *
  * This file is compiled with fused multiply-adds, as the library's products have them.
  */
@@ -9,18 +9,41 @@
 
 #define LANES	POINT_LANES
 #define AHEAD	24u	/* pixels from one that is read to one that is fetched */
-#define PIXELS	16u	/* most pixels: 12 of two blocks, or 16 of one */
 
 typedef float vec __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 
+size_t
+point_panel_at(size_t row, size_t column, size_t rows, size_t blocks)
+{
+	const size_t first = column / LANES / POINT_PANEL * POINT_PANEL;
+	const size_t width = (first + POINT_PANEL <= blocks ? POINT_PANEL : 1) * LANES;
+
+	return first * LANES * rows + row * width + column - first * LANES;
+}
+
+ISA_INLINE void
+stream_line(const vec *from, float *to)
+{
+	isa_floats half[2];
+
+	half[0] = __builtin_shufflevector(*from, *from, 0, 1, 2, 3, 4, 5, 6, 7);
+	half[1] = __builtin_shufflevector(*from, *from, 8, 9, 10, 11, 12, 13, 14, 15);
+	isa_stream(&half[0], to);
+	isa_stream(&half[1], to + 8);
+}
+
 /* pixels and blocks are constants of the caller, so that the compiler keeps the sums in registers. */
 ISA_INLINE void
-multiply_pixels(const struct point_map *x, size_t first, size_t pixels, const float *w, size_t w_line, size_t blocks,
-    float *y, size_t y_apart)
+multiply_pixels(const struct point_map *x, size_t first, size_t pixels, const float *w, size_t blocks,
+    const float *plus, bool stream, float *y, size_t y_apart)
 {
-	vec sum[PIXELS][2];
+	vec sum[POINT_PIXELS][POINT_PANEL];
 
-	#pragma GCC unroll 16
+	for (size_t i = 0; plus != NULL && i < pixels; i++)
+		for (size_t j = 0; j < blocks; j++)
+			__builtin_prefetch(plus + j * y_apart + (first + i) * LANES);
+
+	#pragma GCC unroll 14
 	for (size_t i = 0; i < pixels; i++)
 		#pragma GCC unroll 2
 		for (size_t j = 0; j < blocks; j++)
@@ -30,82 +53,123 @@ multiply_pixels(const struct point_map *x, size_t first, size_t pixels, const fl
 
 		for (size_t i = 0; i < pixels; i++)
 			__builtin_prefetch(from + (AHEAD + i) * LANES);
-		for (size_t l = 0; l < LANES; l++, w += w_line) {
-			#pragma GCC unroll 16
+		for (size_t l = 0; l < LANES; l++, w += blocks * LANES) {
+			#pragma GCC unroll 14
 			for (size_t i = 0; i < pixels; i++)
 				#pragma GCC unroll 2
 				for (size_t j = 0; j < blocks; j++)
 					sum[i][j] += from[i * LANES + l] * *(const vec *)(w + j * LANES);
 		}
 	}
-	#pragma GCC unroll 16
+	#pragma GCC unroll 14
 	for (size_t i = 0; i < pixels; i++)
 		#pragma GCC unroll 2
-		for (size_t j = 0; j < blocks; j++)
-			*(vec *)(y + j * y_apart + (first + i) * LANES) = sum[i][j];
+		for (size_t j = 0; j < blocks; j++) {
+			const size_t at = j * y_apart + (first + i) * LANES;
+
+			if (plus != NULL)
+				sum[i][j] += *(const vec *)(plus + at);
+			if (stream)
+				stream_line(&sum[i][j], y + at);
+			else
+				*(vec *)(y + at) = sum[i][j];
+		}
 }
 
-/* All pixels of some blocks of y. */
+/* All pixels by one panel. */
 ISA_INLINE void
-multiply_blocks(const struct point_map *x, size_t pixels, const float *w, size_t w_line, size_t blocks, float *y,
-    size_t y_apart)
+multiply_panel(const struct point_map *x, size_t pixels, const float *w, size_t blocks, const float *plus, bool stream,
+    float *y, size_t y_apart)
 {
-	const size_t most = blocks == 1 ? PIXELS : 12;
 	size_t i = 0;
 
-	for (; i + most <= pixels; i += most)
-		multiply_pixels(x, i, most, w, w_line, blocks, y, y_apart);
+	for (; i + POINT_PIXELS <= pixels; i += POINT_PIXELS)
+		multiply_pixels(x, i, POINT_PIXELS, w, blocks, plus, stream, y, y_apart);
+	for (; i + 7 <= pixels; i += 7)
+		multiply_pixels(x, i, 7, w, blocks, plus, stream, y, y_apart);
 	for (; i + 4 <= pixels; i += 4)
-		multiply_pixels(x, i, 4, w, w_line, blocks, y, y_apart);
+		multiply_pixels(x, i, 4, w, blocks, plus, stream, y, y_apart);
 	for (; i < pixels; i++)
-		multiply_pixels(x, i, 1, w, w_line, blocks, y, y_apart);
+		multiply_pixels(x, i, 1, w, blocks, plus, stream, y, y_apart);
 }
 
-ISA_CLONES(extern, void, point_multiply, (const struct point_map *x, size_t pixels, const float *w, size_t w_line,
-    size_t blocks, float *y, size_t y_apart),
-    (x, pixels, w, w_line, blocks, y, y_apart))
+ISA_CLONES(extern, void, point_multiply, (const struct point_map *x, size_t pixels, const float *w, size_t blocks,
+    const float *plus, bool stream, float *y, size_t y_apart),
+    (x, pixels, w, blocks, plus, stream, y, y_apart))
 {
+	const size_t rows = x->blocks * LANES;
 	size_t j = 0;
 
 	for (; j + 2 <= blocks; j += 2)
-		multiply_blocks(x, pixels, w + j * LANES, w_line, 2, y + j * y_apart, y_apart);
+		multiply_panel(x, pixels, w + j * LANES * rows, 2, plus != NULL ? plus + j * y_apart : NULL,
+		    stream, y + j * y_apart, y_apart);
 	if (j < blocks)
-		multiply_blocks(x, pixels, w + j * LANES, w_line, 1, y + j * y_apart, y_apart);
+		multiply_panel(x, pixels, w + j * LANES * rows, 1, plus != NULL ? plus + j * y_apart : NULL,
+		    stream, y + j * y_apart, y_apart);
+	if (stream)
+		isa_streamed();
 }
 
-/* Of one block of each. */
+/* The sums of some channels of a block of x and some blocks of dy; both numbers are constants of the caller. */
 ISA_INLINE void
-sum_blocks(const float *x, const float *dy, size_t pixels, bool add, float *sum)
+sum_channels(const float *x, size_t channels, const float *dy, size_t blocks, size_t apart, size_t pixels,
+    const float *fetch, bool add, float *sum)
 {
-	vec each[LANES];
+	vec each[LANES][POINT_PANEL];
 
 	#pragma GCC unroll 16
-	for (size_t l = 0; l < LANES; l++)
-		each[l] = (vec){ 0 };
-	for (size_t i = 0; i < pixels; i++, x += LANES, dy += LANES) {
+	for (size_t l = 0; l < channels; l++)
+		#pragma GCC unroll 2
+		for (size_t j = 0; j < blocks; j++)
+			each[l][j] = (vec){ 0 };
+	for (size_t i = 0; i < pixels; i++, x += LANES, dy += LANES, fetch += LANES) {
+		__builtin_prefetch(fetch);
 		#pragma GCC unroll 16
-		for (size_t l = 0; l < LANES; l++)
-			each[l] += x[l] * *(const vec *)dy;
+		for (size_t l = 0; l < channels; l++)
+			#pragma GCC unroll 2
+			for (size_t j = 0; j < blocks; j++)
+				each[l][j] += x[l] * *(const vec *)(dy + j * apart);
 	}
-	for (size_t l = 0; l < LANES; l++, sum += LANES) {
-		if (add)
-			each[l] += *(vec *)sum;
-		*(vec *)sum = each[l];
-	}
+	#pragma GCC unroll 16
+	for (size_t l = 0; l < channels; l++)
+		#pragma GCC unroll 2
+		for (size_t j = 0; j < blocks; j++) {
+			vec *to = (vec *)(sum + (j * LANES + l) * LANES);
+
+			if (add)
+				each[l][j] += *to;
+			*to = each[l][j];
+		}
 }
 
-/* The larger map is read once, as the other one stays in the cache. */
-ISA_CLONES(extern, void, point_sum_products, (const struct point_map *x, const struct point_map *dy, size_t pixels,
-    bool add, float *sum),
-    (x, dy, pixels, add, sum))
+/* Some blocks of dy with all of x.  The blocks of the next call are fetched one by one; *fetched counts them. */
+ISA_INLINE void
+sum_panel(const struct point_map *x, const struct point_map *dy, size_t first, size_t blocks, size_t pixels, bool add,
+    float *sum, size_t sum_apart, size_t *fetched)
 {
-	const size_t both = x->blocks * dy->blocks;
+	const size_t channels = LANES / blocks;
 
-	for (size_t at = 0; at < both; at++) {
-		const size_t i = dy->blocks > x->blocks ? at % x->blocks : at / dy->blocks;
-		const size_t j = dy->blocks > x->blocks ? at / x->blocks : at % dy->blocks;
+	for (size_t i = 0; i < x->blocks; i++)
+		for (size_t l = 0; l < LANES; l += channels, ++*fetched) {
+			const float *from = x->p + i * x->apart + l, *fetch = from;
 
-		sum_blocks(x->p + i * x->apart, dy->p + j * dy->apart, pixels, add,
-		    sum + (i * dy->blocks + j) * LANES * LANES);
-	}
+			if (*fetched < x->blocks)
+				fetch = x->next + *fetched * x->apart;
+			else if (*fetched < x->blocks + dy->blocks)
+				fetch = dy->next + (*fetched - x->blocks) * dy->apart;
+			sum_channels(from, channels, dy->p + first * dy->apart, blocks, dy->apart, pixels, fetch, add,
+			    sum + i * sum_apart + (first * LANES + l) * LANES);
+		}
+}
+
+ISA_CLONES(extern, void, point_sum_products, (const struct point_map *x, const struct point_map *dy, size_t pixels,
+    bool add, float *sum, size_t sum_apart),
+    (x, dy, pixels, add, sum, sum_apart))
+{
+	size_t fetched = 0, j = 0;
+
+	for (; j + 2 <= dy->blocks; j += 2)
+		sum_panel(x, dy, j, 2, pixels, add, sum, sum_apart, &fetched);
+	if (j < dy->blocks)
+		sum_panel(x, dy, j, 1, pixels, add, sum, sum_apart, &fetched);
 }

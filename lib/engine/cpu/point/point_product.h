@@ -6,22 +6,32 @@
 #include <stddef.h>
 
 #define POINT_LANES	16u	/* channels of a block */
+#define POINT_PANEL	2u	/* blocks of a panel */
+#define POINT_PIXELS	14u	/* pixels that are multiplied at once; sides of maps are often multiples of 7 */
 
 /* Some pixels of a map whose blocks of channels are `apart` floats apart. */
 struct point_map {
 	const float *p;		/* the first pixel of the first block */
+	const float *next;	/* the first pixel of the following call; point_sum_products() fetches it */
 	size_t	     blocks, apart;
 };
 
 /*
- * For each of `pixels`: the first `blocks` blocks of y = x w, where w [x->blocks 16, w_line] has a row for each channel
- * of x.  Blocks of y are y_apart floats apart.
+ * Where w[row, column] of [rows, blocks 16] is in an array of panels.  A panel is [rows, 32], the last of an odd number
+ * of blocks [rows, 16].
  */
-void	 point_multiply(const struct point_map *x, size_t pixels, const float *w, size_t w_line, size_t blocks,
-	     float *y, size_t y_apart);
+size_t	 point_panel_at(size_t row, size_t column, size_t rows, size_t blocks);
 /*
- * sum [x->blocks, dy->blocks, 16, 16] = sum over the pixels of x[c] dy[k]; with `add` it is added to what is there.
+ * For each of `pixels`: y = x w + plus, where w is panels of [x->blocks 16, blocks 16].  Blocks of y are y_apart floats
+ * apart.  plus is laid out as y, or NULL for zeros.  stream: y passes the caches.
  */
-void	 point_sum_products(const struct point_map *x, const struct point_map *dy, size_t pixels, bool add, float *sum);
+void	 point_multiply(const struct point_map *x, size_t pixels, const float *w, size_t blocks, const float *plus,
+	     bool stream, float *y, size_t y_apart);
+/*
+ * The sums over the pixels of x[c] dy[k], [16, 16] for each pair of blocks.  Those of block j of dy are at sum + 256 j,
+ * those of the next block of x at sum + sum_apart.  With `add` they are added to what is there.
+ */
+void	 point_sum_products(const struct point_map *x, const struct point_map *dy, size_t pixels, bool add, float *sum,
+	     size_t sum_apart);
 
 #endif

@@ -1,0 +1,135 @@
+/*
+ * plus_test - are sums of two layers those of ref, where the cpu engine adds while it computes one of the two?
+ *
+ * A 1x1 convolution adds the other layer to its output, and a batch norm's backward pass adds the gradient of a
+ * shortcut.  Loss, gradients and scores are compared.
+ */
+#include "op/nets.h"
+
+#include "base/isa.h"
+
+#define BATCH	5
+
+enum join { PLAIN, RELU, GELU, SCORES, LATER, WIDE, TWICE, THREE, IN_CONCAT, PART_IN_CONCAT, JOINS };
+
+static const struct {
+	const char *name;
+	bool	    adds;	/* the last convolution adds, with AVX-512 and in f32 */
+} joins[JOINS] = {
+	[PLAIN] = { "a shortcut", true },
+	[RELU] = { "ReLU after the sum", true },
+	[GELU] = { "an activation in the sum's memory", true },
+	[SCORES] = { "the sum of two convolutions", true },
+	[LATER] = { "a part that is computed later", false },
+	[WIDE] = { "a 3x3 convolution", false },
+	[TWICE] = { "a convolution with a second reader", false },
+	[THREE] = { "three parts", false },
+	[IN_CONCAT] = { "a sum in a concatenation", true },
+	[PART_IN_CONCAT] = { "a part in a concatenation", true },
+};
+
+static const struct engine *ref;
+static struct engine_dev *ref_dev;
+
+static uint32_t
+convolve(struct graph *g, uint32_t x, uint32_t k, uint32_t taps)
+{
+	return NODE(g, x, CONV, .k = k, .r = taps, .s = taps, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(taps / 2));
+}
+
+/* Two units with shortcuts, whose sums are joined in this way. */
+static struct graph *
+make_net(enum join how)
+{
+	struct graph *g = graph_new(3, 9, 10);
+	uint32_t x;
+
+	nets_must(g != NULL ? 0 : ERR_NOMEM);
+	x = convolve(g, 0, 40, 3);
+	for (int unit = 0; unit < 2; unit++) {
+		uint32_t a = BN(g, x, .fix_gamma = false), b, in = x, other;
+
+		a = NODE(g, a, ACT, .act = GRAPH_RELU);
+		if (how == SCORES)
+			x = convolve(g, a, 40, 1);
+		b = convolve(g, a, 40, how == WIDE ? 3 : 1);
+		other = how == LATER ? convolve(g, a, 40, 3) : x;
+		x = how == THREE ? ADD(g, b, other, a) : how == RELU ? ADD(g, other, b) : ADD(g, b, other);
+		if (how == RELU)
+			x = NODE(g, x, ACT, .act = GRAPH_RELU);
+		else if (how == GELU)
+			x = NODE(g, x, ACT, .act = GRAPH_GELU);
+		else if (how == TWICE)
+			x = ADD(g, x, b);
+		else if (how == IN_CONCAT)
+			x = convolve(g, CONCAT(g, x, NODE(g, x, ACT, .act = GRAPH_TANH)), 40, 3);
+		else if (how == PART_IN_CONCAT)
+			x = convolve(g, CONCAT(g, BN(g, in, .fix_gamma = true), x, in), 40, 3);
+	}
+	x = NODE(g, x, FC, .k = 10, .bias = true);
+	NODE(g, x, SOFTMAX, .loss = GRAPH_LOSS_SOFTMAX);
+	return g;
+}
+
+static void
+compare_batch(const struct engine *e, struct engine_plan *p, const char *name, const struct graph *g,
+    const struct nets_numbers *v, uint32_t n, double bound)
+{
+	struct engine_plan *ref_plan;
+	struct nets_step got = nets_step_new(g, n), want = nets_step_new(g, n);
+	double off;
+
+	nets_must(engine_plan(ref, ref_dev, g, BATCH, ENGINE_F32, 0, &ref_plan));
+	nets_step_run(e, p, g, v, n, &got);
+	nets_step_run(ref, ref_plan, g, v, n, &want);
+	off = fmax(nets_distance(got.g, want.g, g->P), nets_distance(got.prob, want.prob, n * g->classes));
+	off = fmax(off, fabs(got.train.loss - want.train.loss) / want.train.loss);
+	if (!ok(off <= bound, "%s: a batch of %u is as ref", name, n))
+		printf("# relative error %.1e\n", off);
+	ref->plan_free(ref_plan);
+	nets_step_free(&got);
+	nets_step_free(&want);
+}
+
+static void
+compare(const struct engine *e, struct engine_dev *dev, enum join how, enum engine_precision precision)
+{
+	struct rng r = rng_start(17, how, 0);
+	struct graph *g = make_net(how);
+	struct nets_numbers v = nets_numbers(g, &r, BATCH);
+	const bool adds = joins[how].adds && precision == ENGINE_F32 && isa_level() >= ISA_AVX512;
+	const double bound = precision == ENGINE_F32 ? 1e-5 : 0.1;
+	char name[80];
+	struct engine_plan *p;
+
+	snprintf(name, sizeof(name), "%s%s", joins[how].name, precision == ENGINE_F32 ? "" : " in bf16");
+	if (engine_plan(e, dev, g, BATCH, precision, 0, &p) == ERR_NOTSUP && precision == ENGINE_BF16) {
+		skip(name, err_line());
+	} else {
+		compare_batch(e, p, name, g, &v, BATCH, bound);
+		compare_batch(e, p, name, g, &v, 2, bound);
+		ok(nets_explains(e, p, how == RELU ? "own:point+sum+relu" : "own:point+sum") == adds,
+		    "%s: the convolution %s", name, adds ? "adds" : "does not add");
+		e->plan_free(p);
+	}
+	nets_numbers_free(&v);
+	graph_free(g);
+}
+
+int
+main(void)
+{
+	const struct engine *e = engine_find("cpu");
+	struct engine_dev *dev;
+
+	ref = engine_find("ref");
+	nets_must(ref->open(0, 1, &ref_dev));
+	nets_must(e->open(0, 2, &dev));
+	for (enum join how = 0; how < JOINS; how++) {
+		compare(e, dev, how, ENGINE_F32);
+		compare(e, dev, how, ENGINE_BF16);
+	}
+	e->close(dev);
+	ref->close(ref_dev);
+	return done();
+}

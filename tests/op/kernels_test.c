@@ -121,8 +121,10 @@ stream(void)
 					cpu_bn_backward(&x, d, 1, &d[1], &y, 1, scratch, &b, true, false, 1e-5f);
 				else
 					cpu_bn_forward(&x, &y, 1, &b, true);
-				if (streams == 0)
+				if (streams == 0) {
 					memcpy(cached, y.p, bytes);
+					memset(y.p, 0xff, bytes);
+				}
 				y.step = ISA_STREAM_BYTES;
 			}
 			wrong += !cpu_streams(&y, 1) || memcmp(cached, y.p, bytes) != 0;

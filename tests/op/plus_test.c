@@ -9,23 +9,26 @@
 #include "base/isa.h"
 
 #define BATCH	5
+#define WIDTH	48u	/* channels, whole blocks, so that a concatenation may contain them */
 
-enum join { PLAIN, RELU, GELU, SCORES, LATER, WIDE, TWICE, THREE, IN_CONCAT, PART_IN_CONCAT, JOINS };
+enum join { PLAIN, EARLIER, RELU, GELU, CONVS, LATER, WIDE, TWICE, THREE, IN_CONCAT, PART_IN_CONCAT, ACT_IN_CONCAT, JOINS };
 
 static const struct {
 	const char *name;
 	bool	    adds;	/* the last convolution adds, with AVX-512 and in f32 */
 } joins[JOINS] = {
 	[PLAIN] = { "a shortcut", true },
+	[EARLIER] = { "a gradient that an earlier layer reads, too", true },
 	[RELU] = { "ReLU after the sum", true },
 	[GELU] = { "an activation in the sum's memory", true },
-	[SCORES] = { "the sum of two convolutions", true },
+	[CONVS] = { "the sum of two convolutions", true },
 	[LATER] = { "a part that is computed later", false },
 	[WIDE] = { "a 3x3 convolution", false },
 	[TWICE] = { "a convolution with a second reader", false },
 	[THREE] = { "three parts", false },
 	[IN_CONCAT] = { "a sum in a concatenation", true },
 	[PART_IN_CONCAT] = { "a part in a concatenation", true },
+	[ACT_IN_CONCAT] = { "an activation of a sum in a concatenation", true },
 };
 
 static const struct engine *ref;
@@ -37,7 +40,43 @@ convolve(struct graph *g, uint32_t x, uint32_t k, uint32_t taps)
 	return NODE(g, x, CONV, .k = k, .r = taps, .s = taps, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(taps / 2));
 }
 
-/* Two units with shortcuts, whose sums are joined in this way. */
+/* x + convolution(relu(bn(x))), or another sum. */
+static uint32_t
+add_unit(struct graph *g, enum join how, uint32_t x)
+{
+	const uint32_t a = NODE(g, BN(g, x, .fix_gamma = false), ACT, .act = GRAPH_RELU);
+	uint32_t b, other = x, sum, more;
+
+	if (how == CONVS)
+		other = convolve(g, a, WIDTH, 1);
+	else if (how == PART_IN_CONCAT)
+		other = NODE(g, a, ACT, .act = GRAPH_TANH);
+	b = convolve(g, a, WIDTH, how == WIDE ? 3 : 1);
+	if (how == LATER)
+		other = convolve(g, a, WIDTH, 3);
+	more = how == TWICE ? NODE(g, b, ACT, .act = GRAPH_TANH) : 0;
+	sum = how == THREE ? ADD(g, b, other, a) : how == RELU ? ADD(g, other, b) : ADD(g, b, other);
+	switch (how) {
+	case EARLIER:
+		return ADD(g, sum, 1);
+	case RELU:
+		return NODE(g, sum, ACT, .act = GRAPH_RELU);
+	case GELU:
+		return NODE(g, sum, ACT, .act = GRAPH_GELU);
+	case TWICE:
+		return ADD(g, sum, more);
+	case IN_CONCAT:
+		return convolve(g, CONCAT(g, sum, NODE(g, sum, ACT, .act = GRAPH_TANH)), WIDTH, 3);
+	case PART_IN_CONCAT:
+		return convolve(g, CONCAT(g, other, sum), WIDTH, 3);
+	case ACT_IN_CONCAT:
+		sum = NODE(g, sum, ACT, .act = GRAPH_TANH);
+		return convolve(g, CONCAT(g, sum, BN(g, a, .fix_gamma = true)), WIDTH, 3);
+	default:
+		return sum;
+	}
+}
+
 static struct graph *
 make_net(enum join how)
 {
@@ -45,27 +84,8 @@ make_net(enum join how)
 	uint32_t x;
 
 	nets_must(g != NULL ? 0 : ERR_NOMEM);
-	x = convolve(g, 0, 40, 3);
-	for (int unit = 0; unit < 2; unit++) {
-		uint32_t a = BN(g, x, .fix_gamma = false), b, in = x, other;
-
-		a = NODE(g, a, ACT, .act = GRAPH_RELU);
-		if (how == SCORES)
-			x = convolve(g, a, 40, 1);
-		b = convolve(g, a, 40, how == WIDE ? 3 : 1);
-		other = how == LATER ? convolve(g, a, 40, 3) : x;
-		x = how == THREE ? ADD(g, b, other, a) : how == RELU ? ADD(g, other, b) : ADD(g, b, other);
-		if (how == RELU)
-			x = NODE(g, x, ACT, .act = GRAPH_RELU);
-		else if (how == GELU)
-			x = NODE(g, x, ACT, .act = GRAPH_GELU);
-		else if (how == TWICE)
-			x = ADD(g, x, b);
-		else if (how == IN_CONCAT)
-			x = convolve(g, CONCAT(g, x, NODE(g, x, ACT, .act = GRAPH_TANH)), 40, 3);
-		else if (how == PART_IN_CONCAT)
-			x = convolve(g, CONCAT(g, BN(g, in, .fix_gamma = true), x, in), 40, 3);
-	}
+	x = convolve(g, convolve(g, 0, WIDTH, 3), WIDTH, 3);
+	x = add_unit(g, how, add_unit(g, how, x));
 	x = NODE(g, x, FC, .k = 10, .bias = true);
 	NODE(g, x, SOFTMAX, .loss = GRAPH_LOSS_SOFTMAX);
 	return g;

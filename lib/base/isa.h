@@ -42,7 +42,7 @@ enum isa isa_level(void);
 
 #define ISA_INLINE static inline __attribute__((always_inline))
 
-/* Of an array of this size caches hold few bytes until it is read again: isa_stream() saves reading it first. */
+/* Arrays of this size have left the caches before they are read.  isa_stream() writes lines without reading them. */
 #define ISA_STREAM_BYTES (1u << 25)
 
 /* Goes before a loop whose pointers may be equal, but do not overlap otherwise. */
@@ -56,7 +56,9 @@ enum isa isa_level(void);
 
 #include <immintrin.h>
 
-typedef float isa_floats __attribute__((vector_size(32), aligned(4), may_alias));	/* of ISA_BYTES */
+/* Bytes of a vector: of a register of AVX2.  AVX-512's of 64 gain at most a tenth where memory sets the pace. */
+#define ISA_BYTES 32
+typedef float isa_floats __attribute__((vector_size(ISA_BYTES), aligned(4), may_alias));
 
 /* Stores a vector past the caches, at a multiple of 16 bytes; isa_streamed() must follow before others read it. */
 ISA_INLINE void
@@ -98,8 +100,6 @@ isa_store_bf16(const void *from, void *to)
 
 #define ISA_X86 1
 #define ISA_HAS(feature) __builtin_cpu_supports(feature)
-/* Bytes of a vector: of a register of AVX2.  AVX-512's of 64 gain at most a tenth where memory sets the pace. */
-#define ISA_BYTES 32
 /*
  * For two vectors of ISA_BYTES with elements of 16 bits: their elements in turn, the first half and the second;
  * the odd elements of both, and the even ones.  On a little-endian processor they convert such elements to words and
@@ -138,7 +138,8 @@ isa_store_bf16(const void *from, void *to)
 
 #else
 
-typedef float isa_floats __attribute__((vector_size(16), aligned(4), may_alias));
+#define ISA_BYTES 16
+typedef float isa_floats __attribute__((vector_size(ISA_BYTES), aligned(4), may_alias));
 
 ISA_INLINE void
 isa_stream(const isa_floats *from, void *to)
@@ -183,7 +184,6 @@ isa_store_bf16(const void *from, void *to)
 
 #define ISA_X86 0
 #define ISA_HAS(feature) 0
-#define ISA_BYTES 16
 #define ISA_MIX_LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #define ISA_MIX_HIGH(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
 #define ISA_ODD(a, b) __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15)

@@ -99,7 +99,7 @@ bn(uint64_t *hash)
 	}
 }
 
-/* A step as of a large array makes the stores of one sample pass the caches. */
+/* A step as of a large array makes the stores of one sample of f32 pass the caches. */
 static void
 stream(void)
 {
@@ -127,7 +127,7 @@ stream(void)
 				}
 				y.step = ISA_STREAM_BYTES;
 			}
-			wrong += !cpu_streams(&y, 1) || memcmp(cached, y.p, bytes) != 0;
+			wrong += memcmp(cached, y.p, bytes) != 0;
 		}
 	is(wrong, 0, "batch norm writes the same bits past the caches");
 }

@@ -77,7 +77,8 @@ note(struct worst *w, double error, const char *array, uint64_t seed)
 
 /* A gradient that is 0 but for rounding (a bias before batch norm) is compared with a hundredth of |g|. */
 static void
-compare(const struct graph *g, const struct nets_step *a, const struct nets_step *b, uint32_t n, uint64_t seed, struct worst *w)
+compare(const struct graph *g, const struct nets_step *a, const struct nets_step *b, uint32_t n, uint64_t seed,
+    struct worst *w)
 {
 	double least = norm(b->g, NULL, g->P) / 100;
 

@@ -7,21 +7,27 @@
 #include "op/nets.h"
 
 #include "base/isa.h"
+#include "net/freeze.h"
 
 #define BATCH	5
 #define WIDTH	48u	/* channels, whole blocks, so that a concatenation may contain them */
 
-enum join { PLAIN, EARLIER, RELU, GELU, CONVS, LATER, WIDE, TWICE, THREE, IN_CONCAT, PART_IN_CONCAT, ACT_IN_CONCAT, JOINS };
+enum join { PLAIN, PADDED, FROZEN, EARLIER, RELU, TANH, GELU, CONVS, SAME, LATER, WIDE, TWICE, THREE, IN_CONCAT,
+	PART_IN_CONCAT, ACT_IN_CONCAT, BN_IN_CONCAT, JOINS };
 
 static const struct {
 	const char *name;
 	bool	    adds;	/* the last convolution adds, with AVX-512 and in f32 */
 } joins[JOINS] = {
 	[PLAIN] = { "a shortcut", true },
+	[PADDED] = { "a shortcut of channels that fill no block", true },
+	[FROZEN] = { "a shortcut around a frozen batch norm", true },
 	[EARLIER] = { "a gradient that an earlier layer reads, too", true },
 	[RELU] = { "ReLU after the sum", true },
-	[GELU] = { "an activation in the sum's memory", true },
+	[TANH] = { "an activation in the sum's memory", true },
+	[GELU] = { "an activation that needs the sum", true },
 	[CONVS] = { "the sum of two convolutions", true },
+	[SAME] = { "a convolution twice in a sum", false },
 	[LATER] = { "a part that is computed later", false },
 	[WIDE] = { "a 3x3 convolution", false },
 	[TWICE] = { "a convolution with a second reader", false },
@@ -29,6 +35,7 @@ static const struct {
 	[IN_CONCAT] = { "a sum in a concatenation", true },
 	[PART_IN_CONCAT] = { "a part in a concatenation", true },
 	[ACT_IN_CONCAT] = { "an activation of a sum in a concatenation", true },
+	[BN_IN_CONCAT] = { "a batch norm of a sum in a concatenation", true },
 };
 
 static const struct engine *ref;
@@ -45,22 +52,27 @@ static uint32_t
 add_unit(struct graph *g, enum join how, uint32_t x)
 {
 	const uint32_t a = NODE(g, BN(g, x, .fix_gamma = false), ACT, .act = GRAPH_RELU);
+	const uint32_t width = how == PADDED ? 40 : WIDTH;
 	uint32_t b, other = x, sum, more;
 
 	if (how == CONVS)
-		other = convolve(g, a, WIDTH, 1);
+		other = convolve(g, a, width, 1);
 	else if (how == PART_IN_CONCAT)
 		other = NODE(g, a, ACT, .act = GRAPH_TANH);
-	b = convolve(g, a, WIDTH, how == WIDE ? 3 : 1);
+	b = convolve(g, a, width, how == WIDE ? 3 : 1);
 	if (how == LATER)
-		other = convolve(g, a, WIDTH, 3);
+		other = convolve(g, a, width, 3);
 	more = how == TWICE ? NODE(g, b, ACT, .act = GRAPH_TANH) : 0;
+	if (how == SAME)
+		other = b;
 	sum = how == THREE ? ADD(g, b, other, a) : how == RELU ? ADD(g, other, b) : ADD(g, b, other);
 	switch (how) {
 	case EARLIER:
 		return ADD(g, sum, 1);
 	case RELU:
 		return NODE(g, sum, ACT, .act = GRAPH_RELU);
+	case TANH:
+		return NODE(g, sum, ACT, .act = GRAPH_TANH);
 	case GELU:
 		return NODE(g, sum, ACT, .act = GRAPH_GELU);
 	case TWICE:
@@ -72,6 +84,9 @@ add_unit(struct graph *g, enum join how, uint32_t x)
 	case ACT_IN_CONCAT:
 		sum = NODE(g, sum, ACT, .act = GRAPH_TANH);
 		return convolve(g, CONCAT(g, sum, BN(g, a, .fix_gamma = true)), WIDTH, 3);
+	case BN_IN_CONCAT:
+		sum = BN(g, sum, .fix_gamma = false);
+		return convolve(g, CONCAT(g, sum, BN(g, a, .fix_gamma = true)), WIDTH, 3);
 	default:
 		return sum;
 	}
@@ -80,15 +95,47 @@ add_unit(struct graph *g, enum join how, uint32_t x)
 static struct graph *
 make_net(enum join how)
 {
+	const uint32_t width = how == PADDED ? 40 : WIDTH;
 	struct graph *g = graph_new(3, 9, 10);
 	uint32_t x;
 
 	nets_must(g != NULL ? 0 : ERR_NOMEM);
-	x = convolve(g, convolve(g, 0, WIDTH, 3), WIDTH, 3);
+	x = convolve(g, convolve(g, 0, width, 3), width, 3);
 	x = add_unit(g, how, add_unit(g, how, x));
 	x = NODE(g, x, FC, .k = 10, .bias = true);
 	NODE(g, x, SOFTMAX, .loss = GRAPH_LOSS_SOFTMAX);
+	if (how == FROZEN)
+		nets_must(freeze_rules(g, "freeze:*gamma;freeze:*beta"));
 	return g;
+}
+
+/* Does a step copy into a concatenation? */
+static bool
+copies_into_concat(const struct engine *e, const struct engine_plan *p, const struct graph *g)
+{
+	bool copies = false;
+
+	for (uint32_t i = 0; i < g->n; i++) {
+		char line[GRAPH_NAME + 32];
+
+		snprintf(line, sizeof(line), "%s forward own:copy", g->node[i].name);
+		copies |= g->node[i].op == GRAPH_CONCAT && nets_explains(e, p, line);
+	}
+	return copies;
+}
+
+/* Only ref computes the gradients of frozen arrays. */
+static void
+clear_frozen(const struct graph *g, float *d)
+{
+	for (uint32_t i = 0; i < g->n; i++) {
+		const struct graph_node *l = &g->node[i];
+
+		if (l->op != GRAPH_BN || !freeze_node(g, i))
+			continue;
+		memset(d + g->w[l->gamma].first, 0, l->c * sizeof(*d));
+		memset(d + g->w[l->beta].first, 0, l->c * sizeof(*d));
+	}
 }
 
 static void
@@ -102,6 +149,7 @@ compare_batch(const struct engine *e, struct engine_plan *p, const char *name, c
 	nets_must(engine_plan(ref, ref_dev, g, BATCH, ENGINE_F32, 0, &ref_plan));
 	nets_step_run(e, p, g, v, n, &got);
 	nets_step_run(ref, ref_plan, g, v, n, &want);
+	clear_frozen(g, want.g);
 	off = fmax(nets_distance(got.g, want.g, g->P), nets_distance(got.prob, want.prob, n * g->classes));
 	off = fmax(off, fabs(got.train.loss - want.train.loss) / want.train.loss);
 	if (!ok(off <= bound, "%s: a batch of %u is as ref", name, n))
@@ -130,6 +178,8 @@ compare(const struct engine *e, struct engine_dev *dev, enum join how, enum engi
 		compare_batch(e, p, name, g, &v, 2, bound);
 		ok(nets_explains(e, p, how == RELU ? "own:point+sum+relu" : "own:point+sum") == adds,
 		    "%s: the convolution %s", name, adds ? "adds" : "does not add");
+		if (how == BN_IN_CONCAT)
+			ok(!copies_into_concat(e, p, g), "%s: nothing is copied", name);
 		e->plan_free(p);
 	}
 	nets_numbers_free(&v);

@@ -10,11 +10,13 @@
  * What makes the passes fast:
  *  - a concatenation is one buffer; its inputs are written into it, and their gradients are read out of it, with a
  *    stride;
- *  - a gradient with two contributions stays two views, which its reader adds;
+ *  - a gradient with two contributions stays two views, which its reader adds; a batch norm adds the contribution that
+ *    is there already to its own;
  *  - all inputs of a sum share one view of its gradient;
  *  - batch norm and ReLU are one pass, whose backward pass overwrites its input;
- *  - a sum and ReLU are one pass;
+ *  - a sum and ReLU are one pass, or part of a 1x1 convolution that computes one of the two parts;
  *  - ReLU after a convolution is part of the convolution;
+ *  - large outputs of batch norm and 1x1 convolutions pass the caches, which saves reading their lines first;
  *  - in evaluation a batch norm after a convolution, and its ReLU, are part of the convolution, with the same bits
  *    in f32;
  *  - a monotonic activation before a max pool runs after it, on fewer values: max f(x) = f(max x).
@@ -198,7 +200,7 @@ cpu_size(const struct cpu_view *v)
 	return v->bf16 ? 2 : sizeof(float);
 }
 
-/* Do the n samples of a view pass the caches when they are written? */
+/* Are n samples of the array that has this view too large for the caches? */
 static inline bool
 cpu_streams(const struct cpu_view *v, uint32_t n)
 {

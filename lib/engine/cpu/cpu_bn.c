@@ -87,13 +87,13 @@ get_line(const struct bn_walk *u, const struct cpu_view *v, size_t i, size_t g)
 	return (struct bn_line) { cpu_group(v, i, g), u->period < CPU_VEC ? u->groups * CPU_VEC : v->pitch, false };
 }
 
-/* The same for what is written; with stream the stores pass the caches, if the operand is aligned. */
+/* The same for what is written.  With stream whole lines of the cache, of f32, pass it. */
 static struct bn_line
 get_result(const struct bn_walk *u, const struct cpu_view *v, bool stream, size_t i, size_t g)
 {
 	struct bn_line l = get_line(u, v, i, g);
 
-	l.stream = stream && (l.stride * cpu_size(v) | (uintptr_t)l.p) % 16 == 0;
+	l.stream = stream && !u->bf16 && u->width == CPU_VEC && (l.stride * sizeof(float) | (uintptr_t)l.p) % 64 == 0;
 	return l;
 }
 

@@ -140,8 +140,8 @@ ISA_INLINE void
 store_vector(const struct cpu_vec *v, const struct run *r, const struct bn_line *line, size_t i, bool bf16,
     size_t width)
 {
-	if (line->stream && width == CPU_VEC)
-		cpu_store_line(v, line->p, run_at(r, line, i), bf16, true);
+	if (line->stream)
+		cpu_stream(v, (float *)line->p + run_at(r, line, i));
 	else
 		cpu_store_some(v, line->p, run_at(r, line, i), bf16, width);
 }

@@ -143,6 +143,13 @@ cpu_plan_shape(const struct cpu_planner *pl, uint32_t i)
 	};
 }
 
+/* Is a layer an activation that may overwrite its input? */
+static bool
+overwrites_input(const struct graph_node *l)
+{
+	return l->op == GRAPH_ACT && !cpu_act_wants_x(l);
+}
+
 /*
  * Layer i, a convolution, computes the sum that reads it, and an activation that reads that, if its kernel can.  The
  * other part must be there before, in the layout of y.
@@ -163,8 +170,8 @@ plan_plus(struct cpu_planner *pl, uint32_t i, struct dnnl_shape *shape)
 	shape->relu = cpu_plan_is_absorbed(pl, sum);
 	pl->note[sum].summed = true;
 	pl->note[sum].dense = pl->note[other].dense = true;
-	if (pl->note[sum].readers == 1)
-		pl->note[pl->note[sum].reader].dense = true;	/* an activation may share the sum's memory */
+	if (pl->note[sum].readers == 1 && overwrites_input(&pl->g->node[pl->note[sum].reader]))
+		pl->note[pl->note[sum].reader].dense = true;
 }
 
 static void
@@ -335,7 +342,7 @@ may_share(const struct cpu_planner *pl, uint32_t i)
 	if (pl->note[i].readers == 1 && pl->note[reader].summed && cpu_plan_is_conv(l) &&
 	    pl->p->conv[pl->p->state[i]].shape.plus)
 		return true;
-	if (pl->note[i].readers != 1 || pl->g->node[reader].op != GRAPH_ACT || cpu_act_wants_x(&pl->g->node[reader]))
+	if (pl->note[i].readers != 1 || !overwrites_input(&pl->g->node[reader]))
 		return false;
 	if (cpu_plan_is_conv(l))
 		return cpu_is_dense(&pl->note[reader].view);

@@ -85,39 +85,32 @@ cpu_round_bf16(const cpu_floats *f, cpu_words *to)
 	*to = ((u + 0x7fff + (u >> 16 & 1)) & ~nan) | (0x7fc00000 & nan);
 }
 
-/* stream: past the caches; p + at is a multiple of 16 bytes, and isa_streamed() must follow. */
 ISA_INLINE void
-cpu_store_line(const struct cpu_vec *from, void *p, size_t at, bool bf16, bool stream)
+cpu_store(const struct cpu_vec *from, void *p, size_t at, bool bf16)
 {
 	uint16_t *h = (uint16_t *)p + at;
 	float *f = (float *)p + at;
 
 	if (!bf16) {
 		CPU_EACH(k)
-			if (stream)
-				isa_stream(&from->v[k], (cpu_floats *)f + k);
-			else
-				((cpu_floats *)f)[k] = from->v[k];
+			((cpu_floats *)f)[k] = from->v[k];
 		return;
 	}
 	for (size_t k = 0; k < CPU_REGS; k += 2) {
 		cpu_words a, b;
-		cpu_shorts both;
 
 		cpu_round_bf16(&from->v[k], &a);
 		cpu_round_bf16(&from->v[k + 1], &b);
-		both = ISA_ODD((cpu_shorts)a, (cpu_shorts)b);
-		if (stream)
-			isa_stream((const cpu_floats *)&both, (cpu_shorts *)h + k / 2);
-		else
-			((cpu_shorts *)h)[k / 2] = both;
+		((cpu_shorts *)h)[k / 2] = ISA_ODD((cpu_shorts)a, (cpu_shorts)b);
 	}
 }
 
+/* Stores f32 past the caches, as isa_stream() does; p is at a multiple of 64 bytes, so that whole lines are written. */
 ISA_INLINE void
-cpu_store(const struct cpu_vec *from, void *p, size_t at, bool bf16)
+cpu_stream(const struct cpu_vec *from, float *p)
 {
-	cpu_store_line(from, p, at, bf16, false);
+	CPU_EACH(k)
+		isa_stream(&from->v[k], (cpu_floats *)p + k);
 }
 
 /* Loads only `count` elements; the others of *to stay unchanged. */

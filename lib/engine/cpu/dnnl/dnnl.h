@@ -44,7 +44,7 @@ struct dnnl_shape {
 	bool	 bias;
 	/* After the bias y = scale y + shift, by channel.  The layer is a convolution with the forward pass only. */
 	bool	 scaled;
-	bool	 plus;		/* y += place.plus, before ReLU: for a kernel of which cpu_conv_adds() is true */
+	bool	 plus;		/* y += place.plus, before ReLU; not scaled, and only if cpu_conv_adds() */
 	bool	 relu;		/* y = max(y, 0), and 0 for NaN; dy is the gradient before ReLU */
 	bool	 data;		/* the layer must compute dx */
 	bool	 channels_last;	/* f32 x and y are [N, H, W, C] */

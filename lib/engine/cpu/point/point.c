@@ -5,7 +5,7 @@
 #include "engine/cpu/cpu_vec.h"
 #include "engine/cpu/point/point_product.h"
 
-#include <omp.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #define PIXELS		49u	/* least pixels of a sample */
 #define CHUNK_BYTES	262144u	/* bytes of the pixels of x that a thread multiplies at once, at most about */
 #define SUM_PIXELS	64u	/* pixels that dw sums at once, about, if a sample has many more */
-#define SUM_WEIGHTS	65536u	/* most weights of a part of dw, whose sums a thread's cache holds beside pixels */
+#define SUM_WEIGHTS	65536u	/* weights of a part of dw, about, whose sums a thread's cache holds beside pixels */
 #define TASKS		16u	/* of dw: slices of the batch, each in parts */
 
 struct point {
@@ -46,6 +46,7 @@ point_new(const struct dnnl_shape *shape, struct point **made)
 {
 	struct point *p = calloc(1, sizeof(*p));
 
+	assert(!shape->plus || !shape->scaled);
 	if (p == NULL)
 		return err_nomem();
 	p->shape = *shape;
@@ -164,6 +165,7 @@ multiply_chunk(const struct point *p, const struct pass *s, size_t sample, size_
 static size_t
 choose_chunk(const struct point *p, size_t blocks)
 {
+	/* Not 0: a map has at most WEIGHTS / 16 channels. */
 	size_t most = CHUNK_BYTES / (blocks * LANES * sizeof(float)), chunks = (p->pixels + most - 1) / most;
 
 	return ((p->pixels + chunks - 1) / chunks + POINT_PIXELS - 1) / POINT_PIXELS * POINT_PIXELS;

@@ -1,5 +1,6 @@
 /*
- * point_product - 14 pixels and two blocks, or 8 channels and two blocks, whose sums the registers hold.
+ * point_product - sums that the registers hold: of 14 pixels and two blocks for y and dx, of 8 channels and two blocks
+ * for dw.  The last of an odd number of blocks is alone.
  *
  * This file is compiled with fused multiply-adds, as the library's products have them.
  */

@@ -42,9 +42,6 @@ enum isa isa_level(void);
 
 #define ISA_INLINE static inline __attribute__((always_inline))
 
-/* Arrays of this size have left the caches before they are read.  isa_stream() writes lines without reading them. */
-#define ISA_STREAM_BYTES (1u << 25)
-
 /* Goes before a loop whose pointers may be equal, but do not overlap otherwise. */
 #if defined(__clang__)
 #define ISA_IVDEP _Pragma("clang loop vectorize(assume_safety)")
@@ -60,7 +57,10 @@ enum isa isa_level(void);
 #define ISA_BYTES 32
 typedef float isa_floats __attribute__((vector_size(ISA_BYTES), aligned(4), may_alias));
 
-/* Stores a vector past the caches, at a multiple of 16 bytes; isa_streamed() must follow before others read it. */
+/*
+ * A non-temporal store of a vector, at a multiple of 16 bytes: the cache neither reads nor keeps the line.
+ * isa_streamed() must follow before another thread reads it.
+ */
 ISA_INLINE void
 isa_stream(const isa_floats *from, void *to)
 {

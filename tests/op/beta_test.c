@@ -49,20 +49,6 @@ make_net(const struct shape *s, bool relu)
 	return g;
 }
 
-static float *
-compute_gradients(const struct engine *e, struct engine_plan *p, const struct graph *g, const struct nets_numbers *v,
-    uint32_t n)
-{
-	float *d = nets_floats(g->P), *stats = nets_floats(g->A);
-	struct engine_result r;
-
-	nets_must(nets_load(e, p, g, v));
-	nets_must(e->forward(p, NETS_BATCH(g, v, n), NULL, NULL, &r));
-	nets_must(e->backward(p, d, stats, NULL));
-	free(stats);
-	return d;
-}
-
 /* The relative error of the gradients of beta and of all arrays, for a batch of n. */
 static void
 compare_batch(const struct engine *e, struct engine_plan *p, const struct shape *s, const struct graph *g,
@@ -70,18 +56,19 @@ compare_batch(const struct engine *e, struct engine_plan *p, const struct shape 
 {
 	const struct graph_array *beta = &g->w[g->node[1].beta];
 	struct engine_plan *ref_plan;
-	float *got, *want;
+	struct nets_step got = nets_step_new(g, n), want = nets_step_new(g, n);
 	double off;
 
 	nets_must(engine_plan(ref, ref_dev, g, BATCH, ENGINE_F32, 0, &ref_plan));
-	got = compute_gradients(e, p, g, v, n);
-	want = compute_gradients(ref, ref_plan, g, v, n);
-	off = fmax(nets_distance(got + beta->first, want + beta->first, beta->count), nets_distance(got, want, g->P));
+	nets_step_run(e, p, g, v, n, &got);
+	nets_step_run(ref, ref_plan, g, v, n, &want);
+	off = fmax(nets_distance(got.g + beta->first, want.g + beta->first, beta->count),
+	    nets_distance(got.g, want.g, g->P));
 	if (!ok(off <= bound, "%s: a batch of %u is as ref", s->name, n))
 		printf("# relative error %.1e\n", off);
 	ref->plan_free(ref_plan);
-	free(got);
-	free(want);
+	nets_step_free(&got);
+	nets_step_free(&want);
 }
 
 static void
@@ -91,11 +78,9 @@ compare_shape(const struct engine *e, struct engine_dev *dev, const struct shape
 	struct graph *g = make_net(s, precision == ENGINE_F32);
 	struct nets_numbers v = nets_numbers(g, &r, BATCH);
 	const double bound = precision == ENGINE_F32 ? 1e-5 : 0.03;
-	struct engine_plan *p;
+	struct engine_plan *p = nets_plan(e, dev, g, BATCH, precision, s->name);
 
-	if (engine_plan(e, dev, g, BATCH, precision, 0, &p) == ERR_NOTSUP && precision == ENGINE_BF16) {
-		skip(s->name, err_line());
-	} else {
+	if (p != NULL) {
 		compare_batch(e, p, s, g, &v, BATCH, bound);
 		compare_batch(e, p, s, g, &v, 2, bound);
 		ok((nets_explains(e, p, "own:beta") && !nets_explains(e, p, "n2 data")) == s->beta_only, "%s: %s", s->name,

@@ -74,12 +74,11 @@ compare_net(const struct engine *e, struct engine_dev *dev, const struct shape *
 	struct graph *g = make_net(s);
 	struct nets_numbers v = nets_numbers(g, &r, BATCH);
 	struct engine_result apart;
-	struct engine_plan *p;
+	struct engine_plan *p = nets_plan(e, dev, g, BATCH, precision, s->name);
 	const bool folds = s->folds != 0 && isa_level() >= s->folds;
 	double joined, again, some;
 
-	if (engine_plan(e, dev, g, BATCH, precision, 0, &p) == ERR_NOTSUP && precision == ENGINE_BF16) {
-		skip(s->name, err_line());
+	if (p == NULL) {
 		nets_numbers_free(&v);
 		graph_free(g);
 		return;

@@ -99,7 +99,7 @@ bn(uint64_t *hash)
 	}
 }
 
-/* A step as of a large array makes the stores of one sample of f32 pass the caches. */
+/* A step as of a large map makes the stores of one sample of f32 non-temporal. */
 static void
 stream(void)
 {
@@ -125,11 +125,11 @@ stream(void)
 					memcpy(cached, y.p, bytes);
 					memset(y.p, 0xff, bytes);
 				}
-				y.step = ISA_STREAM_BYTES;
+				y.step = CPU_STREAM_BYTES;
 			}
 			wrong += memcmp(cached, y.p, bytes) != 0;
 		}
-	is(wrong, 0, "batch norm writes the same bits past the caches");
+	is(wrong, 0, "batch norm writes the same bits with non-temporal stores");
 }
 
 static void

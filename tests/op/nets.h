@@ -238,6 +238,21 @@ nets_load(const struct engine *e, struct engine_plan *p, const struct graph *g, 
 	return err;
 }
 
+/* A plan; NULL, and a skipped test, if this engine has no bf16 here. */
+NETS_UNUSED static struct engine_plan *
+nets_plan(const struct engine *e, struct engine_dev *dev, const struct graph *g, uint32_t batch,
+    enum engine_precision precision, const char *name)
+{
+	struct engine_plan *p = NULL;
+	const int err = engine_plan(e, dev, g, batch, precision, 0, &p);
+
+	if (err == ERR_NOTSUP && precision == ENGINE_BF16)
+		skip(name, err_line());
+	else
+		nets_must(err);
+	return p;
+}
+
 /* What a training step and an evaluation of n samples compute. */
 struct nets_step {
 	struct engine_result train, eval;

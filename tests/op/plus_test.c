@@ -171,9 +171,7 @@ compare(const struct engine *e, struct engine_dev *dev, enum join how, enum engi
 	struct engine_plan *p;
 
 	snprintf(name, sizeof(name), "%s%s", joins[how].name, precision == ENGINE_F32 ? "" : " in bf16");
-	if (engine_plan(e, dev, g, BATCH, precision, 0, &p) == ERR_NOTSUP && precision == ENGINE_BF16) {
-		skip(name, err_line());
-	} else {
+	if ((p = nets_plan(e, dev, g, BATCH, precision, name)) != NULL) {
 		compare_batch(e, p, name, g, &v, BATCH, bound);
 		compare_batch(e, p, name, g, &v, 2, bound);
 		ok(nets_explains(e, p, how == RELU ? "own:point+sum+relu" : "own:point+sum") == adds,

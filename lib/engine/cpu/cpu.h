@@ -16,7 +16,8 @@
  *  - batch norm and ReLU are one pass, whose backward pass overwrites its input;
  *  - a sum and ReLU are one pass, or part of a 1x1 convolution that computes one of the two parts;
  *  - ReLU after a convolution is part of the convolution;
- *  - large outputs of batch norm and 1x1 convolutions pass the caches, which saves reading their lines first;
+ *  - batch norm and 1x1 convolutions write large outputs of f32 with non-temporal stores, so that the cache does not
+ *    read the lines first;
  *  - in evaluation a batch norm after a convolution, and its ReLU, are part of the convolution, with the same bits
  *    in f32;
  *  - a monotonic activation before a max pool runs after it, on fewer values: max f(x) = f(max x).
@@ -32,7 +33,6 @@
 #ifndef ENGINE_CPU_CPU_H
 #define ENGINE_CPU_CPU_H
 
-#include "base/isa.h"
 #include "engine/cpu/cpu_conv.h"
 #include "engine/engine.h"
 #include "engine/memplan.h"
@@ -198,13 +198,6 @@ static inline size_t
 cpu_size(const struct cpu_view *v)
 {
 	return v->bf16 ? 2 : sizeof(float);
-}
-
-/* Are n samples of the array that has this view too large for the caches? */
-static inline bool
-cpu_streams(const struct cpu_view *v, uint32_t n)
-{
-	return n * v->step * cpu_size(v) >= ISA_STREAM_BYTES;
 }
 
 /* Element j of sample i. */

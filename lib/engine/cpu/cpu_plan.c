@@ -168,7 +168,7 @@ plan_plus(struct cpu_planner *pl, uint32_t i, struct dnnl_shape *shape)
 		return;
 	shape->plus = true;
 	shape->relu = cpu_plan_is_absorbed(pl, sum);
-	pl->note[sum].summed = true;
+	pl->note[sum].summed_by = i;
 	pl->note[sum].dense = pl->note[other].dense = true;
 	if (pl->note[sum].readers == 1 && overwrites_input(&pl->g->node[pl->note[sum].reader]))
 		pl->note[pl->note[sum].reader].dense = true;
@@ -339,8 +339,7 @@ may_share(const struct cpu_planner *pl, uint32_t i)
 	const struct graph_node *l = &pl->g->node[i];
 	uint32_t reader = pl->note[i].reader;
 
-	if (pl->note[i].readers == 1 && pl->note[reader].summed && cpu_plan_is_conv(l) &&
-	    pl->p->conv[pl->p->state[i]].shape.plus)
+	if (i > 0 && pl->note[reader].summed_by == i)
 		return true;
 	if (pl->note[i].readers != 1 || !overwrites_input(&pl->g->node[reader]))
 		return false;

@@ -17,8 +17,8 @@ struct cpu_note {
 	bool		delayed;	/* an activation that the pool after it computes */
 	bool		channels_last;	/* a convolution with its channels last */
 	bool		bf16;		/* the type of its output */
-	bool		summed;		/* a sum that the convolution before it computes */
 	bool		dense;		/* its output is no part of a concatenation */
+	uint32_t	summed_by;	/* the convolution that computes this sum; 0: none */
 	uint32_t	concat, first;	/* the concatenation that contains its output, from this channel on; 0: none */
 	uint32_t	block;
 	struct cpu_view view;		/* its output */

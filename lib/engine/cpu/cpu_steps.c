@@ -113,7 +113,7 @@ plan_sum(struct cpu_planner *pl, uint32_t i, enum cpu_kind kind)
 	struct cpu_step s = { .kind = kind, .node = i, .y = pl->note[i].view, .ndy = 1 };
 	bool relu = cpu_plan_is_absorbed(pl, i);
 
-	if (pl->note[i].summed)
+	if (pl->note[i].summed_by > 0)
 		return;
 	s.dy[0] = convert_layout(pl, i, pl->note[l->in[0]].view, s.y.block);
 	s.relu = relu && l->nin == 1;
@@ -334,7 +334,7 @@ plan_bn_back(struct cpu_planner *pl, uint32_t i)
 		s.plus = group_lanes(pl->note[in].part[0]);
 		pl->note[in].parts = 0;
 	}
-	if (s.plus.c > 0 && !s.plus.shared)
+	if (s.plus.c > 0 && may_overwrite_part(&pl->note[in].part[0]))
 		dx = pl->note[in].part[0];
 	else
 		dx = may_overwrite_input(pl, in) ? *get_input_view(pl, i) : new_gradient_part(pl, i);

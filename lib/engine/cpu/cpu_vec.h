@@ -105,7 +105,10 @@ cpu_store(const struct cpu_vec *from, void *p, size_t at, bool bf16)
 	}
 }
 
-/* Stores f32 past the caches, as isa_stream() does; p is at a multiple of 64 bytes, so that whole lines are written. */
+/* A map of this size has left the caches before it is read, so that non-temporal stores lose nothing. */
+#define CPU_STREAM_BYTES (1u << 25)
+
+/* Stores f32 with isa_stream(); p is at a multiple of 64 bytes, so that whole lines are written. */
 ISA_INLINE void
 cpu_stream(const struct cpu_vec *from, float *p)
 {

@@ -156,7 +156,7 @@ multiply_chunk(const struct point *p, const struct pass *s, size_t sample, size_
 	float *y = s->to + at;
 
 	point_multiply(&x, count, s->w, s->to_blocks, s->plus != NULL ? s->plus + at : NULL,
-	    !s->finish && bytes >= ISA_STREAM_BYTES, y, p->pixels * LANES);
+	    !s->finish && bytes >= CPU_STREAM_BYTES, y, p->pixels * LANES);
 	for (size_t block = 0; s->finish && block < s->to_blocks; block++)
 		finish_block(p, block, count, y + block * p->pixels * LANES);
 }

@@ -23,7 +23,7 @@ struct point_map {
 size_t	 point_panel_at(size_t row, size_t column, size_t rows, size_t blocks);
 /*
  * For each of `pixels`: y = x w + plus, where w is panels of [x->blocks 16, blocks 16].  Blocks of y are y_apart floats
- * apart.  plus is laid out as y, or NULL for zeros.  stream: y passes the caches.
+ * apart.  plus is laid out as y, or NULL for zeros.  stream: by non-temporal stores.
  */
 void	 point_multiply(const struct point_map *x, size_t pixels, const float *w, size_t blocks, const float *plus,
 	     bool stream, float *y, size_t y_apart);

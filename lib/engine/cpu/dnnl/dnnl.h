@@ -50,7 +50,7 @@ struct dnnl_shape {
 	bool	 channels_last;	/* f32 x and y are [N, H, W, C] */
 	bool	 bf16;
 	bool	 y_f32;		/* y is f32 despite bf16; dy is bf16 */
-	/* scaled: elements from one sample of y to the next; 0: no gap between them, as all but wino.h and point.h need */
+	/* scaled: elements from one sample of y to the next; 0: no gap, which only wino.h and point.h can have */
 	size_t	 y_step;
 };
 

@@ -151,16 +151,16 @@ addr_dial(const char *text, int *fd)
 	return e;
 }
 
-void
+bool
 addr_peer(int fd, char where[ADDR_TEXT])
 {
 	struct sockaddr_storage s;
 	socklen_t n = sizeof(s);
 	char host[128], port[8];
 
-	if (getpeername(fd, (struct sockaddr *)&s, &n) == 0 && getnameinfo((struct sockaddr *)&s, n, host, sizeof(host),
-	    port, sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) == 0)
-		join_address(where, host, port);
-	else
-		snprintf(where, ADDR_TEXT, "a disconnected peer");
+	if (getpeername(fd, (struct sockaddr *)&s, &n) < 0 || getnameinfo((struct sockaddr *)&s, n, host, sizeof(host),
+	    port, sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+		return false;
+	join_address(where, host, port);
+	return true;
 }

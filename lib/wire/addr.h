@@ -2,6 +2,7 @@
 #ifndef WIRE_ADDR_H
 #define WIRE_ADDR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define ADDR_TEXT 280	/* bytes of the longest text, with its zero */
@@ -19,7 +20,7 @@ int addr_listen(const char *text, int *fd, char where[ADDR_TEXT]);
  * with ETIMEDOUT: the system would repeat it at pauses that grow, and find a network that is back much later.
  */
 int addr_dial(const char *text, int *fd);
-/* Writes the numeric address of a connected socket's peer, or words if the peer has disconnected. */
-void addr_peer(int fd, char where[ADDR_TEXT]);
+/* Writes the numeric address of a socket's peer.  Returns false and writes nothing if the peer has disconnected. */
+bool addr_peer(int fd, char where[ADDR_TEXT]);
 
 #endif

@@ -62,8 +62,8 @@ conn_take(int fd, const uint8_t *key, const char *role, struct conn **c)
 {
 	int e = new_conn(fd, true, key, role, c);
 
-	if (e == 0)
-		addr_peer(fd, (*c)->peer);
+	if (e == 0 && !addr_peer(fd, (*c)->peer))
+		snprintf((*c)->peer, sizeof((*c)->peer), "a disconnected peer");
 	return e;
 }
 

@@ -77,7 +77,7 @@ bool	 conn_open(const struct conn *c);	/* the handshake is complete, and the con
 bool	 conn_credible(const struct conn *c);
 bool	 conn_refused(const struct conn *c);	/* nobody listens there */
 const char *conn_peer(const struct conn *c);	/* "host:port" for messages */
-/* Writes the numeric address of an open connection's peer, which conn_dial() needs not look up. */
+/* Writes the numeric address of the peer, for conn_dial() without a lookup.  Nothing if the peer has disconnected. */
 void	 conn_reached(const struct conn *c, char where[ADDR_TEXT]);
 double	 conn_age_s(const struct conn *c);	/* seconds since conn_dial() or conn_take() */
 

@@ -71,14 +71,15 @@ test_meet(const char *at, const char *host, const char *numeric)
 	is(read(out, &byte, 1), -1, "reading does not block");
 	ok((fcntl(out, F_GETFD) & FD_CLOEXEC) != 0 && (fcntl(listener, F_GETFD) & FD_CLOEXEC) != 0, "no child inherits them");
 	ok(getsockopt(out, IPPROTO_TCP, TCP_NODELAY, &on, &n) == 0 && on == 1, "small messages leave at once");
-	addr_peer(out, peer);
+	ok(addr_peer(out, peer), "a connected socket has a peer");
 	ok(strncmp(peer, numeric, strlen(numeric)) == 0 && strcmp(peer + strlen(numeric), where + strlen(host)) == 0,
 	    "the peer's address in numbers: %s", peer);
 	close(in);
 	close(out);
 	close(listener);
-	addr_peer(listener, peer);
-	is_str(peer, "a disconnected peer", "addr_peer names no address of a closed socket");
+	snprintf(peer, sizeof(peer), "before");
+	ok(!addr_peer(listener, peer), "a closed socket has no peer");
+	is_str(peer, "before", "addr_peer writes no address of a closed socket");
 }
 
 static void

@@ -217,6 +217,7 @@ static void
 test_endings(void)
 {
 	struct linger now = { .l_onoff = 1 };
+	char where[ADDR_TEXT];
 	struct ends e;
 	struct msg m;
 
@@ -257,6 +258,8 @@ test_endings(void)
 
 	ends_meet(&e, key, key);
 	ends_run(&e, ends_open);
+	conn_reached(e.a, where);
+	is_str(where, e.where, "conn_reached() writes the address of the other end");
 	setsockopt(conn_fd(e.a), SOL_SOCKET, SO_LINGER, &now, sizeof(now));
 	shutdown(conn_fd(e.a), SHUT_RD);
 	close(dup2(open("/dev/null", O_RDONLY), conn_fd(e.a)));	/* the socket is reset, and no goodbye said */
@@ -264,6 +267,8 @@ test_endings(void)
 		send_one(e.b, (uint64_t)i, 1 << 20);
 	ok(ends_run(&e, ends_over_b) && e.eb == ERR_PEER, "a reset, met while writing, raises no signal");
 	ok(strstr(e.lb, "reset") != NULL || strstr(e.lb, "ipe") != NULL, "the reset is reported: %s", e.lb);
+	conn_reached(e.b, where);
+	is_str(where, e.where, "conn_reached() leaves the address as it was after a reset");
 	ends_close(&e);
 }
 

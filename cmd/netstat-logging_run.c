@@ -189,14 +189,13 @@ write_end_rows(struct watch *w)
 	buf_free(&out);
 }
 
-/* The traffic of all sources since the start, for the marks. */
+/* The traffic of all sources from the start to the last reading, for the marks. */
 static struct traffic
-sum_traffic(struct watch *w)
+sum_traffic(const struct watch *w)
 {
 	struct traffic sum = { .wire = { TRAFFIC_NONE, TRAFFIC_NONE } };
 
-	for (struct source *s = w->source; s < w->source + w->sources; s++) {
-		read_source(w, s);
+	for (const struct source *s = w->source; s < w->source + w->sources; s++) {
 		traffic_add(&sum, &s->sum.total);
 		traffic_add(&sum, &s->open);
 	}
@@ -207,11 +206,15 @@ sum_traffic(struct watch *w)
 static void
 filter_log(struct watch *w)
 {
-	struct traffic now = sum_traffic(w);
+	struct traffic now;
 	struct buf out = { 0 };
 	char piece[PIECE];
-	ssize_t n = read(w->in, piece, sizeof(piece));
+	ssize_t n;
 
+	for (struct source *s = w->source; s < w->source + w->sources; s++)
+		read_source(w, s);
+	now = sum_traffic(w);
+	n = read(w->in, piece, sizeof(piece));
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	if (n < 0)
@@ -458,7 +461,7 @@ run(const struct options *o)
 	for (size_t i = 0; i < w->sources; i++)
 		w->source[i].at_ns = w->begun_ns;
 	if (o->filter) {
-		now = w->meter != NULL ? w->source[0].last : sum_traffic(w);
+		now = sum_traffic(w);
 		if (o->argv == NULL)
 			w->in = STDIN_FILENO;
 		if ((w->marker = mark_new(&now, o->marks ? &o->mark : NULL)) == NULL)

@@ -1,16 +1,18 @@
 /*
- * conv - a net's name into the rates of its convolutions with kernels of our own: wino and point beside the library.
+ * conv - a net's name into the rates of its convolutions with kernels of our own: wino, point and amx beside the library.
  *
- * A line for each shape that wino_fits() or point_fits() takes, its count in the net, and each direction: milliseconds and the rate of
- * the multiply-adds that a direct convolution would do, border and all, of either; the best of --rounds.  Then the sums
- * over the net.
+ * A line for each shape that wino_fits(), point_fits() or amx_fits() takes, its count in the net, and each direction: milliseconds
+ * and the rate of the multiply-adds that a direct convolution would do, border and all, of either; the best of --rounds.  Then the
+ * sums over the net.
  */
 #include "front.h"
 
 #include "base/clk.h"
 #include "base/err.h"
 #include "base/rng.h"
+#include "engine/cpu/amx/amx.h"
 #include "engine/cpu/cpu_conv.h"
+#include "engine/cpu/cpu_vec.h"
 #include "engine/cpu/point/point.h"
 #include "engine/cpu/wino/wino.h"
 #include "net/graph/script.h"
@@ -21,9 +23,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] = "conv [--batch N] [--net NAME] [--net-opt KEY=VALUE] [--rounds N] [--shape CxHxW] [--threads N]";
+static const char usage[] = "conv [--batch N] [--dtype TYPE] [--net NAME] [--net-opt KEY=VALUE] [--rounds N] [--shape CxHxW] [--threads N]";
 static const char help[] =
     "  --batch N            pictures (128)\n"
+    "  --dtype TYPE         f32 or bf16 (f32)\n"
     "  --net NAME           script of the net (inception)\n"
     "  --net-opt KEY=VALUE  an option of it\n"
     "  --rounds N           (5)\n"
@@ -64,6 +67,17 @@ numbers(size_t count, uint64_t seed)
 	return p;
 }
 
+/* The same in the type of a layer's maps. */
+static void *
+map_numbers(const struct dnnl_shape *s, size_t count, uint64_t seed)
+{
+	float *p = numbers(count, seed);
+
+	for (size_t i = 0; i < count; i++)
+		cpu_write(p, i, s->bf16, p[i]);
+	return p;
+}
+
 /* Runs one direction, by our kernel or by the library. */
 static int
 run_direction(struct bench *b, enum dnnl_direction dir, bool own)
@@ -91,7 +105,7 @@ time_direction(struct bench *b, enum dnnl_direction dir, bool own)
 static void
 print_shape(struct bench *b, const struct dnnl_shape *s, unsigned count)
 {
-	const double ops = 2.0 * s->r * s->s * s->c * s->k * s->h * s->w * s->n;
+	const double ops = 2.0 * s->r * s->s * s->c * s->k * dnnl_layer_side(s, 0) * dnnl_layer_side(s, 1) * s->n;
 
 	for (enum dnnl_direction dir = 0; dir < DNNL_DIRECTIONS; dir++) {
 		double own = time_direction(b, dir, true), library = time_direction(b, dir, false);
@@ -115,8 +129,8 @@ measure_shape(struct bench *b, const struct dnnl_shape *s, unsigned count)
 
 	front_must("layer", cpu_conv_new(b->dev, s, NULL, &b->conv));
 	front_must("layer", dnnl_layer_new(b->dev, s, NULL, &b->layer));
-	b->own = (struct dnnl_place){ .x = numbers(x, 2), .y = room(y * sizeof(float)), .dx = room(x * sizeof(float)),
-		.dy = numbers(y, 3), .bias = room(s->k * sizeof(float)), .dbias = room(s->k * sizeof(float)) };
+	b->own = (struct dnnl_place){ .x = map_numbers(s, x, 2), .y = room(y * sizeof(float)), .dx = room(x * sizeof(float)),
+		.dy = map_numbers(s, y, 3), .bias = room(s->k * sizeof(float)), .dbias = room(s->k * sizeof(float)) };
 	b->library = b->own;
 	b->own.packed = room(cpu_conv_needs(b->conv)->packed);
 	b->own.scratch = room(cpu_conv_needs(b->conv)->scratch);
@@ -145,19 +159,19 @@ measure_shape(struct bench *b, const struct dnnl_shape *s, unsigned count)
 }
 
 static struct dnnl_shape
-shape_of(const struct graph *g, uint32_t i, uint32_t batch)
+shape_of(const struct graph *g, uint32_t i, uint32_t batch, bool bf16)
 {
 	const struct graph_node *l = &g->node[i], *in = &g->node[l->in[0]];
 
 	return (struct dnnl_shape) { .n = batch, .c = in->c, .h = in->h, .w = in->w, .k = l->k, .r = l->r, .s = l->s,
 		.stride = { l->stride[0], l->stride[1] }, .pad = { l->pad[0], l->pad[1] },
-		.dilate = { l->dilate[0], l->dilate[1] }, .groups = l->groups, .bias = true, .data = true };
+		.dilate = { l->dilate[0], l->dilate[1] }, .groups = l->groups, .bias = true, .data = true, .bf16 = bf16 };
 }
 
 static bool
 is_own(const struct dnnl_shape *s)
 {
-	return wino_fits(s) || point_fits(s);
+	return wino_fits(s) || point_fits(s) || amx_fits(s);
 }
 
 static bool
@@ -168,7 +182,7 @@ same_shape(const struct dnnl_shape *a, const struct dnnl_shape *b)
 
 /* Each shape once, where it is first. */
 static void
-measure_net(struct bench *b, const struct graph *g, uint32_t batch)
+measure_net(struct bench *b, const struct graph *g, uint32_t batch, bool bf16)
 {
 	for (uint32_t i = 1; i < g->n; i++) {
 		struct dnnl_shape s, other;
@@ -177,10 +191,10 @@ measure_net(struct bench *b, const struct graph *g, uint32_t batch)
 
 		if (g->node[i].op != GRAPH_CONV)
 			continue;
-		s = shape_of(g, i, batch);
+		s = shape_of(g, i, batch, bf16);
 		for (uint32_t j = 1; j < g->n; j++)
 			if (g->node[j].op == GRAPH_CONV) {
-				other = shape_of(g, j, batch);
+				other = shape_of(g, j, batch, bf16);
 				before = before || (j < i && same_shape(&s, &other));
 				count += same_shape(&s, &other);
 			}
@@ -193,7 +207,7 @@ int
 main(int argc, char *argv[])
 {
 	static const struct option longs[] = {
-		{ "batch", required_argument, NULL, 'b' }, { "net", required_argument, NULL, 'n' },
+		{ "batch", required_argument, NULL, 'b' }, { "dtype", required_argument, NULL, 'd' }, { "net", required_argument, NULL, 'n' },
 		{ "net-opt", required_argument, NULL, 'o' }, { "rounds", required_argument, NULL, 'r' },
 		{ "shape", required_argument, NULL, 's' }, { "threads", required_argument, NULL, 't' },
 		{ "help", no_argument, NULL, 'h' }, { 0 },
@@ -204,13 +218,15 @@ main(int argc, char *argv[])
 	const char *net = "inception";
 	uint32_t batch = 128, options = 0, channels = 0, height = 0, width = 0;
 	unsigned threads = 2;
+	bool bf16 = false;
 	struct graph *g;
 	int c;
 
 	front_init(argv[0], usage, help);
-	while ((c = getopt_long(argc, argv, "b:n:o:r:s:t:h", longs, NULL)) != -1)
+	while ((c = getopt_long(argc, argv, "b:d:n:o:r:s:t:h", longs, NULL)) != -1)
 		switch (c) {
 		case 'b': batch = (uint32_t)front_num("--batch", optarg, 1, 1 << 20); break;
+		case 'd': bf16 = strcmp(optarg, "bf16") == 0; break;
 		case 'n': net = optarg; break;
 		case 'o': front_must("--net-opt", script_opt_take(opt, &options, optarg)); break;
 		case 'r': b.rounds = (unsigned)front_num("--rounds", optarg, 1, 1000); break;
@@ -226,7 +242,7 @@ main(int argc, char *argv[])
 	front_must(NULL, buf_terminate(&line));
 	printf("# %s, batch %u, %u threads\nshape\tdirection\tms\tGF/s\tlibrary ms\tGF/s\tratio\tlibrary's kernel\n",
 	    (char *)line.p, batch, threads);
-	measure_net(&b, g, batch);
+	measure_net(&b, g, batch, bf16);
 	for (enum dnnl_direction w = 0; w < DNNL_DIRECTIONS; w++)
 		printf("all\t%s\t%.1f\t\t%.1f\t\t%.2f\n", direction[w], b.total[w][0], b.total[w][1], b.total[w][1] / b.total[w][0]);
 	buf_free(&line);

@@ -18,7 +18,8 @@
  * OpenMP, because the compiler outlines parallel regions without their function's instruction set.
  *
  * A function that starts with ISA_BF16 may call the functions whose names end in _bf16.  On x86-64 it must run only on
- * processors with avx512_bf16.
+ * processors with avx512_bf16.  One that starts with ISA_TILES may also call those that start with isa_tiles.  It must
+ * run only on processors with AMX, after oneDNN has asked the system for the tiles.
  *
  * TALLY_MAX_ISA in the environment limits these functions and oneDNN to a set: sse41, avx2, avx512_core,
  * avx512_core_bf16 or avx512_core_amx, as oneDNN names them.  Other processors than x86-64 have no limit.
@@ -26,6 +27,8 @@
 #ifndef BASE_ISA_H
 #define BASE_ISA_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Each set includes the ones before it. */
@@ -48,6 +51,19 @@ enum isa isa_level(void);
 #else
 #define ISA_IVDEP _Pragma("GCC ivdep")
 #endif
+
+/*
+ * Products of bf16 numbers in tiles.  A tile of a is [16, 32]; one of b is [16, 16, 2], whose pairs of numbers meet
+ * those of a row of a; a tile of sums is [16, 16] floats.  sum[i][j] is the sum over s of a[i][s] b[j][s], where the
+ * rows of a[i] are a_row bytes apart, tile s begins at byte 64 s of the first, and the tiles of b[j] are adjacent.
+ */
+struct isa_tiles {
+	const void *a[2], *b[2];
+	float	   *sum[2][2];
+	size_t	    a_row, tiles;
+	bool	    two_a, two_b;	/* else only the first */
+	bool	    add;		/* to what is in the sums */
+};
 
 #if defined(__x86_64__)
 
@@ -96,6 +112,95 @@ ISA_BF16 ISA_INLINE void
 isa_store_bf16(const void *from, void *to)
 {
 	_mm256_storeu_si256(to, (__m256i)_mm512_cvtneps_pbh(_mm512_loadu_ps(from)));
+}
+
+/* Sixteen pairs, each of a number of bf16 from `even` and one from `odd`. */
+ISA_BF16 ISA_INLINE void
+isa_pair_bf16(const void *even, const void *odd, void *to)
+{
+	const __m512i low = _mm512_cvtepu16_epi32(_mm256_loadu_si256(even));
+	const __m512i high = _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(odd)), 16);
+
+	_mm512_storeu_si512(to, _mm512_or_si512(low, high));
+}
+
+#define ISA_TILES \
+	__attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16,bmi,bmi2,amx-tile,amx-bf16")))
+
+/* Eight tiles of 16 rows of 64 bytes, until isa_tiles_end(). */
+ISA_TILES ISA_INLINE void
+isa_tiles_begin(void)
+{
+	struct {
+		uint8_t	 palette, start, reserved[14];
+		uint16_t bytes[16];
+		uint8_t	 rows[16];
+	} config = { .palette = 1 };
+
+	for (int i = 0; i < 8; i++) {
+		config.bytes[i] = 64;
+		config.rows[i] = 16;
+	}
+	_tile_loadconfig(&config);
+}
+
+ISA_TILES ISA_INLINE void
+isa_tiles_end(void)
+{
+	_tile_release();
+}
+
+ISA_TILES ISA_INLINE void
+isa_tiles_load_sums(const struct isa_tiles *t)
+{
+	_tile_loadd(0, t->sum[0][0], 64);
+	if (t->two_b)
+		_tile_loadd(1, t->sum[0][1], 64);
+	if (t->two_a)
+		_tile_loadd(2, t->sum[1][0], 64);
+	if (t->two_a && t->two_b)
+		_tile_loadd(3, t->sum[1][1], 64);
+}
+
+ISA_TILES ISA_INLINE void
+isa_tiles_store_sums(const struct isa_tiles *t)
+{
+	_tile_stored(0, t->sum[0][0], 64);
+	if (t->two_b)
+		_tile_stored(1, t->sum[0][1], 64);
+	if (t->two_a)
+		_tile_stored(2, t->sum[1][0], 64);
+	if (t->two_a && t->two_b)
+		_tile_stored(3, t->sum[1][1], 64);
+}
+
+ISA_TILES ISA_INLINE void
+isa_tiles_sum(const struct isa_tiles *t)
+{
+	/* GCC's loads of tiles do not say that they read memory. */
+	__asm__ volatile("" ::: "memory");
+	_tile_zero(0);
+	_tile_zero(1);
+	_tile_zero(2);
+	_tile_zero(3);
+	if (t->add)
+		isa_tiles_load_sums(t);
+	for (size_t s = 0; s < t->tiles; s++) {
+		_tile_loadd(4, (const char *)t->a[0] + 64 * s, t->a_row);
+		_tile_loadd(6, (const char *)t->b[0] + 1024 * s, 64);
+		_tile_dpbf16ps(0, 4, 6);
+		if (t->two_b) {
+			_tile_loadd(7, (const char *)t->b[1] + 1024 * s, 64);
+			_tile_dpbf16ps(1, 4, 7);
+		}
+		if (!t->two_a)
+			continue;
+		_tile_loadd(5, (const char *)t->a[1] + 64 * s, t->a_row);
+		_tile_dpbf16ps(2, 5, 6);
+		if (t->two_b)
+			_tile_dpbf16ps(3, 5, 7);
+	}
+	isa_tiles_store_sums(t);
 }
 
 #define ISA_X86 1
@@ -180,6 +285,43 @@ isa_store_bf16(const void *from, void *to)
 	const isa_pairs rounded = (u + 0x7fff + (u >> 16 & 1)) & (isa_pairs)(size >= 0x00800000);
 
 	*(halves *)to = __builtin_convertvector((size > 0x7f800000 ? u | 0x400000 : rounded) >> 16, halves);
+}
+
+ISA_INLINE void
+isa_pair_bf16(const void *even, const void *odd, void *to)
+{
+	for (int i = 0; i < 16; i++)
+		((uint32_t *)to)[i] = ((const uint16_t *)even)[i] | (uint32_t)((const uint16_t *)odd)[i] << 16;
+}
+
+#define ISA_TILES
+
+ISA_INLINE void
+isa_tiles_begin(void)
+{
+}
+
+ISA_INLINE void
+isa_tiles_end(void)
+{
+}
+
+ISA_INLINE void
+isa_tiles_sum(const struct isa_tiles *t)
+{
+	for (int i = 0; i < 1 + t->two_a; i++)
+		for (int j = 0; j < 1 + t->two_b; j++)
+			for (size_t row = 0; row < 16; row++) {
+				const uint32_t *a = (const uint32_t *)t->a[i] + row * t->a_row / sizeof(*a);
+				float *sum = t->sum[i][j] + 16 * row;
+				isa_bf16_sums all = *(isa_bf16_sums *)sum;
+
+				if (!t->add)
+					all = (isa_bf16_sums){ 0 };
+				for (size_t p = 0; p < 16 * t->tiles; p++)
+					isa_dot_bf16(&all, a[p], (const uint32_t *)t->b[j] + 16 * p);
+				*(isa_bf16_sums *)sum = all;
+			}
 }
 
 #define ISA_X86 0

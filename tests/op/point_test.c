@@ -73,7 +73,7 @@ compare(struct dnnl_shape s)
 	ok(point_fits(&s), "%s: fits", name);
 	l = layer_new(s, 16);
 	other = layer_new(s, 16);
-	compare_layer(&l, &other, run, BOUND, name);
+	compare_layer(&l, &other, run, BOUND, BOUND, name);
 }
 
 /* Makes the layer anew, and computes y from l->x into the place. */

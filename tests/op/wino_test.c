@@ -7,7 +7,6 @@
 #include "op/convs.h"
 
 #include "base/err.h"
-#include "engine/cpu/cpu_vec.h"
 #include "engine/cpu/wino/wino.h"
 #include "engine/cpu/wino/wino_product.h"
 
@@ -15,26 +14,6 @@
 
 #define BOUND 3e-6	/* 1.3e-6 was measured */
 #define BF16_BOUND 1.25e-2	/* 1.2e-2 was measured; without rounding to nearest it is 1.4e-2 */
-
-/* The numbers of a map in f32 and bf16; the latter fill the first half of its memory. */
-static void
-round_map(const struct layer *l, bool y, float *map)
-{
-	uint16_t *to = (uint16_t *)(void *)map;
-
-	for (size_t i = 0; i < blocked(l, y) && l->shape.bf16; i++) {
-		float f = map[i];
-
-		cpu_write(to, i, true, f);
-	}
-}
-
-static void
-widen_map(const struct layer *l, bool y, float *map)
-{
-	for (size_t i = blocked(l, y); i-- > 0 && l->shape.bf16;)
-		map[i] = cpu_read(map, i, true);
-}
 
 /* Runs all three directions.  Returns true if they succeed and keep the padding lanes zero. */
 static bool
@@ -85,17 +64,6 @@ run(struct layer *l, int threads)
 }
 
 static void
-round_numbers(float *p, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		uint16_t half;
-
-		cpu_write(&half, 0, true, p[i]);
-		p[i] = cpu_read(&half, 0, true);
-	}
-}
-
-static void
 compare(struct dnnl_shape s, uint32_t block)
 {
 	struct layer l, other;
@@ -114,7 +82,7 @@ compare(struct dnnl_shape s, uint32_t block)
 			round_numbers(p->x, p->xs);
 			round_numbers(p->dy, p->ys);
 		}
-	compare_layer(&l, &other, run, bound, name);
+	compare_layer(&l, &other, run, bound, bound, name);
 }
 
 /* A NaN in x becomes 0 with ReLU, and stays NaN without. */

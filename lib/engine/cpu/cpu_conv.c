@@ -1,19 +1,21 @@
-/* cpu_conv - a layer's calls, passed on to one of four algorithms. */
+/* cpu_conv - a layer's calls, passed on to one of five algorithms. */
 #include "engine/cpu/cpu_conv.h"
 
 #include "base/err.h"
+#include "engine/cpu/amx/amx.h"
 #include "engine/cpu/cpu_dense.h"
 #include "engine/cpu/point/point.h"
 #include "engine/cpu/wino/wino.h"
 
 #include <stdlib.h>
 
-/* Three of the four are NULL. */
+/* Four of the five are NULL. */
 struct cpu_conv {
 	struct dnnl_layer *dnnl;
 	struct wino	  *wino;
 	struct point	  *point;
 	struct cpu_dense  *dense;
+	struct amx	  *amx;
 };
 
 int
@@ -30,6 +32,8 @@ cpu_conv_new(struct dnnl_dev *dev, const struct dnnl_shape *shape, const struct 
 		e = point_new(shape, &c->point);
 	else if (cpu_dense_fits(shape))
 		e = cpu_dense_new(dev, shape, like != NULL ? like->dense : NULL, &c->dense);
+	else if (amx_fits(shape))
+		e = amx_new(dev, shape, like != NULL ? like->amx : NULL, &c->amx);
 	else
 		e = dnnl_layer_new(dev, shape, like != NULL ? like->dnnl : NULL, &c->dnnl);
 	if (e < 0) {
@@ -49,6 +53,7 @@ cpu_conv_free(struct cpu_conv *c)
 	wino_free(c->wino);
 	point_free(c->point);
 	cpu_dense_free(c->dense);
+	amx_free(c->amx);
 	free(c);
 }
 
@@ -77,6 +82,8 @@ cpu_conv_needs(const struct cpu_conv *c)
 		return wino_needs(c->wino);
 	if (c->point != NULL)
 		return point_needs(c->point);
+	if (c->amx != NULL)
+		return amx_needs(c->amx);
 	return c->dense != NULL ? cpu_dense_needs(c->dense) : dnnl_layer_needs(c->dnnl);
 }
 
@@ -87,6 +94,8 @@ cpu_conv_bind(struct cpu_conv *c, const struct dnnl_place *place)
 		return dnnl_layer_bind(c->dnnl, place);
 	if (c->dense != NULL)
 		return cpu_dense_bind(c->dense, place);
+	if (c->amx != NULL)
+		return amx_bind(c->amx, place);
 	if (c->wino != NULL)
 		wino_bind(c->wino, place);
 	else
@@ -101,6 +110,8 @@ cpu_conv_load(struct cpu_conv *c, const float *w)
 		return dnnl_layer_load(c->dnnl, w);
 	if (c->dense != NULL)
 		return cpu_dense_load(c->dense, w);
+	if (c->amx != NULL)
+		return amx_load(c->amx, w);
 	if (c->wino != NULL)
 		wino_load(c->wino, w);
 	else
@@ -115,6 +126,8 @@ cpu_conv_run(struct cpu_conv *c, enum dnnl_direction dir, float *dw)
 		return dnnl_layer_run(c->dnnl, dir, dw);
 	if (c->dense != NULL)
 		return cpu_dense_run(c->dense, dir, dw);
+	if (c->amx != NULL)
+		return amx_run(c->amx, dir, dw);
 	if (c->wino != NULL)
 		return wino_run(c->wino, dir, dw);
 	point_run(c->point, dir, dw);

@@ -47,6 +47,7 @@ struct dnnl_shape {
 	bool	 plus;		/* y += place.plus, before ReLU; not scaled, and only if cpu_conv_adds() */
 	bool	 relu;		/* y = max(y, 0), and 0 for NaN; dy is the gradient before ReLU */
 	bool	 data;		/* the layer must compute dx */
+	bool	 no_dw;		/* it need not compute dw */
 	bool	 channels_last;	/* f32 x and y are [N, H, W, C] */
 	bool	 bf16;
 	bool	 y_f32;		/* y is f32 despite bf16; dy is bf16 */
@@ -82,6 +83,8 @@ int	 dnnl_dev_describe(struct buf *out);
 int	 dnnl_dev_bf16(void);
 /* Does it have them in vectors alone, and not in the larger units of AMX? */
 bool	 dnnl_dev_bf16_pairs(void);
+/* Does it have AMX? */
+bool	 dnnl_dev_tiles(void);
 /* The block of this processor's preferred blocked layout: 8 or 16. */
 uint32_t dnnl_dev_block(void);
 

@@ -141,7 +141,13 @@ dnnl_dev_bf16(void)
 }
 
 bool
+dnnl_dev_tiles(void)
+{
+	return ISA_X86 && has_isa(dnnl_cpu_isa_avx512_core_amx);
+}
+
+bool
 dnnl_dev_bf16_pairs(void)
 {
-	return ISA_X86 && has_isa(dnnl_cpu_isa_avx512_core_bf16) && !has_isa(dnnl_cpu_isa_avx512_core_amx);
+	return ISA_X86 && has_isa(dnnl_cpu_isa_avx512_core_bf16) && !dnnl_dev_tiles();
 }

@@ -204,9 +204,9 @@ make_layer(struct dnnl_layer *l, const struct dnnl_layer *like)
 		e = make_direction(l, DNNL_FORWARD, forward);
 	else
 		dnnl_primitive_desc_destroy(forward);
-	for (enum dnnl_direction dir = l->shape.data ? DNNL_DATA : DNNL_WEIGHT;
-	    dir < DNNL_DIRECTIONS && !l->shape.scaled && e == 0; dir++)
-		if ((e = dnnl_pick(l->dev, &l->shape, blocks, dir, hint, &pd)) == 0)
+	for (enum dnnl_direction dir = DNNL_DATA; dir < DNNL_DIRECTIONS && !l->shape.scaled && e == 0; dir++)
+		if ((dir == DNNL_DATA ? l->shape.data : !l->shape.no_dw) &&
+		    (e = dnnl_pick(l->dev, &l->shape, blocks, dir, hint, &pd)) == 0)
 			e = make_direction(l, dir, pd);
 	dnnl_primitive_desc_destroy(hint);
 	return e;

@@ -1,0 +1,38 @@
+/*
+ * amx_weight - the gradient of a bf16 convolution's weights, in the tiles of AMX.
+ *
+ *	dw[k, c, i, j] = sum over the pixels p of dy of dy[p, k] x[p at tap (i, j), c]
+ *
+ * A tile of the product sums over 32 pixels.  It needs the pixels of 16 channels of x as rows, and those of dy in pairs.
+ * Both are copied so for a chunk of pixels that the cache holds, and used for all taps: the pixels are cells of a grid
+ * with the padding between them, in which a tap is a distance.  If the stride is not 1, each of the planes of x that
+ * are a stride apart has its own grid.
+ *
+ * Work is cut into slices of the grid and, for each, parts of the channels of x.  The sums of the slices are added in
+ * f64.  Slices and parts depend on the shape only, so any number of threads gives the same bits.
+ */
+#ifndef ENGINE_CPU_AMX_AMX_WEIGHT_H
+#define ENGINE_CPU_AMX_AMX_WEIGHT_H
+
+#include "engine/cpu/dnnl/dnnl.h"
+
+struct amx_weight {
+	struct dnnl_shape shape;
+	uint32_t oh, ow;		/* sides of y */
+	uint32_t planes[2];		/* of x, vertical and horizontal */
+	size_t	 pitch, rows;		/* cells of a row of the grid, rows of a sample */
+	size_t	 chunk;			/* rows of the grid that are copied at once */
+	size_t	 tiles, line;		/* tiles that the cells of a chunk fill; cells of a row of x in memory */
+	size_t	 reach;			/* cells of dy before a chunk that meet its cells */
+	size_t	 slices, parts;
+	size_t	 threads;
+};
+
+/* Whole blocks of 16 channels.  threads: the caller's omp_get_max_threads(). */
+void	 amx_weight_plan(const struct dnnl_shape *shape, size_t threads, struct amx_weight *w);
+/* Bytes of scratch. */
+size_t	 amx_weight_scratch(const struct amx_weight *w);
+/* Writes dw [K,C,R,S] and, with a bias, place->dbias. */
+void	 amx_weight_run(const struct amx_weight *w, const struct dnnl_place *place, float *dw);
+
+#endif

@@ -8,14 +8,36 @@
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LANES	16u
 #define NAME	64
+#define STRIDE	4u	/* the largest */
+#define PLANES	(STRIDE * STRIDE)
+
+/*
+ * How lines of a plane of dx are sums of lines of dy, along an axis.  The taps are first, first + stride, and so on.
+ * Output i + skip of a convolution with this padding is line i of the plane.
+ */
+struct axis {
+	uint32_t lines;		/* of the plane */
+	uint32_t first, taps;
+	uint32_t pad, skip;
+};
+
+/* The pixels of dx that are a stride apart, as a convolution of dy; layer NULL: zeros. */
+struct plane {
+	struct axis	   axis[2];
+	struct dnnl_layer *layer;
+	struct dnnl_shape  shape;
+	size_t		   packed;	/* offset of the layer's weights */
+};
 
 struct amx {
 	struct dnnl_shape  shape;
-	struct dnnl_layer *forward;	/* y, and dx if the layer has a stride */
-	struct dnnl_layer *data;	/* dx as a convolution of dy; NULL: none */
+	struct dnnl_layer *forward;
+	struct plane	   plane[PLANES];
+	uint32_t	   planes;	/* 0: no dx */
 	struct amx_weight  weight;
 	struct dnnl_needs  needs;
 	char		   data_name[NAME];
@@ -26,18 +48,42 @@ bool
 amx_fits(const struct dnnl_shape *s)
 {
 	return s->bf16 && !s->fc && !s->y_f32 && s->groups == 1 && s->dilate[0] == 1 && s->dilate[1] == 1 &&
-	    s->c % LANES == 0 && s->k % LANES == 0 && s->pad[0] < s->r && s->pad[1] < s->s && dnnl_dev_tiles();
+	    s->c % LANES == 0 && s->k % LANES == 0 && s->stride[0] <= STRIDE && s->stride[1] <= STRIDE && s->pad[0] < s->r &&
+	    s->pad[1] < s->s && dnnl_dev_tiles();
 }
 
+/* ------ dx ------ */
+
+/* Does the one plane have all of dx? */
 static bool
-turns_data(const struct dnnl_shape *s)
+is_whole(const struct amx *a)
 {
-	return s->data && !s->scaled && s->stride[0] == 1 && s->stride[1] == 1;
+	return a->shape.stride[0] == 1 && a->shape.stride[1] == 1;
 }
 
-/* The convolution of dy that is dx. */
+/* nth counts the planes along this axis. */
+static struct axis
+cut_axis(const struct dnnl_shape *s, int axis, uint32_t nth)
+{
+	const uint32_t in = axis == 0 ? s->h : s->w, taps = axis == 0 ? s->r : s->s, stride = s->stride[axis];
+	const uint32_t out = dnnl_layer_side(s, axis), before = (nth + s->pad[axis]) / stride;
+	struct axis a = { .lines = in > nth ? (in - nth + stride - 1) / stride : 0,
+		.first = (nth + s->pad[axis]) % stride };
+
+	if (a.first >= taps || a.lines == 0)
+		return a;
+	a.taps = (taps - a.first + stride - 1) / stride;
+	/* The least padding with which the outputs include all lines, or that of a full convolution. */
+	a.pad = before < a.taps ? a.taps - 1 - before : 0;
+	while (a.pad + 1 < a.taps && out + a.pad < before + a.lines)
+		a.pad++;
+	a.skip = before + a.pad + 1 - a.taps;
+	return a;
+}
+
+/* The convolution of dy that is a plane. */
 static struct dnnl_shape
-turn_shape(const struct dnnl_shape *s)
+turn_shape(const struct dnnl_shape *s, const struct axis axis[2])
 {
 	struct dnnl_shape t = *s;
 
@@ -45,11 +91,41 @@ turn_shape(const struct dnnl_shape *s)
 	t.h = dnnl_layer_side(s, 0);
 	t.w = dnnl_layer_side(s, 1);
 	t.k = s->c;
-	t.pad[0] = s->r - 1 - s->pad[0];
-	t.pad[1] = s->s - 1 - s->pad[1];
+	t.r = axis[0].taps;
+	t.s = axis[1].taps;
+	for (int i = 0; i < 2; i++) {
+		t.stride[i] = 1;
+		t.pad[i] = axis[i].pad;
+	}
 	t.bias = t.relu = t.data = false;
 	t.no_dw = true;
 	return t;
+}
+
+static int
+make_planes(struct dnnl_dev *dev, const struct amx *like, struct amx *a)
+{
+	const struct dnnl_shape *s = &a->shape;
+
+	for (uint32_t i = 0; i < s->stride[0] * s->stride[1]; i++) {
+		struct plane *p = &a->plane[a->planes++];
+
+		p->axis[0] = cut_axis(s, 0, i / s->stride[1]);
+		p->axis[1] = cut_axis(s, 1, i % s->stride[1]);
+		if (p->axis[0].taps == 0 || p->axis[1].taps == 0)
+			continue;
+		p->shape = turn_shape(s, p->axis);
+		ERR_TRY(dnnl_layer_new(dev, &p->shape, like != NULL ? like->plane[i].layer : NULL, &p->layer));
+	}
+	return 0;
+}
+
+/* Bytes of a plane's outputs, unless they are dx itself. */
+static size_t
+measure_outputs(const struct amx *a, const struct plane *p)
+{
+	return is_whole(a) || p->layer == NULL ? 0 : memplan_round((size_t)p->shape.n * dnnl_layer_side(&p->shape, 0) *
+	    dnnl_layer_side(&p->shape, 1) * p->shape.k * sizeof(uint16_t));
 }
 
 static size_t
@@ -58,31 +134,46 @@ count_weights(const struct dnnl_shape *s)
 	return (size_t)s->c * s->k * s->r * s->s;
 }
 
+static size_t
+get_max(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
+/* The weights of the planes follow those of the forward layer. */
+static void
+add_needs_of_planes(struct amx *a)
+{
+	struct dnnl_needs *n = &a->needs;
+
+	for (struct plane *p = a->plane; p < a->plane + a->planes; p++) {
+		const struct dnnl_needs *needs;
+
+		if (p->layer == NULL)
+			continue;
+		needs = dnnl_layer_needs(p->layer);
+		p->packed = memplan_round(n->packed);
+		n->packed = p->packed + needs->packed;
+		n->scratch = get_max(n->scratch, get_max(measure_outputs(a, p) + needs->scratch,
+		    count_weights(&p->shape) * sizeof(float)));
+		n->canonical = false;
+		snprintf(a->data_name, NAME, "turned:%s", needs->kernel[DNNL_FORWARD]);
+		n->kernel[DNNL_DATA] = a->data_name;
+	}
+}
+
 static void
 describe_needs(struct amx *a)
 {
-	const struct dnnl_needs *forward = dnnl_layer_needs(a->forward);
-	size_t scratch = forward->scratch;
-
-	a->needs = *forward;
-	if (a->data != NULL) {
-		const struct dnnl_needs *data = dnnl_layer_needs(a->data);
-
-		snprintf(a->data_name, NAME, "turned:%s", data->kernel[DNNL_FORWARD]);
-		a->needs.kernel[DNNL_DATA] = a->data_name;
-		a->needs.packed = memplan_round(forward->packed) + data->packed;
-		a->needs.canonical = false;
-		scratch = data->scratch > scratch ? data->scratch : scratch;
-		if (scratch < count_weights(&a->shape) * sizeof(float))
-			scratch = count_weights(&a->shape) * sizeof(float);
-	}
-	if (!a->shape.scaled) {
-		a->needs.kernel[DNNL_WEIGHT] = "own:amx";
-		if (scratch < amx_weight_scratch(&a->weight))
-			scratch = amx_weight_scratch(&a->weight);
-	}
-	a->needs.scratch = scratch;
+	a->needs = *dnnl_layer_needs(a->forward);
+	add_needs_of_planes(a);
+	if (a->shape.scaled)
+		return;
+	a->needs.kernel[DNNL_WEIGHT] = "own:amx";
+	a->needs.scratch = get_max(a->needs.scratch, amx_weight_scratch(&a->weight));
 }
+
+/* ------ the layer ------ */
 
 int
 amx_new(struct dnnl_dev *dev, const struct dnnl_shape *shape, const struct amx *like, struct amx **made)
@@ -94,13 +185,11 @@ amx_new(struct dnnl_dev *dev, const struct dnnl_shape *shape, const struct amx *
 	if (a == NULL)
 		return err_nomem();
 	a->shape = *shape;
-	forward.data = shape->data && !turns_data(shape);
+	forward.data = false;
 	forward.no_dw = true;
 	e = dnnl_layer_new(dev, &forward, like != NULL ? like->forward : NULL, &a->forward);
-	if (e == 0 && turns_data(shape)) {
-		forward = turn_shape(shape);
-		e = dnnl_layer_new(dev, &forward, like != NULL ? like->data : NULL, &a->data);
-	}
+	if (e == 0 && shape->data && !shape->scaled)
+		e = make_planes(dev, like, a);
 	if (e < 0) {
 		amx_free(a);
 		return e;
@@ -117,7 +206,8 @@ amx_free(struct amx *a)
 	if (a == NULL)
 		return;
 	dnnl_layer_free(a->forward);
-	dnnl_layer_free(a->data);
+	for (uint32_t i = 0; i < a->planes; i++)
+		dnnl_layer_free(a->plane[i].layer);
 	free(a);
 }
 
@@ -128,47 +218,100 @@ amx_needs(const struct amx *a)
 }
 
 int
-amx_bind(struct amx *a, const struct dnnl_place *p)
+amx_bind(struct amx *a, const struct dnnl_place *place)
 {
-	const struct dnnl_place data = { .x = p->dy, .y = p->dx, .scratch = p->scratch,
-		.packed = p->packed == NULL ? NULL :
-		    (char *)p->packed + memplan_round(dnnl_layer_needs(a->forward)->packed) };
-	int e = dnnl_layer_bind(a->forward, p);
+	a->place = *place;
+	for (const struct plane *p = a->plane; p < a->plane + a->planes; p++) {
+		const size_t outputs = measure_outputs(a, p);
+		const struct dnnl_place at = { .x = place->dy, .y = is_whole(a) ? place->dx : place->scratch,
+			.packed = (char *)place->packed + p->packed, .scratch = (char *)place->scratch + outputs };
 
-	a->place = *p;
-	return e < 0 || a->data == NULL ? e : dnnl_layer_bind(a->data, &data);
+		if (p->layer != NULL)
+			ERR_TRY(dnnl_layer_bind(p->layer, &at));
+	}
+	return dnnl_layer_bind(a->forward, place);
 }
 
-/* [K,C,R,S] to [C,K,R,S], with the taps in reverse. */
+/* A plane's weights, [c, k, its taps in reverse], of w [k, c, r, s]. */
 static void
-turn_weights(const struct dnnl_shape *s, const float *w, float *turned)
+turn_weights(const struct dnnl_shape *s, const struct axis axis[2], const float *w, float *turned)
 {
-	const size_t taps = (size_t)s->r * s->s;
+	const size_t rows = axis[0].taps, columns = axis[1].taps;
 
 	#pragma omp parallel for
 	for (size_t c = 0; c < s->c; c++)
 		for (size_t k = 0; k < s->k; k++)
-			for (size_t t = 0; t < taps; t++)
-				turned[(c * s->k + k) * taps + t] = w[(k * s->c + c) * taps + taps - 1 - t];
+			for (size_t t = 0; t < rows * columns; t++) {
+				const size_t i = axis[0].first + (rows - 1 - t / columns) * s->stride[0];
+				const size_t j = axis[1].first + (columns - 1 - t % columns) * s->stride[1];
+
+				turned[(c * s->k + k) * rows * columns + t] = w[((k * s->c + c) * s->r + i) * s->s + j];
+			}
 }
 
 int
 amx_load(struct amx *a, const float *w)
 {
-	ERR_TRY(dnnl_layer_load(a->forward, w));
-	if (a->data == NULL)
-		return 0;
-	turn_weights(&a->shape, w, a->place.scratch);
-	return dnnl_layer_load(a->data, a->place.scratch);
+	for (const struct plane *p = a->plane; p < a->plane + a->planes; p++) {
+		if (p->layer == NULL)
+			continue;
+		turn_weights(&a->shape, p->axis, w, a->place.scratch);
+		ERR_TRY(dnnl_layer_load(p->layer, a->place.scratch));
+	}
+	return dnnl_layer_load(a->forward, w);
+}
+
+/* Copies the outputs of a plane to a line of it in dx, or zeros where it has none. */
+static void
+copy_line(const struct amx *a, const struct plane *p, size_t sample, size_t line, uint16_t *dx)
+{
+	const size_t rows = p->layer != NULL ? dnnl_layer_side(&p->shape, 0) : 0;
+	const size_t columns = p->layer != NULL ? dnnl_layer_side(&p->shape, 1) : 0;
+	const size_t row = line + p->axis[0].skip, channels = a->shape.c;
+	const uint16_t *from = (const uint16_t *)a->place.scratch + (sample * rows + row) * columns * channels;
+
+	for (size_t i = 0; i < p->axis[1].lines; i++, dx += a->shape.stride[1] * channels)
+		if (row < rows && i + p->axis[1].skip < columns)
+			memcpy(dx, from + (i + p->axis[1].skip) * channels, channels * sizeof(*dx));
+		else
+			memset(dx, 0, channels * sizeof(*dx));
+}
+
+/* Copies a plane to dx. */
+static void
+copy_plane(const struct amx *a, const struct plane *p)
+{
+	const struct dnnl_shape *s = &a->shape;
+	const size_t lines = p->axis[0].lines, nth = (size_t)(p - a->plane);
+
+	#pragma omp parallel for
+	for (size_t i = 0; i < s->n * lines; i++) {
+		const size_t row = i / lines * s->h + i % lines * s->stride[0] + nth / s->stride[1];
+
+		copy_line(a, p, i / lines, i % lines,
+		    (uint16_t *)a->place.dx + (row * s->w + nth % s->stride[1]) * s->c);
+	}
+}
+
+static int
+compute_data(const struct amx *a)
+{
+	for (const struct plane *p = a->plane; p < a->plane + a->planes; p++) {
+		if (p->layer != NULL)
+			ERR_TRY(dnnl_layer_run(p->layer, DNNL_FORWARD, NULL));
+		if (!is_whole(a))
+			copy_plane(a, p);
+	}
+	return 0;
 }
 
 int
 amx_run(struct amx *a, enum dnnl_direction dir, float *dw)
 {
-	if (dir == DNNL_WEIGHT) {
-		amx_weight_run(&a->weight, &a->place, dw);
-		return 0;
-	}
-	return dir == DNNL_DATA && a->data != NULL ? dnnl_layer_run(a->data, DNNL_FORWARD, NULL) :
-	    dnnl_layer_run(a->forward, dir, NULL);
+	if (dir == DNNL_FORWARD)
+		return dnnl_layer_run(a->forward, dir, NULL);
+	if (dir == DNNL_DATA)
+		return compute_data(a);
+	amx_weight_run(&a->weight, &a->place, dw);
+	return 0;
 }

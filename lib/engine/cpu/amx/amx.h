@@ -1,9 +1,10 @@
 /*
  * amx - a convolution of bf16 with whole blocks of 16 channels, for processors with AMX.
  *
- * lib/engine/cpu/amx is amx, and amx_weight for dw.  y comes from the library's kernel for forward passes.  Without a
- * stride dx is a convolution, too: of dy by the weights with input and output channels exchanged and taps in reverse,
- * and the library computes it by the same fast kernel.  Its own kernels for dx and dw are several times slower.
+ * lib/engine/cpu/amx is amx, and amx_weight for dw.  y comes from the library's kernel for forward passes.  dx is a
+ * convolution, too: of dy by the weights with input and output channels exchanged and taps in reverse.  With a stride
+ * it is several ones, each of a part of the taps, for the pixels that are a stride apart.  The library computes them by
+ * the same fast kernel.  Its own kernels for dx and dw are several times slower.
  *
  * Layouts, ownership and threads: as in dnnl.h.
  */
@@ -14,7 +15,10 @@
 
 struct amx;
 
-/* In bf16 with one group, adjacent taps, multiples of 16 channels, at most as much padding as taps less one, and y in bf16. */
+/*
+ * On AMX, in bf16 with one group, adjacent taps, strides of at most 4, multiples of 16 channels, less padding than
+ * taps, and y in bf16.
+ */
 bool	 amx_fits(const struct dnnl_shape *s);
 
 /* like is NULL, or the same layer at another batch size.  Returns 0, ERR_NOTSUP or ERR_NOMEM. */

@@ -173,6 +173,8 @@ main(void)
 		compare((struct dnnl_shape){ .n = 2, .c = 32, .h = 28, .w = 27, .k = 48, .r = 3, .s = 3, .pad = { 1, 1 },
 		    .relu = true, .bias = true });
 		compare((struct dnnl_shape){ .n = 5, .c = 64, .h = 9, .w = 11, .k = 32, .r = 1, .s = 1, .bias = true });
+		compare((struct dnnl_shape){ .n = 5, .c = 80, .h = 9, .w = 11, .k = 48, .r = 1, .s = 1 });
+		compare((struct dnnl_shape){ .n = 2, .c = 64, .h = 31, .w = 30, .k = 16, .r = 1, .s = 1, .stride = { 2, 2 } });
 		compare((struct dnnl_shape){ .n = 2, .c = 32, .h = 15, .w = 14, .k = 48, .r = 3, .s = 3, .pad = { 1, 1 },
 		    .stride = { 2, 2 }, .bias = true });
 		compare((struct dnnl_shape){ .n = 2, .c = 16, .h = 13, .w = 12, .k = 16, .r = 3, .s = 3, .pad = { 1, 1 },

@@ -17,16 +17,16 @@
 typedef uint32_t words __attribute__((vector_size(64), aligned(4), may_alias));
 typedef float floats __attribute__((vector_size(64), aligned(4), may_alias));
 
-/* Blocks [first, first + blocks) of the channels of x. */
+/* Blocks [first, first + blocks) of the channels that are rows. */
 struct part {
 	size_t first, blocks;
 };
 
 /* What a thread has of a chunk.  Elements of the tables are a cell's pixel, or zeros. */
 struct chunk {
-	const uint16_t **x, **dy;	/* [planes, line], [reach + line] */
+	const uint16_t **rows_at, **pairs_at;	/* [planes, line], [reach + line] */
 	uint16_t       *rows;		/* [planes, blocks of the part 16, line] */
-	uint16_t       *pairs;		/* [2, blocks of dy, (reach + line) / 2, 16, 2]: of even cells with the next, and odd */
+	uint16_t       *pairs;		/* [2, blocks, (reach + line) / 2, 16, 2]: of even cells with the next, and odd */
 	const uint16_t *zeros;		/* a pixel */
 	struct part	part;
 };
@@ -83,11 +83,12 @@ count_cells(uint32_t in, uint32_t out, uint32_t taps, uint32_t stride, uint32_t 
 void
 amx_weight_plan(const struct dnnl_shape *s, size_t threads, struct amx_weight *w)
 {
+	const bool turned = s->r == 1 && s->s == 1 && !s->bias && s->k < s->c;
 	size_t chunks;
 
 	*w = (struct amx_weight){ .shape = *s, .oh = dnnl_layer_side(s, 0), .ow = dnnl_layer_side(s, 1),
 		.planes = { s->r < s->stride[0] ? s->r : s->stride[0], s->s < s->stride[1] ? s->s : s->stride[1] },
-		.threads = threads };
+		.turned = turned, .down = turned ? s->k : s->c, .across = turned ? s->c : s->k, .threads = threads };
 	w->pitch = count_cells(s->w, w->ow, s->s, s->stride[1], s->pad[1]);
 	w->rows = count_cells(s->h, w->oh, s->r, s->stride[0], s->pad[0]);
 	w->chunk = get_max(CELLS / w->pitch, 1);
@@ -95,7 +96,7 @@ amx_weight_plan(const struct dnnl_shape *s, size_t threads, struct amx_weight *w
 	/* An odd number of cache lines, so that 16 rows are in different sets of the cache. */
 	w->line = (w->tiles | 1) * TILE;
 	w->reach = divide_up(find_distance(w, s->r - 1, s->s - 1), TILE) * TILE;
-	for (w->parts = 1; w->parts < TASKS && 2 * w->parts * LANES <= s->c &&
+	for (w->parts = 1; w->parts < TASKS && 2 * w->parts * LANES <= w->down &&
 	    count_sums(w) * sizeof(float) > w->parts * PART_BYTES; w->parts *= 2)
 		;
 	chunks = divide_up(s->n * w->rows, w->chunk);
@@ -111,14 +112,14 @@ measure_tables(const struct amx_weight *w)
 static size_t
 measure_pairs(const struct amx_weight *w)
 {
-	return memplan_round(2 * w->shape.k * (w->reach + w->line) * sizeof(uint16_t));
+	return memplan_round(2 * w->across * (w->reach + w->line) * sizeof(uint16_t));
 }
 
 /* Bytes of a thread's chunk: the tables, rows, pairs and zeros. */
 static size_t
 measure_chunk(const struct amx_weight *w)
 {
-	const size_t blocks = divide_up(w->shape.c / LANES, w->parts);
+	const size_t blocks = divide_up(w->down / LANES, w->parts);
 
 	return measure_tables(w) + measure_pairs(w) +
 	    memplan_round(count_planes(w) * blocks * LANES * w->line * sizeof(uint16_t)) +
@@ -143,7 +144,7 @@ amx_weight_scratch(const struct amx_weight *w)
 	return measure_sums(w) + measure_bias(w) + w->threads * measure_chunk(w);
 }
 
-/* The sums of a slice, [blocks of x, taps, blocks of dy, 16, 16]. */
+/* The sums of a slice, [blocks of rows, taps, blocks of pairs, 16, 16]. */
 static float *
 get_sums(const struct amx_weight *w, const struct dnnl_place *place, size_t slice)
 {
@@ -161,7 +162,7 @@ get_bias_sums(const struct amx_weight *w, const struct dnnl_place *place, size_t
 static struct part
 cut_part(const struct amx_weight *w, size_t i)
 {
-	const size_t blocks = w->shape.c / LANES, first = blocks * i / w->parts;
+	const size_t blocks = w->down / LANES, first = blocks * i / w->parts;
 
 	return (struct part){ first, blocks * (i + 1) / w->parts - first };
 }
@@ -177,8 +178,8 @@ take_chunk(const struct amx_weight *w, const struct dnnl_place *place, struct pa
 
 	c.zeros = memset(at, 0, pixel);
 	at += memplan_round(pixel);
-	c.x = (const uint16_t **)at;
-	c.dy = c.x + count_planes(w) * w->line;
+	c.rows_at = (const uint16_t **)at;
+	c.pairs_at = c.rows_at + count_planes(w) * w->line;
 	at += measure_tables(w);
 	c.pairs = (uint16_t *)at;
 	at += measure_pairs(w);
@@ -214,28 +215,40 @@ locate_row(const struct amx_weight *w, const struct lattice *l, size_t row, size
 	return to;
 }
 
-/* Notes the pixels of x in one plane, of rows [row, end) of the grid, and zeros after them. */
-static void
-locate_x(const struct amx_weight *w, const void *map, size_t plane, size_t row, size_t end, const struct chunk *c)
+static struct lattice
+describe_x(const struct amx_weight *w, const struct dnnl_place *place, size_t plane)
 {
 	const struct dnnl_shape *s = &w->shape;
-	const struct lattice l = { .map = map, .channels = s->c, .h = s->h, .w = s->w,
+
+	return (struct lattice){ .map = place->x, .channels = s->c, .h = s->h, .w = s->w,
 		.step = { s->stride[0], s->stride[1] }, .first = { (int64_t)(plane / w->planes[1]) - s->pad[0],
 		(int64_t)(plane % w->planes[1]) - s->pad[1] } };
-	const uint16_t **to = c->x + plane * w->line, **last = to + w->line;
+}
+
+static struct lattice
+describe_dy(const struct amx_weight *w, const struct dnnl_place *place)
+{
+	return (struct lattice){ .map = place->dy, .channels = w->shape.k, .h = w->oh, .w = w->ow, .step = { 1, 1 } };
+}
+
+/* Notes the pixels of rows [row, end) of the grid in a plane, and zeros after them. */
+static void
+locate_rows(const struct amx_weight *w, const struct lattice *l, size_t plane, size_t row, size_t end,
+    const struct chunk *c)
+{
+	const uint16_t **to = c->rows_at + plane * w->line, **last = to + w->line;
 
 	for (; row < end; row++)
-		to = locate_row(w, &l, row, 0, w->pitch, c->zeros, to);
+		to = locate_row(w, l, row, 0, w->pitch, c->zeros, to);
 	while (to < last)
 		*to++ = c->zeros;
 }
 
-/* Notes the pixels of dy in the `reach` cells before a row of the grid and the `line` ones from there on. */
+/* Notes the pixels of the `reach` cells before a row of the grid and the `line` ones from there on. */
 static void
-locate_dy(const struct amx_weight *w, const void *map, size_t row, const struct chunk *c)
+locate_pairs(const struct amx_weight *w, const struct lattice *l, size_t row, const struct chunk *c)
 {
-	const struct lattice l = { .map = map, .channels = w->shape.k, .h = w->oh, .w = w->ow, .step = { 1, 1 } };
-	const uint16_t **to = c->dy, **last = to + w->reach + w->line;
+	const uint16_t **to = c->pairs_at, **last = to + w->reach + w->line;
 	size_t cell = row * w->pitch;
 
 	for (size_t i = cell; i < w->reach; i++)
@@ -244,7 +257,22 @@ locate_dy(const struct amx_weight *w, const void *map, size_t row, const struct 
 	for (row = cell / w->pitch, cell %= w->pitch; to < last; row++, cell = 0) {
 		const size_t left = (size_t)(last - to), end = left < w->pitch - cell ? cell + left : w->pitch;
 
-		to = locate_row(w, &l, row, cell, end, c->zeros, to);
+		to = locate_row(w, l, row, cell, end, c->zeros, to);
+	}
+}
+
+/* Notes the pixels of rows [row, end) of the grid, and those of pairs that meet them. */
+static void
+locate_chunk(const struct amx_weight *w, const struct dnnl_place *place, size_t row, size_t end, const struct chunk *c)
+{
+	const struct lattice dy = describe_dy(w, place);
+
+	for (size_t plane = 0; plane < count_planes(w); plane++) {
+		const struct lattice x = describe_x(w, place, plane);
+
+		locate_rows(w, w->turned ? &dy : &x, plane, row, end, c);
+		if (plane == 0)
+			locate_pairs(w, w->turned ? &x : &dy, row, c);
 	}
 }
 
@@ -290,7 +318,7 @@ copy_pairs(const uint16_t *const *at, size_t channel, size_t pairs, uint16_t *to
 		isa_pair_bf16(at[2 * p] + channel, at[2 * p + 1] + channel, to + p * 2 * LANES);
 }
 
-/* Copies the cells of all planes of x to rows, and those of dy to pairs. */
+/* Copies the cells of all planes to rows, and the others to pairs. */
 ISA_TILES static void
 copy_chunk(const struct amx_weight *w, const struct chunk *c)
 {
@@ -299,17 +327,17 @@ copy_chunk(const struct amx_weight *w, const struct chunk *c)
 	for (size_t plane = 0; plane < count_planes(w); plane++)
 		for (size_t b = 0; b < c->part.blocks; b++)
 			for (size_t cell = 0; cell < w->line; cell += TILE)
-				copy_rows(c->x + plane * w->line + cell, (c->part.first + b) * LANES,
+				copy_rows(c->rows_at + plane * w->line + cell, (c->part.first + b) * LANES,
 				    c->rows + (plane * c->part.blocks + b) * LANES * w->line + cell, w->line);
 	for (size_t odd = 0; odd < 1 + (size_t)(w->reach > 0); odd++)
-		for (size_t b = 0; b < w->shape.k / LANES; b++)
-			copy_pairs(c->dy + odd, b * LANES, pairs - odd,
-			    c->pairs + (odd * w->shape.k / LANES + b) * pairs * 2 * LANES);
+		for (size_t b = 0; b < w->across / LANES; b++)
+			copy_pairs(c->pairs_at + odd, b * LANES, pairs - odd,
+			    c->pairs + (odd * w->across / LANES + b) * pairs * 2 * LANES);
 }
 
 /* ------ sums ------ */
 
-/* The rows of a block of x for a tap. */
+/* The rows of a block for a tap. */
 static const uint16_t *
 find_rows(const struct amx_weight *w, const struct chunk *c, size_t block, uint32_t i, uint32_t j)
 {
@@ -318,53 +346,55 @@ find_rows(const struct amx_weight *w, const struct chunk *c, size_t block, uint3
 	return c->rows + (plane * c->part.blocks + block) * LANES * w->line;
 }
 
-/* The pairs of a block of dy that meet the first cells of x at a tap. */
+/* The pairs of a block that meet the first cells of rows at a tap. */
 static const uint16_t *
 find_pairs(const struct amx_weight *w, const struct chunk *c, size_t block, uint32_t i, uint32_t j)
 {
 	const size_t first = w->reach - find_distance(w, i, j);
 
-	return c->pairs + ((first % 2 * w->shape.k / LANES + block) * ((w->reach + w->line) / 2) + first / 2) * 2 *
+	return c->pairs + ((first % 2 * w->across / LANES + block) * ((w->reach + w->line) / 2) + first / 2) * 2 *
 	    LANES;
 }
 
 /*
- * Adds the products of a chunk for two blocks of x and two of dy, if there are two, to a part's sums, or writes them:
- * for the taps at an even distance, or those at an odd one.
+ * Adds the products of a chunk for two blocks of rows and two of pairs, if there are two, to a part's sums, or writes
+ * them: for the taps at an even distance, or those at an odd one.
  */
 ISA_TILES static void
-add_products(const struct amx_weight *w, const struct chunk *c, size_t x, size_t dy, size_t odd, bool add, float *sums)
+add_products(const struct amx_weight *w, const struct chunk *c, size_t row, size_t pair, size_t odd, bool add,
+    float *sums)
 {
-	const size_t out = w->shape.k / LANES;
+	const size_t blocks = w->across / LANES;
 	struct isa_tiles t = { .a_row = w->line * sizeof(uint16_t), .tiles = w->tiles, .add = add,
-		.two_a = x + 1 < c->part.blocks, .two_b = dy + 1 < out };
+		.two_a = row + 1 < c->part.blocks, .two_b = pair + 1 < blocks };
 
 	for (uint32_t tap = 0; tap < count_taps(w); tap++) {
-		const uint32_t row = tap / w->shape.s, column = tap % w->shape.s;
+		const uint32_t down = tap / w->shape.s, right = tap % w->shape.s;
 
-		if (find_distance(w, row, column) % 2 != odd)
+		if (find_distance(w, down, right) % 2 != odd)
 			continue;
-		for (size_t i = 0; i < 2; i++) {
-			t.a[i] = find_rows(w, c, x + i, row, column);
-			t.b[i] = find_pairs(w, c, dy + i, row, column);
-			for (size_t j = 0; j < 2; j++)
-				t.sum[i][j] = sums + (((x + i) * count_taps(w) + tap) * out + dy + j) * SUMS;
+		for (size_t i = 0; i < 1 + (size_t)t.two_a; i++)
+			t.a[i] = find_rows(w, c, row + i, down, right);
+		for (size_t j = 0; j < 1 + (size_t)t.two_b; j++) {
+			t.b[j] = find_pairs(w, c, pair + j, down, right);
+			for (size_t i = 0; i < 1 + (size_t)t.two_a; i++)
+				t.sum[i][j] = sums + (((row + i) * count_taps(w) + tap) * blocks + pair + j) * SUMS;
 		}
 		isa_tiles_sum(&t);
 	}
 }
 
-/* Adds the products of a chunk to a part's sums.  The first cache holds the pairs of two blocks of dy for all of x. */
+/* Adds the products of a chunk to a part's sums.  The first cache holds the pairs of two blocks for all rows. */
 ISA_TILES static void
 add_chunk(const struct amx_weight *w, const struct chunk *c, bool add, float *sums)
 {
-	for (size_t dy = 0; dy < w->shape.k / LANES; dy += 2)
+	for (size_t pair = 0; pair < w->across / LANES; pair += 2)
 		for (size_t odd = 0; odd < 2; odd++)
-			for (size_t x = 0; x < c->part.blocks; x += 2)
-				add_products(w, c, x, dy, odd, add, sums);
+			for (size_t row = 0; row < c->part.blocks; row += 2)
+				add_products(w, c, row, pair, odd, add, sums);
 }
 
-/* Adds some cells of dy, from the first one of x on, to the sums of the bias. */
+/* Adds some cells of dy, from the first one of rows on, to the sums of the bias. */
 ISA_TILES static void
 add_bias(const struct amx_weight *w, const struct chunk *c, size_t cells, double *sums)
 {
@@ -389,7 +419,7 @@ sum_slice(const struct amx_weight *w, const struct dnnl_place *place, size_t sli
 	const size_t all = w->shape.n * w->rows, chunks = divide_up(all, w->chunk);
 	const size_t first = chunks * slice / w->slices, last = chunks * (slice + 1) / w->slices;
 	const struct chunk c = take_chunk(w, place, part);
-	float *sums = get_sums(w, place, slice) + part.first * LANES * count_taps(w) * w->shape.k;
+	float *sums = get_sums(w, place, slice) + part.first * LANES * count_taps(w) * w->across;
 	const bool bias = w->shape.bias && part.first == 0;
 
 	if (bias)
@@ -398,9 +428,7 @@ sum_slice(const struct amx_weight *w, const struct dnnl_place *place, size_t sli
 	for (size_t i = first; i < last; i++) {
 		const size_t row = i * w->chunk, end = all - row < w->chunk ? all : row + w->chunk;
 
-		for (size_t plane = 0; plane < count_planes(w); plane++)
-			locate_x(w, place->x, plane, row, end, &c);
-		locate_dy(w, place->dy, row, &c);
+		locate_chunk(w, place, row, end, &c);
 		copy_chunk(w, &c);
 		add_chunk(w, &c, i > first, sums);
 		if (bias)
@@ -409,11 +437,12 @@ sum_slice(const struct amx_weight *w, const struct dnnl_place *place, size_t sli
 	isa_tiles_end();
 }
 
-/* dw of a tap for a block of x and one of dy. */
+/* dw of a tap for a block of rows and one of pairs. */
 ISA_TILES static void
-add_slices(const struct amx_weight *w, const struct dnnl_place *place, size_t x, size_t dy, size_t tap, float *dw)
+add_slices(const struct amx_weight *w, const struct dnnl_place *place, size_t row, size_t pair, size_t tap,
+    float *dw)
 {
-	const size_t at = ((x * count_taps(w) + tap) * (w->shape.k / LANES) + dy) * SUMS;
+	const size_t at = ((row * count_taps(w) + tap) * (w->across / LANES) + pair) * SUMS;
 	double sum[SUMS] = { 0 };
 
 	for (size_t slice = 0; slice < w->slices; slice++) {
@@ -423,7 +452,8 @@ add_slices(const struct amx_weight *w, const struct dnnl_place *place, size_t x,
 			sum[i] += (double)sums[i];
 	}
 	for (size_t i = 0; i < SUMS; i++) {
-		const size_t c = x * LANES + i / LANES, k = dy * LANES + i % LANES;
+		const size_t down = row * LANES + i / LANES, across = pair * LANES + i % LANES;
+		const size_t c = w->turned ? across : down, k = w->turned ? down : across;
 
 		dw[(k * w->shape.c + c) * count_taps(w) + tap] = (float)sum[i];
 	}
@@ -444,7 +474,7 @@ add_bias_slices(const struct amx_weight *w, const struct dnnl_place *place)
 void
 amx_weight_run(const struct amx_weight *w, const struct dnnl_place *place, float *dw)
 {
-	const size_t in = w->shape.c / LANES, out = w->shape.k / LANES;
+	const size_t rows = w->down / LANES, pairs = w->across / LANES;
 
 	#pragma omp parallel
 	{
@@ -452,9 +482,9 @@ amx_weight_run(const struct amx_weight *w, const struct dnnl_place *place, float
 		for (size_t i = 0; i < w->slices * w->parts; i++)
 			sum_slice(w, place, i / w->parts, cut_part(w, i % w->parts));
 		#pragma omp for schedule(static)
-		for (size_t i = 0; i < in * out; i++)
+		for (size_t i = 0; i < rows * pairs; i++)
 			for (size_t tap = 0; tap < count_taps(w); tap++)
-				add_slices(w, place, i / out, i % out, tap, dw);
+				add_slices(w, place, i / pairs, i % pairs, tap, dw);
 	}
 	if (w->shape.bias)
 		add_bias_slices(w, place);

@@ -3,12 +3,13 @@
  *
  *	dw[k, c, i, j] = sum over the pixels p of dy of dy[p, k] x[p at tap (i, j), c]
  *
- * A tile of the product sums over 32 pixels.  It needs the pixels of 16 channels of x as rows, and those of dy in pairs.
- * Both are copied so for a chunk of pixels that the cache holds, and used for all taps: the pixels are cells of a grid
- * with the padding between them, in which a tap is a distance.  If the stride is not 1, each of the planes of x that
- * are a stride apart has its own grid.
+ * A tile of the product sums over 32 pixels.  It needs the pixels of 16 channels of one map as rows, and those of the
+ * other in pairs.  Both are copied so for a chunk of pixels that the cache holds, and used for all taps: the pixels are
+ * cells of a grid with the padding between them, in which a tap is a distance.  If the stride is not 1, each of the
+ * planes of x that are a stride apart has its own grid.  Rows take longer to copy than pairs: they are those of x, but
+ * if there is one tap, of the map with fewer channels.
  *
- * Work is cut into slices of the grid and, for each, parts of the channels of x.  The sums of the slices are added in
+ * Work is cut into slices of the grid and, for each, parts of the channels that are rows.  The sums of the slices are added in
  * f64.  Slices and parts depend on the shape only, so any number of threads gives the same bits.
  */
 #ifndef ENGINE_CPU_AMX_AMX_WEIGHT_H
@@ -22,8 +23,10 @@ struct amx_weight {
 	uint32_t planes[2];		/* of x, vertical and horizontal */
 	size_t	 pitch, rows;		/* cells of a row of the grid, rows of a sample */
 	size_t	 chunk;			/* rows of the grid that are copied at once */
-	size_t	 tiles, line;		/* tiles that the cells of a chunk fill; cells of a row of x in memory */
-	size_t	 reach;			/* cells of dy before a chunk that meet its cells */
+	size_t	 tiles, line;		/* tiles that the cells of a chunk fill; cells of each row in memory */
+	size_t	 reach;			/* cells of the pairs before a chunk that meet its rows */
+	size_t	 down, across;		/* channels that are rows, and pairs */
+	bool	 turned;		/* rows are those of dy */
 	size_t	 slices, parts;
 	size_t	 threads;
 };

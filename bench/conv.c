@@ -207,7 +207,8 @@ int
 main(int argc, char *argv[])
 {
 	static const struct option longs[] = {
-		{ "batch", required_argument, NULL, 'b' }, { "dtype", required_argument, NULL, 'd' }, { "net", required_argument, NULL, 'n' },
+		{ "batch", required_argument, NULL, 'b' }, { "dtype", required_argument, NULL, 'd' },
+		{ "net", required_argument, NULL, 'n' },
 		{ "net-opt", required_argument, NULL, 'o' }, { "rounds", required_argument, NULL, 'r' },
 		{ "shape", required_argument, NULL, 's' }, { "threads", required_argument, NULL, 't' },
 		{ "help", no_argument, NULL, 'h' }, { 0 },
@@ -226,7 +227,11 @@ main(int argc, char *argv[])
 	while ((c = getopt_long(argc, argv, "b:d:n:o:r:s:t:h", longs, NULL)) != -1)
 		switch (c) {
 		case 'b': batch = (uint32_t)front_num("--batch", optarg, 1, 1 << 20); break;
-		case 'd': bf16 = strcmp(optarg, "bf16") == 0; break;
+		case 'd':
+			bf16 = strcmp(optarg, "bf16") == 0;
+			if (!bf16 && strcmp(optarg, "f32") != 0)
+				front_wrong("--dtype: %s is neither f32 nor bf16", optarg);
+			break;
 		case 'n': net = optarg; break;
 		case 'o': front_must("--net-opt", script_opt_take(opt, &options, optarg)); break;
 		case 'r': b.rounds = (unsigned)front_num("--rounds", optarg, 1, 1000); break;

@@ -102,10 +102,10 @@ test_fits(void)
 {
 	const struct dnnl_shape whole = { .n = 1, .c = 32, .h = 8, .w = 8, .k = 16, .r = 3, .s = 3, .stride = { 1, 1 },
 		.pad = { 1, 1 }, .dilate = { 1, 1 }, .groups = 1, .bf16 = true };
-	struct dnnl_shape s[8];
+	struct dnnl_shape s[10];
 
 	ok(amx_fits(&whole) == dnnl_dev_tiles(), "amx_fits accepts whole blocks on a processor with AMX");
-	for (int i = 0; i < 8; i++)
+	for (int i = 0; i < 10; i++)
 		s[i] = whole;
 	s[0].bf16 = false;
 	s[1].c = 24;
@@ -115,7 +115,9 @@ test_fits(void)
 	s[5].pad[0] = 3;
 	s[6].y_f32 = true;
 	s[7].fc = true;
-	for (int i = 0; i < 8; i++)
+	s[8].pad[1] = 3;
+	s[9].stride[1] = 5;
+	for (int i = 0; i < 10; i++)
 		ok(!amx_fits(&s[i]), "amx_fits refuses shape %d", i);
 }
 
@@ -192,6 +194,14 @@ main(void)
 		    .bias = true });
 		compare((struct dnnl_shape){ .n = 3, .c = 272, .h = 4, .w = 4, .k = 256, .r = 3, .s = 3, .pad = { 1, 1 },
 		    .bias = true });
+		/* More chunks than slices, with several parts in the second. */
+		compare((struct dnnl_shape){ .n = 40, .c = 16, .h = 28, .w = 28, .k = 16, .r = 3, .s = 3, .pad = { 1, 1 },
+		    .bias = true });
+		compare((struct dnnl_shape){ .n = 50, .c = 96, .h = 6, .w = 6, .k = 96, .r = 5, .s = 5, .pad = { 2, 2 } });
+		compare((struct dnnl_shape){ .n = 2, .c = 16, .h = 9, .w = 8, .k = 16, .r = 3, .s = 1, .pad = { 1, 0 },
+		    .stride = { 2, 2 } });
+		compare((struct dnnl_shape){ .n = 2, .c = 64, .h = 37, .w = 40, .k = 96, .r = 1, .s = 3, .pad = { 0, 2 },
+		    .stride = { 2, 3 } });
 		test_like();
 	} else {
 		skip("amx computes a layer", "this processor has no AMX");

@@ -263,8 +263,8 @@ close_to(const float *got, const double *want, size_t n, double bound, const cha
 
 /*
  * Compares all directions with direct sums, and two and three threads with one.  run() computes a layer, and returns
- * whether the lanes after the last channel are zero; `other` has the numbers of l.  Bounds are those of y and dx, and of
- * dw and dbias.  Frees both.
+ * whether the lanes after the last channel are zero; `other` has the numbers of l.  The bounds are those of y and dx,
+ * and of dw and dbias.  Frees both.
  */
 __attribute__((unused)) static void
 compare_layer(struct layer *l, struct layer *other, bool (*run)(struct layer *, int threads), double bound,

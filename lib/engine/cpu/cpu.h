@@ -4,8 +4,9 @@
  * lib/engine/cpu computes on processors, and this header is shared by its files.  cpu_plan.c walks the graph once, asks
  * oneDNN (dnnl.h) for layouts, and lists the steps of the forward and the backward pass.  cpu_arena.c places each
  * buffer in memory for the steps in which it is alive.  cpu_pass.c runs the steps.  cpu_conv.h passes convolutions on
- * to a library, those of small maps by way of cpu_dense.h.  The other files have kernels of our own, which work on
- * views of buffers.  cpu_bn_unit.h has the inner loops of batch norm, cpu_vec.h the vectors of all of them.
+ * to a library or to kernels of our own, wino.h, point.h and amx.h; those of small maps become products by cpu_dense.h.
+ * The other files have kernels of our own, too, which work on views of buffers.  cpu_bn_unit.h has the inner loops of
+ * batch norm, cpu_vec.h the vectors of all of them.
  *
  * What makes the passes fast:
  *  - a concatenation is one buffer; its inputs are written into it, and their gradients are read out of it, with a

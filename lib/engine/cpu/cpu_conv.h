@@ -2,8 +2,8 @@
  * cpu_conv - a convolution or fully connected layer at one batch size, by oneDNN (dnnl.h), by Winograd's algorithm
  * (wino.h), pixel by pixel (point.h), on small maps by a dense matrix (cpu_dense.h), or in bf16 on AMX (amx.h).
  *
- * The shape of a sample and the processor decide (wino_fits, point_fits, cpu_dense_fits, amx_fits), so that all batch sizes of a
- * convolution use the same algorithm.  Everything else is as in dnnl.h.
+ * The shape of a sample and the processor decide (wino_fits, point_fits, cpu_dense_fits, amx_fits), so that all batch
+ * sizes of a convolution use the same algorithm.  Everything else is as in dnnl.h.
  */
 #ifndef ENGINE_CPU_CPU_CONV_H
 #define ENGINE_CPU_CPU_CONV_H

@@ -20,7 +20,7 @@
  * Output i + skip of a convolution with this padding is line i of the plane.
  */
 struct axis {
-	uint32_t lines;		/* of the plane */
+	uint32_t lines;		/* how many the plane has */
 	uint32_t first, taps;
 	uint32_t pad, skip;
 };
@@ -48,8 +48,8 @@ bool
 amx_fits(const struct dnnl_shape *s)
 {
 	return s->bf16 && !s->fc && !s->y_f32 && s->groups == 1 && s->dilate[0] == 1 && s->dilate[1] == 1 &&
-	    s->c % LANES == 0 && s->k % LANES == 0 && s->stride[0] <= STRIDE && s->stride[1] <= STRIDE && s->pad[0] < s->r &&
-	    s->pad[1] < s->s && dnnl_dev_tiles();
+	    s->c % LANES == 0 && s->k % LANES == 0 && s->stride[0] <= STRIDE && s->stride[1] <= STRIDE &&
+	    s->pad[0] < s->r && s->pad[1] < s->s && dnnl_dev_tiles();
 }
 
 /* ------ dx ------ */
@@ -97,7 +97,7 @@ turn_shape(const struct dnnl_shape *s, const struct axis axis[2])
 		t.stride[i] = 1;
 		t.pad[i] = axis[i].pad;
 	}
-	t.bias = t.relu = t.data = false;
+	t.bias = t.relu = t.data = t.plus = false;
 	t.no_dw = true;
 	return t;
 }
@@ -129,12 +129,6 @@ measure_outputs(const struct amx *a, const struct plane *p)
 }
 
 static size_t
-count_weights(const struct dnnl_shape *s)
-{
-	return (size_t)s->c * s->k * s->r * s->s;
-}
-
-static size_t
 get_max(size_t a, size_t b)
 {
 	return a > b ? a : b;
@@ -154,9 +148,7 @@ add_needs_of_planes(struct amx *a)
 		needs = dnnl_layer_needs(p->layer);
 		p->packed = memplan_round(n->packed);
 		n->packed = p->packed + needs->packed;
-		n->scratch = get_max(n->scratch, get_max(measure_outputs(a, p) + needs->scratch,
-		    count_weights(&p->shape) * sizeof(float)));
-		n->canonical = false;
+		n->scratch = get_max(n->scratch, measure_outputs(a, p) + needs->scratch);
 		snprintf(a->data_name, NAME, "turned:%s", needs->kernel[DNNL_FORWARD]);
 		n->kernel[DNNL_DATA] = a->data_name;
 	}
@@ -170,6 +162,7 @@ describe_needs(struct amx *a)
 	if (a->shape.scaled)
 		return;
 	a->needs.kernel[DNNL_WEIGHT] = "own:amx";
+	/* This is more than turned weights take. */
 	a->needs.scratch = get_max(a->needs.scratch, amx_weight_scratch(&a->weight));
 }
 
@@ -232,21 +225,30 @@ amx_bind(struct amx *a, const struct dnnl_place *place)
 	return dnnl_layer_bind(a->forward, place);
 }
 
-/* A plane's weights, [c, k, its taps in reverse], of w [k, c, r, s]. */
+/* The weights of a plane, [c, k, its taps in reverse], of w [k, c, r, s], for channels [c, end). */
 static void
-turn_weights(const struct dnnl_shape *s, const struct axis axis[2], const float *w, float *turned)
+turn_channels(const struct dnnl_shape *s, const struct axis axis[2], const float *w, size_t c, size_t end,
+    float *turned)
 {
-	const size_t rows = axis[0].taps, columns = axis[1].taps;
+	const size_t rows = axis[0].taps, columns = axis[1].taps, taps = rows * columns;
 
-	#pragma omp parallel for
-	for (size_t c = 0; c < s->c; c++)
-		for (size_t k = 0; k < s->k; k++)
-			for (size_t t = 0; t < rows * columns; t++) {
+	for (size_t k = 0; k < s->k; k++)
+		for (size_t l = c; l < end; l++)
+			for (size_t t = 0; t < taps; t++) {
 				const size_t i = axis[0].first + (rows - 1 - t / columns) * s->stride[0];
 				const size_t j = axis[1].first + (columns - 1 - t % columns) * s->stride[1];
 
-				turned[(c * s->k + k) * rows * columns + t] = w[((k * s->c + c) * s->r + i) * s->s + j];
+				turned[(l * s->k + k) * taps + t] = w[((k * s->c + l) * s->r + i) * s->s + j];
 			}
+}
+
+/* Whole blocks of channels, so that lines of the cache are read once. */
+static void
+turn_weights(const struct dnnl_shape *s, const struct axis axis[2], const float *w, float *turned)
+{
+	#pragma omp parallel for
+	for (size_t c = 0; c < s->c; c += LANES)
+		turn_channels(s, axis, w, c, c + LANES, turned);
 }
 
 int
@@ -294,7 +296,7 @@ copy_plane(const struct amx *a, const struct plane *p)
 }
 
 static int
-compute_data(const struct amx *a)
+compute_planes(const struct amx *a)
 {
 	for (const struct plane *p = a->plane; p < a->plane + a->planes; p++) {
 		if (p->layer != NULL)
@@ -311,7 +313,7 @@ amx_run(struct amx *a, enum dnnl_direction dir, float *dw)
 	if (dir == DNNL_FORWARD)
 		return dnnl_layer_run(a->forward, dir, NULL);
 	if (dir == DNNL_DATA)
-		return compute_data(a);
+		return compute_planes(a);
 	amx_weight_run(&a->weight, &a->place, dw);
 	return 0;
 }

@@ -13,6 +13,7 @@
 #define CELLS		320u	/* cells of a chunk, about: the first cache holds those of four blocks */
 #define PART_BYTES	786432u	/* bytes of a part's sums, about, which the second cache holds beside a chunk */
 #define TASKS		16u	/* slices, each in parts */
+#define ALL_BYTES	33554432u	/* the most bytes of all slices' sums, if there is more than one slice */
 
 typedef uint32_t words __attribute__((vector_size(64), aligned(4), may_alias));
 typedef float floats __attribute__((vector_size(64), aligned(4), may_alias));
@@ -26,7 +27,7 @@ struct part {
 struct chunk {
 	const uint16_t **rows_at, **pairs_at;	/* [planes, line], [reach + line] */
 	uint16_t       *rows;		/* [planes, blocks of the part 16, line] */
-	uint16_t       *pairs;		/* [2, blocks, (reach + line) / 2, 16, 2]: of even cells with the next, and odd */
+	uint16_t       *pairs;		/* [2, blocks, pairs, 16, 2]: of even cells and the next, and of odd ones */
 	const uint16_t *zeros;		/* a pixel */
 	struct part	part;
 };
@@ -92,15 +93,20 @@ amx_weight_plan(const struct dnnl_shape *s, size_t threads, struct amx_weight *w
 	w->pitch = count_cells(s->w, w->ow, s->s, s->stride[1], s->pad[1]);
 	w->rows = count_cells(s->h, w->oh, s->r, s->stride[0], s->pad[0]);
 	w->chunk = get_max(CELLS / w->pitch, 1);
+	if (w->chunk > s->n * w->rows)
+		w->chunk = s->n * w->rows;
 	w->tiles = divide_up(w->chunk * w->pitch, TILE);
 	/* An odd number of cache lines, so that 16 rows are in different sets of the cache. */
 	w->line = (w->tiles | 1) * TILE;
 	w->reach = divide_up(find_distance(w, s->r - 1, s->s - 1), TILE) * TILE;
+	w->pairs = (w->reach + w->line) / 2;
 	for (w->parts = 1; w->parts < TASKS && 2 * w->parts * LANES <= w->down &&
 	    count_sums(w) * sizeof(float) > w->parts * PART_BYTES; w->parts *= 2)
 		;
 	chunks = divide_up(s->n * w->rows, w->chunk);
 	w->slices = chunks < TASKS / w->parts ? chunks : TASKS / w->parts;
+	while (w->slices > 1 && w->slices * count_sums(w) * sizeof(float) > ALL_BYTES)
+		w->slices /= 2;
 }
 
 static size_t
@@ -112,7 +118,7 @@ measure_tables(const struct amx_weight *w)
 static size_t
 measure_pairs(const struct amx_weight *w)
 {
-	return memplan_round(2 * w->across * (w->reach + w->line) * sizeof(uint16_t));
+	return memplan_round(4 * w->across * w->pairs * sizeof(uint16_t));
 }
 
 /* Bytes of a thread's chunk: the tables, rows, pairs and zeros. */
@@ -276,12 +282,12 @@ locate_chunk(const struct amx_weight *w, const struct dnnl_place *place, size_t 
 	}
 }
 
-/* The numbers of two vectors whose index has bit d exchanged with those of the other whose index has not. */
+/* Exchanges, between vectors i and i + d, the numbers whose index has bit d and those whose index has not. */
 #define LOW(d, i)	((i) & (d) ? (i) - (d) + 16 : (i))
 #define HIGH(d, i)	((i) & (d) ? (i) + 16 : (i) + (d))
-#define MIX(PICK, a, b, d) __builtin_shufflevector(a, b, PICK(d, 0), PICK(d, 1), PICK(d, 2), PICK(d, 3), PICK(d, 4), \
-	PICK(d, 5), PICK(d, 6), PICK(d, 7), PICK(d, 8), PICK(d, 9), PICK(d, 10), PICK(d, 11), PICK(d, 12), PICK(d, 13), \
-	PICK(d, 14), PICK(d, 15))
+#define MIX(PICK, a, b, d) __builtin_shufflevector(a, b, PICK(d, 0), PICK(d, 1), PICK(d, 2), PICK(d, 3), \
+	PICK(d, 4), PICK(d, 5), PICK(d, 6), PICK(d, 7), PICK(d, 8), PICK(d, 9), PICK(d, 10), PICK(d, 11), \
+	PICK(d, 12), PICK(d, 13), PICK(d, 14), PICK(d, 15))
 #define EXCHANGE(v, d) \
 	_Pragma("GCC unroll 16") \
 	for (size_t i_ = 0; i_ < 16; i_++) \
@@ -293,7 +299,7 @@ locate_chunk(const struct amx_weight *w, const struct dnnl_place *place, size_t 
 		}
 
 /* Copies 16 channels of the cells of a tile to rows.  A matrix [16, 16] is transposed bit by bit of the indices. */
-ISA_TILES ISA_INLINE void
+ISA_BF16 ISA_INLINE void
 copy_rows(const uint16_t *const *at, size_t channel, uint16_t *to, size_t line)
 {
 	words v[LANES];
@@ -311,7 +317,7 @@ copy_rows(const uint16_t *const *at, size_t channel, uint16_t *to, size_t line)
 }
 
 /* Copies 16 channels of two cells at a time to pairs. */
-ISA_TILES ISA_INLINE void
+ISA_BF16 ISA_INLINE void
 copy_pairs(const uint16_t *const *at, size_t channel, size_t pairs, uint16_t *to)
 {
 	for (size_t p = 0; p < pairs; p++)
@@ -319,11 +325,9 @@ copy_pairs(const uint16_t *const *at, size_t channel, size_t pairs, uint16_t *to
 }
 
 /* Copies the cells of all planes to rows, and the others to pairs. */
-ISA_TILES static void
+ISA_BF16 static void
 copy_chunk(const struct amx_weight *w, const struct chunk *c)
 {
-	const size_t pairs = (w->reach + w->line) / 2;
-
 	for (size_t plane = 0; plane < count_planes(w); plane++)
 		for (size_t b = 0; b < c->part.blocks; b++)
 			for (size_t cell = 0; cell < w->line; cell += TILE)
@@ -331,8 +335,8 @@ copy_chunk(const struct amx_weight *w, const struct chunk *c)
 				    c->rows + (plane * c->part.blocks + b) * LANES * w->line + cell, w->line);
 	for (size_t odd = 0; odd < 1 + (size_t)(w->reach > 0); odd++)
 		for (size_t b = 0; b < w->across / LANES; b++)
-			copy_pairs(c->pairs_at + odd, b * LANES, pairs - odd,
-			    c->pairs + (odd * w->across / LANES + b) * pairs * 2 * LANES);
+			copy_pairs(c->pairs_at + odd, b * LANES, w->pairs - odd,
+			    c->pairs + (odd * w->across / LANES + b) * w->pairs * 2 * LANES);
 }
 
 /* ------ sums ------ */
@@ -352,8 +356,7 @@ find_pairs(const struct amx_weight *w, const struct chunk *c, size_t block, uint
 {
 	const size_t first = w->reach - find_distance(w, i, j);
 
-	return c->pairs + ((first % 2 * w->across / LANES + block) * ((w->reach + w->line) / 2) + first / 2) * 2 *
-	    LANES;
+	return c->pairs + ((first % 2 * w->across / LANES + block) * w->pairs + first / 2) * 2 * LANES;
 }
 
 /*
@@ -386,7 +389,7 @@ add_products(const struct amx_weight *w, const struct chunk *c, size_t row, size
 
 /* Adds the products of a chunk to a part's sums.  The first cache holds the pairs of two blocks for all rows. */
 ISA_TILES static void
-add_chunk(const struct amx_weight *w, const struct chunk *c, bool add, float *sums)
+multiply_rows(const struct amx_weight *w, const struct chunk *c, bool add, float *sums)
 {
 	for (size_t pair = 0; pair < w->across / LANES; pair += 2)
 		for (size_t odd = 0; odd < 2; odd++)
@@ -395,11 +398,11 @@ add_chunk(const struct amx_weight *w, const struct chunk *c, bool add, float *su
 }
 
 /* Adds some cells of dy, from the first one of rows on, to the sums of the bias. */
-ISA_TILES static void
-add_bias(const struct amx_weight *w, const struct chunk *c, size_t cells, double *sums)
+ISA_BF16 static void
+sum_bias_cells(const struct amx_weight *w, const struct chunk *c, size_t cells, double *sums)
 {
 	for (size_t b = 0; b < w->shape.k / LANES; b++) {
-		const words *pair = (const words *)(const void *)c->pairs + (b * (w->reach + w->line) + w->reach) / 2;
+		const words *pair = (const words *)(const void *)c->pairs + b * w->pairs + w->reach / 2;
 		floats even = { 0 }, odd = { 0 };
 
 		for (size_t i = 0; i < cells; i += 2) {
@@ -414,9 +417,9 @@ add_bias(const struct amx_weight *w, const struct chunk *c, size_t cells, double
 
 /* The sums of a slice's chunks for a part, and with the first part those of the bias. */
 ISA_TILES static void
-sum_slice(const struct amx_weight *w, const struct dnnl_place *place, size_t slice, struct part part)
+compute_slice(const struct amx_weight *w, const struct dnnl_place *place, size_t slice, struct part part)
 {
-	const size_t all = w->shape.n * w->rows, chunks = divide_up(all, w->chunk);
+	const size_t chunks = divide_up(w->shape.n * w->rows, w->chunk);
 	const size_t first = chunks * slice / w->slices, last = chunks * (slice + 1) / w->slices;
 	const struct chunk c = take_chunk(w, place, part);
 	float *sums = get_sums(w, place, slice) + part.first * LANES * count_taps(w) * w->across;
@@ -426,20 +429,20 @@ sum_slice(const struct amx_weight *w, const struct dnnl_place *place, size_t sli
 		memset(get_bias_sums(w, place, slice), 0, w->shape.k * sizeof(double));
 	isa_tiles_begin();
 	for (size_t i = first; i < last; i++) {
-		const size_t row = i * w->chunk, end = all - row < w->chunk ? all : row + w->chunk;
+		const size_t row = i * w->chunk, end = row + w->chunk;
 
 		locate_chunk(w, place, row, end, &c);
 		copy_chunk(w, &c);
-		add_chunk(w, &c, i > first, sums);
+		multiply_rows(w, &c, i > first, sums);
 		if (bias)
-			add_bias(w, &c, (end - row) * w->pitch, get_bias_sums(w, place, slice));
+			sum_bias_cells(w, &c, (end - row) * w->pitch, get_bias_sums(w, place, slice));
 	}
 	isa_tiles_end();
 }
 
 /* dw of a tap for a block of rows and one of pairs. */
-ISA_TILES static void
-add_slices(const struct amx_weight *w, const struct dnnl_place *place, size_t row, size_t pair, size_t tap,
+ISA_BF16 static void
+join_slices(const struct amx_weight *w, const struct dnnl_place *place, size_t row, size_t pair, size_t tap,
     float *dw)
 {
 	const size_t at = ((row * count_taps(w) + tap) * (w->across / LANES) + pair) * SUMS;
@@ -460,7 +463,7 @@ add_slices(const struct amx_weight *w, const struct dnnl_place *place, size_t ro
 }
 
 static void
-add_bias_slices(const struct amx_weight *w, const struct dnnl_place *place)
+join_bias(const struct amx_weight *w, const struct dnnl_place *place)
 {
 	for (size_t k = 0; k < w->shape.k; k++) {
 		double sum = 0;
@@ -476,16 +479,16 @@ amx_weight_run(const struct amx_weight *w, const struct dnnl_place *place, float
 {
 	const size_t rows = w->down / LANES, pairs = w->across / LANES;
 
-	#pragma omp parallel
+	#pragma omp parallel num_threads((int)w->threads)
 	{
 		#pragma omp for schedule(static)
 		for (size_t i = 0; i < w->slices * w->parts; i++)
-			sum_slice(w, place, i / w->parts, cut_part(w, i % w->parts));
+			compute_slice(w, place, i / w->parts, cut_part(w, i % w->parts));
 		#pragma omp for schedule(static)
 		for (size_t i = 0; i < rows * pairs; i++)
 			for (size_t tap = 0; tap < count_taps(w); tap++)
-				add_slices(w, place, i / pairs, i % pairs, tap, dw);
+				join_slices(w, place, i / pairs, i % pairs, tap, dw);
 	}
 	if (w->shape.bias)
-		add_bias_slices(w, place);
+		join_bias(w, place);
 }

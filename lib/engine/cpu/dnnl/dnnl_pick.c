@@ -184,8 +184,8 @@ is_kernel_named(const_dnnl_primitive_desc_t pd, const char *prefix)
  *	and that of pixels a multiple of 30
  *	jit_bf16_1x1 and jit_1x1:avx2, weights: lose pixels of strided layers with 4 to 14 channels and few lines
  *	jit_bf16, weights: adds scratch memory that it has not written, if x is narrower than the stride
- *	brgconv and brg_conv_fwd, forward in bf16 on AMX: some values are NaN or of no use, if the kernel has one line
- *	of several taps, and both strides are more than 1
+ *	brgconv (2.6.3), forward in bf16 on AMX: some values are NaN, if the kernel has one line of several taps, and
+ *	both strides are more than 1
  *	brg_conv_fwd (3.7.2), forward: all values are wrong, if there is one channel, a horizontal stride alone, and one
  *	column of output
  */
@@ -202,7 +202,7 @@ is_faulty(const struct dnnl_shape *s, enum dnnl_direction dir, struct dnnl_pick_
 		return (s->stride[0] == 1 && s->stride[1] > 1 && s->c == s->groups &&
 		    dnnl_layer_side(s, 1) == 1 && strstr(dnnl_pick_name(pd), "brg_conv_fwd") != NULL) ||
 		    (s->bf16 && s->r == 1 && s->stride[0] > 1 && s->stride[1] > 1 && s->s > 1 &&
-		    is_kernel_named(pd, "brg"));
+		    is_kernel_named(pd, "brgconv:"));
 	case DNNL_DATA:
 		return s->bf16 && s->k / s->groups % 2 == 1 && is_kernel_named(pd, "jit_bf16_1x1") &&
 		    does_desc_fit(dnnl_pick_dy(s, blocks.y), dnnl_pick_operand(pd, DNNL_ARG_DIFF_DST));

@@ -187,7 +187,7 @@ is_kernel_named(const_dnnl_primitive_desc_t pd, const char *prefix)
  *	brgconv (2.6.3), forward in bf16 on AMX: some values are NaN, if the kernel has one line of several taps, and
  *	both strides are more than 1
  *	brg_conv_fwd (3.7.2), forward: all values are wrong, if there is one channel, a horizontal stride alone, and one
- *	column of output
+ *	column of output; and in bf16 on AMX with any channels and stride
  */
 static bool
 is_faulty(const struct dnnl_shape *s, enum dnnl_direction dir, struct dnnl_pick_blocks blocks,
@@ -199,8 +199,8 @@ is_faulty(const struct dnnl_shape *s, enum dnnl_direction dir, struct dnnl_pick_
 		return false;
 	switch (dir) {
 	case DNNL_FORWARD:
-		return (s->stride[0] == 1 && s->stride[1] > 1 && s->c == s->groups &&
-		    dnnl_layer_side(s, 1) == 1 && strstr(dnnl_pick_name(pd), "brg_conv_fwd") != NULL) ||
+		return (s->stride[1] > 1 && dnnl_layer_side(s, 1) == 1 &&
+		    (s->bf16 || (s->stride[0] == 1 && s->c == s->groups)) && strstr(dnnl_pick_name(pd), "brg_conv_fwd") != NULL) ||
 		    (s->bf16 && s->r == 1 && s->stride[0] > 1 && s->stride[1] > 1 && s->s > 1 &&
 		    is_kernel_named(pd, "brgconv:"));
 	case DNNL_DATA:

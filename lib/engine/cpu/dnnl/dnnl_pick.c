@@ -200,7 +200,8 @@ is_faulty(const struct dnnl_shape *s, enum dnnl_direction dir, struct dnnl_pick_
 	switch (dir) {
 	case DNNL_FORWARD:
 		return (s->stride[1] > 1 && dnnl_layer_side(s, 1) == 1 &&
-		    (s->bf16 || (s->stride[0] == 1 && s->c == s->groups)) && strstr(dnnl_pick_name(pd), "brg_conv_fwd") != NULL) ||
+		    (s->bf16 || (s->stride[0] == 1 && s->c == s->groups)) &&
+		    strstr(dnnl_pick_name(pd), "brg_conv_fwd") != NULL) ||
 		    (s->bf16 && s->r == 1 && s->stride[0] > 1 && s->stride[1] > 1 && s->s > 1 &&
 		    is_kernel_named(pd, "brgconv:"));
 	case DNNL_DATA:

@@ -16,15 +16,6 @@
 
 static struct dnnl_dev *dev;
 
-static void
-must(int e)
-{
-	if (e == 0)
-		return;
-	printf("Bail out! %s\n", err_line());
-	exit(1);
-}
-
 /* NaN in f32 and bf16: must be written before it is read. */
 static void *
 room_of_nans(size_t bytes)
@@ -59,12 +50,7 @@ run(struct layer *l, int threads)
 	copy(l, true, l->y, at.y, true);
 	copy(l, false, l->dx, at.dx, true);
 	amx_free(a);
-	free(at.x);
-	free(at.y);
-	free(at.dx);
-	free(at.dy);
-	free(at.packed);
-	free(at.scratch);
+	free_place(&at);
 	return true;
 }
 
@@ -153,12 +139,7 @@ test_like(void)
 	ok(memcmp(all, at.dx, dx * 2) == 0, "a layer of another batch size computes the same dx");
 	amx_free(a);
 	amx_free(b);
-	free(at.x);
-	free(at.y);
-	free(at.dx);
-	free(at.dy);
-	free(at.packed);
-	free(at.scratch);
+	free_place(&at);
 	free(all);
 	layer_free(&l);
 }

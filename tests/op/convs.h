@@ -6,6 +6,7 @@
 
 #include "tap.h"
 
+#include "base/err.h"
 #include "base/rng.h"
 #include "engine/cpu/cpu_vec.h"
 #include "engine/cpu/dnnl/dnnl.h"
@@ -14,6 +15,27 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+__attribute__((unused)) static void
+must(int e)
+{
+	if (e == 0)
+		return;
+	printf("Bail out! %s\n", err_line());
+	exit(1);
+}
+
+/* Frees the maps, packed weights and scratch. */
+__attribute__((unused)) static void
+free_place(const struct dnnl_place *at)
+{
+	free(at->x);
+	free(at->y);
+	free(at->dx);
+	free(at->dy);
+	free(at->packed);
+	free(at->scratch);
+}
 
 /* One layer, with plain operands [n, c, h, w]. */
 struct layer {

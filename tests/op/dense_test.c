@@ -14,15 +14,6 @@
 
 static struct dnnl_dev *dev;
 
-static void
-must(int e)
-{
-	if (e == 0)
-		return;
-	printf("Bail out! %s\n", err_line());
-	exit(1);
-}
-
 static struct dnnl_place
 make_place(struct layer *l)
 {
@@ -35,17 +26,6 @@ make_place(struct layer *l)
 	copy(l, false, l->x, at.x, false);
 	copy(l, true, l->dy, at.dy, false);
 	return at;
-}
-
-static void
-free_place(const struct dnnl_place *at)
-{
-	free(at->x);
-	free(at->y);
-	free(at->dx);
-	free(at->dy);
-	free(at->packed);
-	free(at->scratch);
 }
 
 /*

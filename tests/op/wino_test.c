@@ -54,12 +54,7 @@ run(struct layer *l, int threads)
 	copy(l, false, l->dx, at.dx, true);
 	zero = padded(l, true, at.y) && padded(l, false, at.dx);
 	wino_free(w);
-	free(at.x);
-	free(at.y);
-	free(at.dx);
-	free(at.dy);
-	free(at.packed);
-	free(at.scratch);
+	free_place(&at);
 	return e == 0 && zero;
 }
 

@@ -3,7 +3,7 @@
  *
  * lib/engine/cpu/amx is amx, and amx_weight for dw.  y comes from the library's kernel for forward passes.  dx is a
  * convolution, too: of dy by the weights with input and output channels exchanged and taps in reverse.  With a stride
- * it is several ones, each of a part of the taps, for the pixels that are a stride apart.  The library computes them by
+ * it is several, each of a part of the taps and for the pixels that are a stride apart.  The library computes them by
  * the same fast kernel.  Its own kernels for dx and dw are several times slower.
  *
  * Layouts, ownership and threads: as in dnnl.h.

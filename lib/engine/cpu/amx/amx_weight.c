@@ -84,12 +84,12 @@ count_cells(uint32_t in, uint32_t out, uint32_t taps, uint32_t stride, uint32_t 
 void
 amx_weight_plan(const struct dnnl_shape *s, size_t threads, struct amx_weight *w)
 {
-	const bool turned = s->r == 1 && s->s == 1 && !s->bias && s->k < s->c;
+	const bool swapped = s->r == 1 && s->s == 1 && !s->bias && s->k < s->c;
 	size_t chunks;
 
 	*w = (struct amx_weight){ .shape = *s, .oh = dnnl_layer_side(s, 0), .ow = dnnl_layer_side(s, 1),
 		.planes = { s->r < s->stride[0] ? s->r : s->stride[0], s->s < s->stride[1] ? s->s : s->stride[1] },
-		.turned = turned, .down = turned ? s->k : s->c, .across = turned ? s->c : s->k, .threads = threads };
+		.swapped = swapped, .down = swapped ? s->k : s->c, .across = swapped ? s->c : s->k, .threads = threads };
 	w->pitch = count_cells(s->w, w->ow, s->s, s->stride[1], s->pad[1]);
 	w->rows = count_cells(s->h, w->oh, s->r, s->stride[0], s->pad[0]);
 	w->chunk = get_max(CELLS / w->pitch, 1);
@@ -276,9 +276,9 @@ locate_chunk(const struct amx_weight *w, const struct dnnl_place *place, size_t 
 	for (size_t plane = 0; plane < count_planes(w); plane++) {
 		const struct lattice x = describe_x(w, place, plane);
 
-		locate_rows(w, w->turned ? &dy : &x, plane, row, end, c);
+		locate_rows(w, w->swapped ? &dy : &x, plane, row, end, c);
 		if (plane == 0)
-			locate_pairs(w, w->turned ? &x : &dy, row, c);
+			locate_pairs(w, w->swapped ? &x : &dy, row, c);
 	}
 }
 
@@ -298,7 +298,7 @@ locate_chunk(const struct amx_weight *w, const struct dnnl_place *place, size_t 
 			(v)[i_] = low_; \
 		}
 
-/* Copies 16 channels of the cells of a tile to rows.  A matrix [16, 16] is transposed bit by bit of the indices. */
+/* Copies 16 channels of the cells of a tile to rows: transposes [16, 16] pairs, one bit of the indices at a time. */
 ISA_BF16 ISA_INLINE void
 copy_rows(const uint16_t *const *at, size_t channel, uint16_t *to, size_t line)
 {
@@ -456,7 +456,7 @@ join_slices(const struct amx_weight *w, const struct dnnl_place *place, size_t r
 	}
 	for (size_t i = 0; i < SUMS; i++) {
 		const size_t down = row * LANES + i / LANES, across = pair * LANES + i % LANES;
-		const size_t c = w->turned ? across : down, k = w->turned ? down : across;
+		const size_t c = w->swapped ? across : down, k = w->swapped ? down : across;
 
 		dw[(k * w->shape.c + c) * count_taps(w) + tap] = (float)sum[i];
 	}

@@ -29,7 +29,7 @@ struct amx_weight {
 	size_t	 tiles, line;		/* tiles that the cells of a chunk fill; cells of each row in memory */
 	size_t	 reach;			/* cells of the pairs before a chunk that meet its rows */
 	size_t	 down, across;		/* channels that are rows, and pairs */
-	bool	 turned;		/* the rows are of dy, and the pairs of x */
+	bool	 swapped;		/* the rows are of dy, and the pairs of x */
 	size_t	 pairs;			/* pairs of a block in memory */
 	size_t	 slices, parts;
 	size_t	 threads;

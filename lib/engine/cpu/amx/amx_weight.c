@@ -89,7 +89,8 @@ amx_weight_plan(const struct dnnl_shape *s, size_t threads, struct amx_weight *w
 
 	*w = (struct amx_weight){ .shape = *s, .oh = dnnl_layer_side(s, 0), .ow = dnnl_layer_side(s, 1),
 		.planes = { s->r < s->stride[0] ? s->r : s->stride[0], s->s < s->stride[1] ? s->s : s->stride[1] },
-		.swapped = swapped, .down = swapped ? s->k : s->c, .across = swapped ? s->c : s->k, .threads = threads };
+		.swapped = swapped, .down = swapped ? s->k : s->c, .across = swapped ? s->c : s->k,
+		.threads = threads };
 	w->pitch = count_cells(s->w, w->ow, s->s, s->stride[1], s->pad[1]);
 	w->rows = count_cells(s->h, w->oh, s->r, s->stride[0], s->pad[0]);
 	w->chunk = get_max(CELLS / w->pitch, 1);

@@ -10,6 +10,8 @@
 
 #define LANES	POINT_LANES
 #define AHEAD	24u	/* pixels from one that is read to one that is fetched */
+#define SMALL_SUMS	32u	/* blocks of sums that the fastest cache holds beside pixels */
+#define SHARES	256u	/* parts of a pixel, in which the fetched ones are counted */
 
 typedef float vec __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 
@@ -33,10 +35,13 @@ stream_line(const vec *from, float *to)
 	isa_stream(&half[1], to + 8);
 }
 
-/* pixels and blocks are constants of the caller, so that the compiler keeps the sums in registers. */
+/*
+ * pixels and blocks are constants of the caller, so that the compiler keeps the sums in registers.  The first panel
+ * fetches pixels that follow; the others find them in the cache.
+ */
 ISA_INLINE void
 multiply_pixels(const struct point_map *x, size_t first, size_t pixels, const float *w, size_t blocks,
-    const float *plus, bool stream, float *y, size_t y_apart)
+    const float *plus, bool fetch, bool stream, float *y, size_t y_apart)
 {
 	vec sum[POINT_PIXELS][POINT_PANEL];
 
@@ -52,7 +57,7 @@ multiply_pixels(const struct point_map *x, size_t first, size_t pixels, const fl
 	for (size_t b = 0; b < x->blocks; b++) {
 		const float *from = x->p + b * x->apart + first * LANES;
 
-		for (size_t i = 0; i < pixels; i++)
+		for (size_t i = 0; fetch && i < pixels; i++)
 			__builtin_prefetch(from + (AHEAD + i) * LANES);
 		for (size_t l = 0; l < LANES; l++, w += blocks * LANES) {
 			#pragma GCC unroll 14
@@ -79,19 +84,19 @@ multiply_pixels(const struct point_map *x, size_t first, size_t pixels, const fl
 
 /* All pixels by one panel. */
 ISA_INLINE void
-multiply_panel(const struct point_map *x, size_t pixels, const float *w, size_t blocks, const float *plus, bool stream,
-    float *y, size_t y_apart)
+multiply_panel(const struct point_map *x, size_t pixels, const float *w, size_t blocks, const float *plus, bool fetch,
+    bool stream, float *y, size_t y_apart)
 {
 	size_t i = 0;
 
 	for (; i + POINT_PIXELS <= pixels; i += POINT_PIXELS)
-		multiply_pixels(x, i, POINT_PIXELS, w, blocks, plus, stream, y, y_apart);
+		multiply_pixels(x, i, POINT_PIXELS, w, blocks, plus, fetch, stream, y, y_apart);
 	for (; i + 7 <= pixels; i += 7)
-		multiply_pixels(x, i, 7, w, blocks, plus, stream, y, y_apart);
+		multiply_pixels(x, i, 7, w, blocks, plus, fetch, stream, y, y_apart);
 	for (; i + 4 <= pixels; i += 4)
-		multiply_pixels(x, i, 4, w, blocks, plus, stream, y, y_apart);
+		multiply_pixels(x, i, 4, w, blocks, plus, fetch, stream, y, y_apart);
 	for (; i < pixels; i++)
-		multiply_pixels(x, i, 1, w, blocks, plus, stream, y, y_apart);
+		multiply_pixels(x, i, 1, w, blocks, plus, fetch, stream, y, y_apart);
 }
 
 ISA_CLONES(extern, void, point_multiply, (const struct point_map *x, size_t pixels, const float *w, size_t blocks,
@@ -103,28 +108,61 @@ ISA_CLONES(extern, void, point_multiply, (const struct point_map *x, size_t pixe
 
 	for (; j + 2 <= blocks; j += 2)
 		multiply_panel(x, pixels, w + j * LANES * rows, 2, plus != NULL ? plus + j * y_apart : NULL,
-		    stream, y + j * y_apart, y_apart);
+		    j == 0, stream, y + j * y_apart, y_apart);
 	if (j < blocks)
 		multiply_panel(x, pixels, w + j * LANES * rows, 1, plus != NULL ? plus + j * y_apart : NULL,
-		    stream, y + j * y_apart, y_apart);
+		    j == 0, stream, y + j * y_apart, y_apart);
 	if (stream)
 		isa_streamed();
 }
 
-/* The sums of some channels of a block of x and some blocks of dy; both numbers are constants of the caller. */
-ISA_INLINE void
-sum_channels(const float *x, size_t channels, const float *dy, size_t blocks, size_t apart, size_t pixels,
-    const float *fetch, bool add, float *sum)
-{
-	vec each[LANES][POINT_PANEL];
+/*
+ * The calls of sum_channels() for some pixels.  They also fetch the pixels of the next call of point_sum_products(),
+ * block after block, so that the memory has all the time for them.
+ */
+struct calls {
+	const struct point_map *x, *dy;
+	size_t			pixels, each, done;	/* each: how many fetch a block */
+	bool			fetch_sums;		/* the fastest cache does not hold the sums */
+};
 
+/* The first pixel that the next call fetches. */
+ISA_INLINE const float *
+find_fetched(const struct calls *c)
+{
+	const size_t block = c->done / c->each;
+	const size_t first = c->done % c->each * c->pixels / c->each * LANES;
+
+	if (block < c->x->blocks)
+		return c->x->next + block * c->x->apart + first;
+	if (block < c->x->blocks + c->dy->blocks)
+		return c->dy->next + (block - c->x->blocks) * c->dy->apart + first;
+	return c->x->p;		/* all is fetched */
+}
+
+/*
+ * The sums of some channels of a block of x and some blocks of dy; both numbers are constants of the caller.  For each
+ * pixel, `share` parts of SHARES of one are fetched.
+ */
+ISA_INLINE void
+sum_channels(const struct calls *c, const float *x, size_t channels, const float *dy, size_t blocks, bool add,
+    float *sum)
+{
+	const size_t apart = c->dy->apart, share = SHARES / c->each;
+	const float *fetch = find_fetched(c);
+	vec each[LANES][POINT_PANEL];
+	size_t shares = 0;
+
+	for (size_t l = 0; c->fetch_sums && l < channels; l++)
+		for (size_t j = 0; j < blocks; j++)
+			__builtin_prefetch(sum + (j * LANES + l) * LANES);
 	#pragma GCC unroll 16
 	for (size_t l = 0; l < channels; l++)
 		#pragma GCC unroll 2
 		for (size_t j = 0; j < blocks; j++)
 			each[l][j] = (vec){ 0 };
-	for (size_t i = 0; i < pixels; i++, x += LANES, dy += LANES, fetch += LANES) {
-		__builtin_prefetch(fetch);
+	for (size_t i = 0; i < c->pixels; i++, x += LANES, dy += LANES, shares += share) {
+		__builtin_prefetch(fetch + shares / SHARES * LANES);
 		#pragma GCC unroll 16
 		for (size_t l = 0; l < channels; l++)
 			#pragma GCC unroll 2
@@ -143,34 +181,28 @@ sum_channels(const float *x, size_t channels, const float *dy, size_t blocks, si
 		}
 }
 
-/* Some blocks of dy with all of x.  The blocks of the next call are fetched one by one; *fetched counts them. */
+/* Some blocks of dy with all of x. */
 ISA_INLINE void
-sum_panel(const struct point_map *x, const struct point_map *dy, size_t first, size_t blocks, size_t pixels, bool add,
-    float *sum, size_t sum_apart, size_t *fetched)
+sum_panel(struct calls *c, size_t first, size_t blocks, bool add, float *sum, size_t sum_apart)
 {
 	const size_t channels = LANES / blocks;
 
-	for (size_t i = 0; i < x->blocks; i++)
-		for (size_t l = 0; l < LANES; l += channels, ++*fetched) {
-			const float *from = x->p + i * x->apart + l, *fetch = from;
-
-			if (*fetched < x->blocks)
-				fetch = x->next + *fetched * x->apart;
-			else if (*fetched < x->blocks + dy->blocks)
-				fetch = dy->next + (*fetched - x->blocks) * dy->apart;
-			sum_channels(from, channels, dy->p + first * dy->apart, blocks, dy->apart, pixels, fetch, add,
-			    sum + i * sum_apart + (first * LANES + l) * LANES);
-		}
+	for (size_t i = 0; i < c->x->blocks; i++)
+		for (size_t l = 0; l < LANES; l += channels, c->done++)
+			sum_channels(c, c->x->p + i * c->x->apart + l, channels, c->dy->p + first * c->dy->apart,
+			    blocks, add, sum + i * sum_apart + (first * LANES + l) * LANES);
 }
 
 ISA_CLONES(extern, void, point_sum_products, (const struct point_map *x, const struct point_map *dy, size_t pixels,
     bool add, float *sum, size_t sum_apart),
     (x, dy, pixels, add, sum, sum_apart))
 {
-	size_t fetched = 0, j = 0;
+	const size_t calls = x->blocks * dy->blocks, fetched = x->blocks + dy->blocks;
+	struct calls c = { x, dy, pixels, calls > fetched ? calls / fetched : 1, 0, add && calls > SMALL_SUMS };
+	size_t j = 0;
 
 	for (; j + 2 <= dy->blocks; j += 2)
-		sum_panel(x, dy, j, 2, pixels, add, sum, sum_apart, &fetched);
+		sum_panel(&c, j, 2, add, sum, sum_apart);
 	if (j < dy->blocks)
-		sum_panel(x, dy, j, 1, pixels, add, sum, sum_apart, &fetched);
+		sum_panel(&c, j, 1, add, sum, sum_apart);
 }

@@ -208,15 +208,13 @@ isa_tiles_sum(const struct isa_tiles *t)
 #define ISA_HAS(feature) __builtin_cpu_supports(feature)
 /*
  * For two vectors of ISA_BYTES with elements of 16 bits: their elements in turn, the first half and the second;
- * the odd elements of both, and the even ones.  On a little-endian processor they convert such elements to words and
+ * and the even elements of both.  On a little-endian processor they convert such elements to words and
  * back: GCC 12 makes five instructions of __builtin_convertvector() where these are one or two.
  */
 #define ISA_MIX_LOW(a, b) \
 	__builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
 #define ISA_MIX_HIGH(a, b) \
 	__builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
-#define ISA_ODD(a, b) \
-	__builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31)
 #define ISA_EVEN(a, b) \
 	__builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
 
@@ -330,7 +328,6 @@ isa_tiles_sum(const struct isa_tiles *t)
 #define ISA_HAS(feature) 0
 #define ISA_MIX_LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #define ISA_MIX_HIGH(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
-#define ISA_ODD(a, b) __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15)
 #define ISA_EVEN(a, b) __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14)
 #define ISA_CLONES(linkage, type, name, parameters, arguments) linkage type name parameters
 

@@ -145,8 +145,11 @@ ISA_CLONES(static, void, sum_taps, (const struct lines *d, const struct taps *ro
 	}
 	for (size_t l = 0; l < d->width; l++)
 		for (size_t r = 0; r < rows->count; r++)
-			for (size_t s = 0; s < columns->count; s++)
-				*t++ = (float)(sum[r][s][l] + common[s][l]);
+			for (size_t s = 0; s < columns->count; s++) {
+				const size_t at = cpu_place(l, d->bf16);
+
+				*t++ = (float)(sum[r][s][at] + common[s][at]);
+			}
 }
 
 /* The sum of element `at` of all samples, which are this many elements apart. */

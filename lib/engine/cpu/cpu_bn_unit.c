@@ -11,7 +11,7 @@ struct coeffs {
 #define STEP	8u	/* vectors of a group before those of the next, which are beside them; divides RUN */
 #define AHEAD	32u	/* vectors from one that is loaded to one that is fetched */
 
-/* Two sums for each element of a vector: a and b of this run, all_a and all_b of the runs before. */
+/* Two sums for each element, at its cpu_place(): a and b of this run, all_a and all_b of the runs before. */
 struct sums {
 	struct cpu_vec a, b;
 	double	 all_a[CPU_VEC], all_b[CPU_VEC];
@@ -25,7 +25,7 @@ widen_channels(const struct bn_walk *u, const float *from, size_t g, struct cpu_
 
 	for (size_t j = 0, at = g * CPU_VEC; j < CPU_VEC; j++, at++)
 		f[j] = from[u->period == CPU_VEC ? at : at % u->period];
-	memcpy(to, f, sizeof(f));
+	cpu_from_floats(f, u->bf16, to);
 }
 
 /* w [groups]. */
@@ -64,13 +64,15 @@ count_channels(const struct bn_walk *u, size_t g)
 
 /* Adds the sums of elements first, first + period, ... of these groups, which are `elements`. */
 ISA_INLINE void
-add_elements(const struct sums *s, size_t first, size_t period, size_t elements, float *to_a, float *to_b)
+add_elements(const struct sums *s, size_t first, size_t period, size_t elements, bool bf16, float *to_a, float *to_b)
 {
 	double a = 0, b = 0;
 
 	for (size_t e = first; e < elements; e += period) {
-		a += s[e / CPU_VEC].all_a[e % CPU_VEC];
-		b += s[e / CPU_VEC].all_b[e % CPU_VEC];
+		const size_t at = cpu_place(e % CPU_VEC, bf16);
+
+		a += s[e / CPU_VEC].all_a[at];
+		b += s[e / CPU_VEC].all_b[at];
 	}
 	*to_a = (float)a;
 	*to_b = (float)b;
@@ -84,14 +86,14 @@ narrow_sums(const struct bn_walk *u, struct sums *s, float *to)
 		flush_sums(&s[g]);
 	if (u->period < CPU_VEC) {
 		for (size_t l = 0; l < u->period; l++)
-			add_elements(s, l, u->period, u->groups * CPU_VEC, &to[l], &to[u->period + l]);
+			add_elements(s, l, u->period, u->groups * CPU_VEC, u->bf16, &to[l], &to[u->period + l]);
 		return;
 	}
 	for (size_t g = 0; g < u->groups; g++, s++, to += 2 * CPU_VEC) {
 		const size_t width = count_channels(u, g);
 
 		for (size_t l = 0; l < width; l++)
-			add_elements(s, l, CPU_VEC, CPU_VEC, &to[l], &to[width + l]);
+			add_elements(s, l, CPU_VEC, CPU_VEC, u->bf16, &to[l], &to[width + l]);
 	}
 }
 
@@ -140,7 +142,7 @@ ISA_INLINE void
 store_vector(const struct cpu_vec *v, const struct run *r, const struct bn_line *line, size_t i, bool bf16,
     size_t width)
 {
-	if (line->stream)
+	if (!bf16 && line->stream)
 		cpu_stream(v, (float *)line->p + run_at(r, line, i));
 	else
 		cpu_store_some(v, line->p, run_at(r, line, i), bf16, width);
@@ -199,12 +201,13 @@ load_first(const struct bn_walk *u, const struct bn_line *x, size_t g, struct cp
 
 	for (size_t j = 0, at = g * CPU_VEC; j < count_channels(u, g); j++, at++)
 		f[j] = cpu_read(x->p, u->period == CPU_VEC ? at : at % u->period, u->bf16);
-	memcpy(to, f, sizeof(f));
+	cpu_from_floats(f, u->bf16, to);
 }
 
 ISA_CLONES(extern, void, cpu_bn_unit_moments, (const struct bn_walk *u, const struct bn_line *x, float *s),
     (u, x, s))
 {
+	const struct bn_line from = *x;
 	struct sums sums[BN_GROUPS];
 	struct cpu_vec first[BN_GROUPS];
 
@@ -212,7 +215,7 @@ ISA_CLONES(extern, void, cpu_bn_unit_moments, (const struct bn_walk *u, const st
 		load_first(u, x, g, &first[g]);
 		sums[g] = (struct sums){ 0 };
 	}
-#define MOMENTS(run, bf16, width) measure_moments(run, bf16, width, x, &first[g_], &sums[g_])
+#define MOMENTS(run, bf16, width) measure_moments(run, bf16, width, &from, &first[g_], &sums[g_])
 	EACH_RUN(u, most_vectors(u, RUN), MOMENTS)
 	narrow_sums(u, sums, s);
 }
@@ -249,11 +252,12 @@ ISA_CLONES(extern, void, cpu_bn_unit_forward, (const struct bn_walk *u, const st
     const struct bn_line *y, const struct bn_lanes *c, bool relu),
     (u, x, y, c, relu))
 {
+	const struct bn_line from = *x, to = *y;
 	struct coeffs w[BN_GROUPS];
 
 	widen_all(u, c, w);
-#define FORWARD(run, bf16, width) forward_run(run, bf16, width, x, y, &w[g_], false)
-#define FORWARD_RELU(run, bf16, width) forward_run(run, bf16, width, x, y, &w[g_], true)
+#define FORWARD(run, bf16, width) forward_run(run, bf16, width, &from, &to, &w[g_], false)
+#define FORWARD_RELU(run, bf16, width) forward_run(run, bf16, width, &from, &to, &w[g_], true)
 	if (relu)
 		EACH_RUN(u, most_vectors(u, u->vectors + 1), FORWARD_RELU)
 	else
@@ -313,14 +317,15 @@ ISA_CLONES(extern, void, cpu_bn_unit_reduce, (const struct bn_walk *u, const str
     const struct bn_lanes *c, bool relu, float *s),
     (u, in, c, relu, s))
 {
+	const struct bn_incoming from = *in;
 	struct sums sums[BN_GROUPS];
 	struct coeffs w[BN_GROUPS];
 
 	for (size_t g = 0; g < u->groups; g++)
 		sums[g] = (struct sums){ 0 };
 	widen_all(u, c, w);
-#define REDUCE(run, bf16, width) reduce_run(run, bf16, width, in, false, &w[g_], relu, &sums[g_])
-#define REDUCE_TWO(run, bf16, width) reduce_run(run, bf16, width, in, true, &w[g_], relu, &sums[g_])
+#define REDUCE(run, bf16, width) reduce_run(run, bf16, width, &from, false, &w[g_], relu, &sums[g_])
+#define REDUCE_TWO(run, bf16, width) reduce_run(run, bf16, width, &from, true, &w[g_], relu, &sums[g_])
 	if (in->d1.p != NULL)
 		EACH_RUN(u, most_vectors(u, RUN), REDUCE_TWO)
 	else
@@ -375,11 +380,13 @@ ISA_CLONES(extern, void, cpu_bn_unit_backward, (const struct bn_walk *u, const s
     const struct bn_line *dx, const struct bn_lanes *c, bool relu),
     (u, in, dx, c, relu))
 {
+	const struct bn_incoming from = *in;
+	const struct bn_line to = *dx;
 	struct coeffs w[BN_GROUPS];
 
 	widen_all(u, c, w);
-#define BACKWARD(run, bf16, width) backward_run(run, bf16, width, in, false, dx, &w[g_], relu)
-#define BACKWARD_TWO(run, bf16, width) backward_run(run, bf16, width, in, true, dx, &w[g_], relu)
+#define BACKWARD(run, bf16, width) backward_run(run, bf16, width, &from, false, &to, &w[g_], relu)
+#define BACKWARD_TWO(run, bf16, width) backward_run(run, bf16, width, &from, true, &to, &w[g_], relu)
 	if (in->d1.p != NULL)
 		EACH_RUN(u, most_vectors(u, u->vectors + 1), BACKWARD_TWO)
 	else

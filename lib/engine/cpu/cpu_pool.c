@@ -64,26 +64,30 @@ get_reciprocal(const struct frame *f, size_t i, size_t j, const struct window *v
 	return 1.0f / (float)(r * s);
 }
 
+/* Stores indices that are in registers as the elements of bf16 or f32 are. */
 ISA_INLINE void
-store_argmax(const struct cpu_mask *at, size_t lanes, uint16_t *to)
+store_argmax(const struct cpu_mask *at, bool bf16, size_t lanes, uint16_t *to)
 {
 	cpu_shorts out[CPU_REGS / 2];
 
 	for (size_t k = 0; k < CPU_REGS; k += 2)
-		out[k / 2] = ISA_EVEN((cpu_shorts)at->v[k], (cpu_shorts)at->v[k + 1]);
+		out[k / 2] = bf16 ? (cpu_shorts)(at->v[k] | at->v[k + 1] << 16) :
+		    (cpu_shorts)ISA_EVEN((cpu_shorts)at->v[k], (cpu_shorts)at->v[k + 1]);
 	memcpy(to, out, lanes * sizeof(*to));
 }
 
 ISA_INLINE void
-load_argmax(const uint16_t *from, size_t lanes, struct cpu_mask *at)
+load_argmax(const uint16_t *from, bool bf16, size_t lanes, struct cpu_mask *at)
 {
 	const cpu_shorts none = { 0 };
 	cpu_shorts in[CPU_REGS / 2] = { { 0 } };
 
 	memcpy(in, from, lanes * sizeof(*from));
 	for (size_t k = 0; k < CPU_REGS; k += 2) {
-		at->v[k] = (cpu_ints)ISA_MIX_LOW(in[k / 2], none);
-		at->v[k + 1] = (cpu_ints)ISA_MIX_HIGH(in[k / 2], none);
+		const cpu_words both = (cpu_words)in[k / 2];
+
+		at->v[k] = bf16 ? (cpu_ints)(both & 0xffff) : (cpu_ints)ISA_MIX_LOW(in[k / 2], none);
+		at->v[k + 1] = bf16 ? (cpu_ints)(both >> 16) : (cpu_ints)ISA_MIX_HIGH(in[k / 2], none);
 	}
 }
 
@@ -144,7 +148,7 @@ compute_max(const struct frame *f, const struct cpu_ptr *x, size_t i, size_t c, 
 			top.v[k] = (cpu_floats)(((cpu_ints)sum.v[k] & nan) | ((cpu_ints)top.v[k] & ~nan));
 		}
 		cpu_store_some(&top, y->p, o * y->pitch + c, bf16, lanes);
-		store_argmax(&at, lanes, argmax + o * f->lanes + c);
+		store_argmax(&at, bf16, lanes, argmax + o * f->lanes + c);
 	}
 }
 
@@ -201,7 +205,7 @@ get_window_gradient(const struct frame *f, enum graph_pool pool, const struct cp
 	if (pool == GRAPH_MAX) {
 		int32_t n = (int32_t)((h + f->pad[0] - i * f->stride[0]) * f->s + w + f->pad[1] - j * f->stride[1]);
 
-		load_argmax(argmax + o * f->lanes + c, lanes, &at);
+		load_argmax(argmax + o * f->lanes + c, bf16, lanes, &at);
 		CPU_EACH(k)
 			d->v[k] = (cpu_floats)((cpu_ints)d->v[k] & (at.v[k] == n));
 	} else {

@@ -1,37 +1,40 @@
 /*
- * padded_new - C++'s new with room behind each object, for tests with the address sanitizer.
+ * padded_new - C++'s new with room behind each object, for programs built with the address sanitizer.
  *
  * oneDNN before 3 reads one element behind a vector, and does not use it, while it generates kernels for AMX
  * (jit_brgemm_amx_uker.cpp, bdb_loop).  The sanitizer's allocator can have no memory there, so that the read ends the
- * process.  The C library's always has.
+ * process.  glibc's allocator always has memory there.
+ *
+ * new[] and aligned objects stay the sanitizer's: the library reads no vector of these too far.
  */
 #include <stdint.h>
 #include <stdlib.h>
 
 #define ROOM	sizeof(uint64_t)	/* an element */
 
-/* The names that the ABI of C++ gives new, new of nothrow, and delete. */
+/* The names that the ABI of C++ gives new and delete, and both with nothrow. */
 void *padded_new(size_t n) __asm__("_Znwm");
 void *padded_new_nothrow(size_t n, const void *nothrow) __asm__("_ZnwmRKSt9nothrow_t");
 void padded_delete(void *p) __asm__("_ZdlPv");
 void padded_delete_sized(void *p, size_t n) __asm__("_ZdlPvm");
-
-void *
-padded_new(size_t n)
-{
-	void *p = malloc(n + ROOM);
-
-	/* new must not return NULL, and C has no exceptions. */
-	if (p == NULL)
-		abort();
-	return p;
-}
+void padded_delete_nothrow(void *p, const void *nothrow) __asm__("_ZdlPvRKSt9nothrow_t");
 
 void *
 padded_new_nothrow(size_t n, const void *nothrow)
 {
 	(void)nothrow;
-	return malloc(n + ROOM);
+	return n <= SIZE_MAX - ROOM ? malloc(n + ROOM) : NULL;
+}
+
+void *
+padded_new(size_t n)
+{
+	void *p = padded_new_nothrow(n, NULL);
+
+	/* new must not return NULL, and C has no exceptions. */
+	if (p == NULL)
+		abort();
+	return p;
 }
 
 void
@@ -44,5 +47,12 @@ void
 padded_delete_sized(void *p, size_t n)
 {
 	(void)n;
+	free(p);
+}
+
+void
+padded_delete_nothrow(void *p, const void *nothrow)
+{
+	(void)nothrow;
 	free(p);
 }

@@ -207,9 +207,9 @@ isa_tiles_sum(const struct isa_tiles *t)
 #define ISA_X86 1
 #define ISA_HAS(feature) __builtin_cpu_supports(feature)
 /*
- * For two vectors of ISA_BYTES with elements of 16 bits: their elements in turn, the first half and the second;
- * and the even elements of both.  On a little-endian processor they convert such elements to words and
- * back: GCC 12 makes five instructions of __builtin_convertvector() where these are one or two.
+ * For two vectors of ISA_BYTES with elements of 16 bits: their elements in turn, the first half and the second
+ * half; and the even elements of both.  On a little-endian processor they convert such elements to words and back:
+ * GCC 12 makes five instructions of __builtin_convertvector() where these are one or two.
  */
 #define ISA_MIX_LOW(a, b) \
 	__builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)

@@ -123,6 +123,7 @@ ISA_CLONES(static, void, sum_taps, (const struct lines *d, const struct taps *ro
     float *t),
     (d, rows, columns, t))
 {
+	/* Of the element at a cpu_place(). */
 	double sum[MOST_TAPS][MOST_TAPS][CPU_VEC] = { 0 }, common[MOST_TAPS][CPU_VEC] = { 0 };
 	struct cpu_vec line[MOST_TAPS];
 
@@ -143,13 +144,13 @@ ISA_CLONES(static, void, sum_taps, (const struct lines *d, const struct taps *ro
 					add_double(sum[r][s], &line[s]);
 		}
 	}
-	for (size_t l = 0; l < d->width; l++)
-		for (size_t r = 0; r < rows->count; r++)
-			for (size_t s = 0; s < columns->count; s++) {
-				const size_t at = cpu_place(l, d->bf16);
+	for (size_t l = 0; l < d->width; l++) {
+		const size_t at = cpu_place(l, d->bf16);
 
+		for (size_t r = 0; r < rows->count; r++)
+			for (size_t s = 0; s < columns->count; s++)
 				*t++ = (float)(sum[r][s][at] + common[s][at]);
-			}
+	}
 }
 
 /* The sum of element `at` of all samples, which are this many elements apart. */

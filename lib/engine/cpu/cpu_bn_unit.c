@@ -128,6 +128,9 @@ run_at(const struct run *r, const struct bn_line *line, size_t i)
 /*
  * Loads vector i and fetches a later one: the processor does not foresee which pixels of several groups come next, and
  * not enough of several operands.
+ *
+ * The public functions copy their operands.  A store of a vector may alias anything else, so that the compiler would
+ * read the operands' addresses again after each.
  */
 ISA_INLINE void
 load_vector(const struct run *r, const struct bn_line *line, size_t i, bool bf16, size_t width, struct cpu_vec *v)

@@ -64,14 +64,14 @@ get_reciprocal(const struct frame *f, size_t i, size_t j, const struct window *v
 	return 1.0f / (float)(r * s);
 }
 
-/* Stores indices that are in registers as the elements of bf16 or f32 are. */
+/* Stores indices, which are in the registers in the order of bf16 or f32. */
 ISA_INLINE void
 store_argmax(const struct cpu_mask *at, bool bf16, size_t lanes, uint16_t *to)
 {
 	cpu_shorts out[CPU_REGS / 2];
 
 	for (size_t k = 0; k < CPU_REGS; k += 2)
-		out[k / 2] = bf16 ? (cpu_shorts)(at->v[k] | at->v[k + 1] << 16) :
+		out[k / 2] = bf16 ? (cpu_shorts)((cpu_words)at->v[k] | (cpu_words)at->v[k + 1] << 16) :
 		    (cpu_shorts)ISA_EVEN((cpu_shorts)at->v[k], (cpu_shorts)at->v[k + 1]);
 	memcpy(to, out, lanes * sizeof(*to));
 }

@@ -18,8 +18,9 @@
  * Sixteen floats in registers of ISA_BYTES; the compiler would split a longer vector into single elements.  Functions
  * take them by address only, because the calling convention of vectors depends on the instruction set.
  *
- * Those of f32 are in order.  Of ISA_BYTES of bf16, one register gets the even elements and the next one the odd ones:
- * the two halves of words, which need no shuffle.  cpu_place() tells where an element is.
+ * Elements of f32 are in order.  Each ISA_BYTES of bf16 fill two registers: the even elements the first one, the odd
+ * elements the second.  They are the low and the high halves of little-endian words, so that no shuffle is needed.
+ * cpu_place() tells where an element is.  Vectors of the two kinds do not fit together.
  */
 #define CPU_VEC 16
 #define CPU_REGS (4 * CPU_VEC / ISA_BYTES)
@@ -27,7 +28,6 @@ typedef isa_floats cpu_floats;
 typedef int32_t cpu_ints __attribute__((vector_size(ISA_BYTES), aligned(4), may_alias));
 typedef uint32_t cpu_words __attribute__((vector_size(ISA_BYTES), aligned(4), may_alias));
 typedef uint16_t cpu_shorts __attribute__((vector_size(ISA_BYTES), aligned(2), may_alias));
-typedef uint32_t cpu_pairs __attribute__((vector_size(ISA_BYTES), aligned(2), may_alias));
 
 struct cpu_vec {
 	cpu_floats v[CPU_REGS];
@@ -73,7 +73,7 @@ cpu_load(const void *p, size_t at, bool bf16, struct cpu_vec *to)
 		return;
 	}
 	for (size_t k = 0; k < CPU_REGS; k += 2) {
-		const cpu_words both = (cpu_words)((const cpu_pairs *)h)[k / 2];
+		const cpu_words both = (cpu_words)((const cpu_shorts *)h)[k / 2];
 
 		to->v[k] = (cpu_floats)(both << 16);
 		to->v[k + 1] = (cpu_floats)(both & 0xffff0000);
@@ -105,7 +105,7 @@ cpu_store(const struct cpu_vec *from, void *p, size_t at, bool bf16)
 
 		cpu_round_bf16(&from->v[k], &a);
 		cpu_round_bf16(&from->v[k + 1], &b);
-		((cpu_pairs *)h)[k / 2] = (cpu_pairs)(a >> 16 | (b & 0xffff0000));
+		((cpu_shorts *)h)[k / 2] = (cpu_shorts)(a >> 16 | (b & 0xffff0000));
 	}
 }
 
@@ -129,7 +129,7 @@ cpu_place(size_t e, bool bf16)
 	return bf16 ? e / (2 * half) * (2 * half) + e % 2 * half + e / 2 % half : e;
 }
 
-/* The elements f [CPU_VEC] in registers, and back. */
+/* The elements f [CPU_VEC] in registers. */
 ISA_INLINE void
 cpu_from_floats(const float *f, bool bf16, struct cpu_vec *to)
 {
@@ -140,26 +140,16 @@ cpu_from_floats(const float *f, bool bf16, struct cpu_vec *to)
 	memcpy(to, placed, sizeof(placed));
 }
 
-ISA_INLINE void
-cpu_to_floats(const struct cpu_vec *from, bool bf16, float *f)
-{
-	float placed[CPU_VEC];
-
-	memcpy(placed, from, sizeof(placed));
-	for (size_t e = 0; e < CPU_VEC; e++)
-		f[e] = placed[cpu_place(e, bf16)];
-}
-
 /* Loads only `count` elements; the others of *to stay unchanged. */
 ISA_INLINE void
 cpu_load_part(const void *p, size_t at, bool bf16, size_t count, struct cpu_vec *to)
 {
 	float f[CPU_VEC];
 
-	cpu_to_floats(to, bf16, f);
+	memcpy(f, to, sizeof(f));
 	for (size_t j = 0; j < count; j++)
-		f[j] = cpu_read(p, at + j, bf16);
-	cpu_from_floats(f, bf16, to);
+		f[cpu_place(j, bf16)] = cpu_read(p, at + j, bf16);
+	memcpy(to, f, sizeof(f));
 }
 
 ISA_INLINE void
@@ -167,9 +157,9 @@ cpu_store_part(const struct cpu_vec *from, void *p, size_t at, bool bf16, size_t
 {
 	float f[CPU_VEC];
 
-	cpu_to_floats(from, bf16, f);
+	memcpy(f, from, sizeof(f));
 	for (size_t j = 0; j < count; j++)
-		cpu_write(p, at + j, bf16, f[j]);
+		cpu_write(p, at + j, bf16, f[cpu_place(j, bf16)]);
 }
 
 /* count is CPU_VEC or less. */

@@ -11,7 +11,7 @@
 #define LANES	POINT_LANES
 #define AHEAD	24u	/* pixels from one that is read to one that is fetched */
 #define SMALL_SUMS	32u	/* blocks of sums that the fastest cache holds beside pixels */
-#define SHARES	256u	/* parts of a pixel, in which the fetched ones are counted */
+#define SHARES	65536u	/* parts of a pixel, in which the fetched ones are counted */
 
 typedef float vec __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 
@@ -118,11 +118,11 @@ ISA_CLONES(extern, void, point_multiply, (const struct point_map *x, size_t pixe
 
 /*
  * The calls of sum_channels() for some pixels.  They also fetch the pixels of the next call of point_sum_products(),
- * block after block, so that the memory has all the time for them.
+ * block after block, so that the fetches are spread over all calls.
  */
 struct calls {
 	const struct point_map *x, *dy;
-	size_t			pixels, each, done;	/* each: how many fetch a block */
+	size_t			pixels, a_block, done;	/* a_block: how many fetch a block */
 	bool			fetch_sums;		/* the fastest cache does not hold the sums */
 };
 
@@ -130,8 +130,8 @@ struct calls {
 ISA_INLINE const float *
 find_fetched(const struct calls *c)
 {
-	const size_t block = c->done / c->each;
-	const size_t first = c->done % c->each * c->pixels / c->each * LANES;
+	const size_t block = c->done / c->a_block;
+	const size_t first = c->done % c->a_block * c->pixels / c->a_block * LANES;
 
 	if (block < c->x->blocks)
 		return c->x->next + block * c->x->apart + first;
@@ -148,7 +148,7 @@ ISA_INLINE void
 sum_channels(const struct calls *c, const float *x, size_t channels, const float *dy, size_t blocks, bool add,
     float *sum)
 {
-	const size_t apart = c->dy->apart, share = SHARES / c->each;
+	const size_t apart = c->dy->apart, share = SHARES / c->a_block;
 	const float *fetch = find_fetched(c);
 	vec each[LANES][POINT_PANEL];
 	size_t shares = 0;
@@ -197,8 +197,9 @@ ISA_CLONES(extern, void, point_sum_products, (const struct point_map *x, const s
     bool add, float *sum, size_t sum_apart),
     (x, dy, pixels, add, sum, sum_apart))
 {
-	const size_t calls = x->blocks * dy->blocks, fetched = x->blocks + dy->blocks;
-	struct calls c = { x, dy, pixels, calls > fetched ? calls / fetched : 1, 0, add && calls > SMALL_SUMS };
+	const size_t all = x->blocks * dy->blocks, fetched = x->blocks + dy->blocks;
+	struct calls c = { .x = x, .dy = dy, .pixels = pixels, .a_block = all > fetched ? all / fetched : 1,
+		.fetch_sums = add && all > SMALL_SUMS };
 	size_t j = 0;
 
 	for (; j + 2 <= dy->blocks; j += 2)

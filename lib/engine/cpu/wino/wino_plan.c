@@ -9,7 +9,7 @@
 
 #define CHUNK_BYTES	((size_t)1 << 20)	/* bytes of a thread's matrices, about the size of its cache */
 #define BF16_BYTES	((size_t)1 << 18)	/* the same in bf16, where products wait for memory sooner */
-#define WEIGHT_BYTES	((size_t)1 << 20)	/* the same for dw, or more if its sums are larger */
+#define WEIGHT_BYTES	((size_t)1 << 20)	/* the same for dw, beside sums; or more if these are larger */
 #define SLICE_BYTES	((size_t)16 << 20)	/* bytes of all slices' sums together */
 #define SLICES		8
 #define SLICE_TILES	512

@@ -61,8 +61,8 @@ ifneq ($(SAN),)
 DIALECT += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
 LINK    += -fsanitize=$(SAN)
 endif
-# oneDNN 2 reads behind a vector, where the address sanitizer's allocator may have no memory.  In programs of libFuzzer, which
-# do not run it on AMX, new is clang's.
+# oneDNN 2 reads past the end of a vector, where the address sanitizer's allocator may have no memory.  Fuzz targets, which clang
+# builds with its own new, make no such kernels.
 ifeq ($(findstring address,$(SAN))$(findstring fuzzer,$(SAN)) $(filter cpu,$(engines)) $(DNNL),address cpu 2)
 PADDED  := $(BUILD)/tests/padded_new.o
 LIBS    := $(PADDED) $(LIBS)
@@ -206,7 +206,7 @@ $(STUBS): | $(FOUND)
 	@mkdir -p $(@D)
 	$(call say,link,$@)$(CC) $(DEFINES) -Itests $(CFLAGS) $(DIALECT) -shared -fPIC -o $@ $<
 
-# Whoever links LIBS depends on this library, and so finds PADDED made.
+# Every program that links LIBS depends on this library, so that PADDED is made before.
 $(BUILD)/libtally.a: $(LIB) $(MADE_FOR) | $(PADDED)
 	@rm -f $@
 	$(call say,ar  ,$@)$(AR) rcs $@ $(LIB)

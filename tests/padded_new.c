@@ -1,11 +1,11 @@
 /*
- * padded_new - C++'s new with room behind each object, for programs built with the address sanitizer.
+ * padded_new - C++'s new with room after each object, for programs built with the address sanitizer.
  *
- * oneDNN before 3 reads one element behind a vector, and does not use it, while it generates kernels for AMX
+ * While oneDNN 2 generates kernels for AMX, it reads one element past the end of a vector, and does not use it
  * (jit_brgemm_amx_uker.cpp, bdb_loop).  The sanitizer's allocator can have no memory there, so that the read ends the
  * process.  glibc's allocator always has memory there.
  *
- * new[] and aligned objects stay the sanitizer's: the library reads no vector of these too far.
+ * new[] and aligned new stay the sanitizer's: no read past the end of these is known.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -123,7 +123,7 @@ ISA_CLONES(static, void, sum_taps, (const struct lines *d, const struct taps *ro
     float *t),
     (d, rows, columns, t))
 {
-	/* Of the element at a cpu_place(). */
+	/* The last index is a cpu_place(). */
 	double sum[MOST_TAPS][MOST_TAPS][CPU_VEC] = { 0 }, common[MOST_TAPS][CPU_VEC] = { 0 };
 	struct cpu_vec line[MOST_TAPS];
 

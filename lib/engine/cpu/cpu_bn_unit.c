@@ -145,6 +145,7 @@ ISA_INLINE void
 store_vector(const struct cpu_vec *v, const struct run *r, const struct bn_line *line, size_t i, bool bf16,
     size_t width)
 {
+	/* Only f32 is streamed (get_result()): the compiler leaves the branch out for bf16. */
 	if (!bf16 && line->stream)
 		cpu_stream(v, (float *)line->p + run_at(r, line, i));
 	else

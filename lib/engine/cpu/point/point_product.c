@@ -122,7 +122,7 @@ ISA_CLONES(extern, void, point_multiply, (const struct point_map *x, size_t pixe
  */
 struct calls {
 	const struct point_map *x, *dy;
-	size_t			pixels, a_block, done;	/* a_block: how many fetch a block */
+	size_t			pixels, per_block, done;	/* per_block: calls that fetch one block */
 	bool			fetch_sums;		/* the fastest cache does not hold the sums */
 };
 
@@ -130,8 +130,8 @@ struct calls {
 ISA_INLINE const float *
 find_fetched(const struct calls *c)
 {
-	const size_t block = c->done / c->a_block;
-	const size_t first = c->done % c->a_block * c->pixels / c->a_block * LANES;
+	const size_t block = c->done / c->per_block;
+	const size_t first = c->done % c->per_block * c->pixels / c->per_block * LANES;
 
 	if (block < c->x->blocks)
 		return c->x->next + block * c->x->apart + first;
@@ -148,7 +148,7 @@ ISA_INLINE void
 sum_channels(const struct calls *c, const float *x, size_t channels, const float *dy, size_t blocks, bool add,
     float *sum)
 {
-	const size_t apart = c->dy->apart, share = SHARES / c->a_block;
+	const size_t apart = c->dy->apart, share = SHARES / c->per_block;
 	const float *fetch = find_fetched(c);
 	vec each[LANES][POINT_PANEL];
 	size_t shares = 0;
@@ -198,7 +198,8 @@ ISA_CLONES(extern, void, point_sum_products, (const struct point_map *x, const s
     (x, dy, pixels, add, sum, sum_apart))
 {
 	const size_t all = x->blocks * dy->blocks, fetched = x->blocks + dy->blocks;
-	struct calls c = { .x = x, .dy = dy, .pixels = pixels, .a_block = all > fetched ? all / fetched : 1,
+	struct calls c = { .x = x, .dy = dy, .pixels = pixels,
+		.per_block = all > fetched ? all / fetched : 1,
 		.fetch_sums = add && all > SMALL_SUMS };
 	size_t j = 0;
 

@@ -48,11 +48,11 @@ levels_run(const char *limit, levels_work *work)
 __attribute__((unused)) static void
 levels_same(const char *what, levels_work *work)
 {
-	static const char *const limits[] = { "sse41", "avx2", "avx512_core" };
+	static const char *const limits[] = { "sse41", "avx2", "avx512_core", "avx512_core_bf16" };
 	struct levels_result first = levels_run(limits[0], work);
 
 	ok(first.level != 0 && first.hash != HASH_START, "%s", what);
-	for (int i = 1; i < 3; i++) {
+	for (int i = 1; i < 4; i++) {
 		struct levels_result r = levels_run(limits[i], work);
 
 		ok(r.level >= first.level && r.hash == first.hash, "%s: the same bytes under %s", what, limits[i]);

@@ -32,7 +32,7 @@ isa_limit(enum isa *limit)
 	    named);
 }
 
-/* The sets that ISA_CLONES has bodies for. */
+/* ISA_CLONES has bodies for all but the last. */
 static enum isa
 find_best(void)
 {
@@ -41,7 +41,7 @@ find_best(void)
 	if (!ISA_HAS("avx512f") || !ISA_HAS("avx512cd") || !ISA_HAS("avx512bw") || !ISA_HAS("avx512dq") ||
 	    !ISA_HAS("avx512vl"))
 		return ISA_AVX2;
-	return ISA_AVX512;
+	return ISA_HAS("avx512bf16") ? ISA_AVX512_BF16 : ISA_AVX512;
 }
 
 enum isa

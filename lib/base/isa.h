@@ -40,7 +40,10 @@ enum isa { ISA_SSE41 = 1, ISA_AVX2, ISA_AVX512, ISA_AVX512_BF16, ISA_AMX, ISA_AN
  */
 int isa_limit(enum isa *limit);
 
-/* The version that runs here: ISA_SSE41, ISA_AVX2 or ISA_AVX512.  The first call reads the environment. */
+/*
+ * The largest set that processor and limit allow, but not ISA_AMX, as oneDNN asks the system for its tiles.  The first
+ * call reads the environment.
+ */
 enum isa isa_level(void);
 
 #define ISA_INLINE static inline __attribute__((always_inline))
@@ -112,6 +115,29 @@ ISA_BF16 ISA_INLINE void
 isa_store_bf16(const void *from, void *to)
 {
 	_mm256_storeu_si256(to, (__m256i)_mm512_cvtneps_pbh(_mm512_loadu_ps(from)));
+}
+
+/* The same for 32 floats.  stream: by a non-temporal store, as isa_stream(), at a multiple of 64 bytes. */
+ISA_BF16 ISA_INLINE void
+isa_store_line_bf16(const void *from, void *to, bool stream)
+{
+	const __m512 low = _mm512_loadu_ps(from), high = _mm512_loadu_ps((const float *)from + 16);
+	const __m512i line = (__m512i)_mm512_cvtne2ps_pbh(high, low);
+
+	if (stream)
+		_mm512_stream_si512(to, line);
+	else
+		_mm512_storeu_si512(to, line);
+}
+
+/* Sixteen floats `to` where the number of `by` is greater than 0, or with nan also where it is NaN; 0 elsewhere. */
+ISA_BF16 ISA_INLINE void
+isa_keep_bf16(const void *by, bool nan, void *to)
+{
+	const __m512 zero = _mm512_setzero_ps(), v = _mm512_loadu_ps(by);
+	const __mmask16 keep = nan ? _mm512_cmp_ps_mask(v, zero, _CMP_NLE_UQ) : _mm512_cmp_ps_mask(v, zero, _CMP_GT_OQ);
+
+	_mm512_storeu_ps(to, _mm512_maskz_mov_ps(keep, _mm512_loadu_ps(to)));
 }
 
 /* Sixteen pairs, each of a number of bf16 from `even` and one from `odd`. */
@@ -285,6 +311,25 @@ isa_store_bf16(const void *from, void *to)
 	const isa_pairs nan = (isa_pairs)(size > 0x7f800000);
 
 	*(halves *)to = __builtin_convertvector((((u | 0x400000) & nan) | (rounded & ~nan)) >> 16, halves);
+}
+
+ISA_INLINE void
+isa_store_line_bf16(const void *from, void *to, bool stream)
+{
+	(void)stream;
+	isa_store_bf16(from, to);
+	isa_store_bf16((const float *)from + 16, (uint16_t *)to + 16);
+}
+
+ISA_INLINE void
+isa_keep_bf16(const void *by, bool nan, void *to)
+{
+	for (int i = 0; i < 16; i++) {
+		const float f = ((const float *)by)[i];
+
+		if (!(f > 0 || (nan && f != f)))
+			((float *)to)[i] = 0;
+	}
 }
 
 ISA_INLINE void

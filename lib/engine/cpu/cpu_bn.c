@@ -17,6 +17,7 @@
  * LeVeque, "Updating formulae", 1979), so the number of threads does not change the bits.
  */
 #include "engine/cpu/cpu.h"
+#include "engine/cpu/cpu_bn_bf16.h"
 #include "engine/cpu/cpu_bn_unit.h"
 #include "engine/cpu/cpu_vec.h"
 
@@ -94,14 +95,37 @@ is_large(const struct cpu_view *v, uint32_t n)
 	return n * v->step * cpu_size(v) >= CPU_STREAM_BYTES;
 }
 
-/* The same for what is written; with stream by non-temporal stores, if these write whole lines of f32. */
+/* The same for what is written; with stream by non-temporal stores, if these write whole lines of the cache. */
 static struct bn_line
 get_result(const struct bn_walk *u, const struct cpu_view *v, bool stream, size_t i, size_t g)
 {
 	struct bn_line l = get_line(u, v, i, g);
+	const bool whole = u->bf16 ? cpu_bn_bf16_fits(u) : u->width == CPU_VEC;
 
-	l.stream = stream && !u->bf16 && u->width == CPU_VEC && (l.stride * sizeof(float) | (uintptr_t)l.p) % 64 == 0;
+	l.stream = stream && whole && (l.stride * cpu_size(v) | (uintptr_t)l.p) % 64 == 0;
 	return l;
+}
+
+/* The inner loops. */
+struct kernels {
+	void (*moments)(const struct bn_walk *u, const struct bn_line *x, float *s);
+	void (*forward)(const struct bn_walk *u, const struct bn_line *x, const struct bn_line *y,
+	    const struct bn_lanes *c, bool relu);
+	void (*reduce)(const struct bn_walk *u, const struct bn_incoming *in, const struct bn_lanes *c, bool relu,
+	    float *s);
+	void (*backward)(const struct bn_walk *u, const struct bn_incoming *in, const struct bn_line *dx,
+	    const struct bn_lanes *c, bool relu);
+};
+
+static const struct kernels *
+choose_kernels(const struct bn_walk *u)
+{
+	static const struct kernels any = { cpu_bn_unit_moments, cpu_bn_unit_forward, cpu_bn_unit_reduce,
+		cpu_bn_unit_backward };
+	static const struct kernels bf16 = { cpu_bn_bf16_moments, cpu_bn_bf16_forward, cpu_bn_bf16_reduce,
+		cpu_bn_bf16_backward };
+
+	return cpu_bn_bf16_fits(u) ? &bf16 : &any;
 }
 
 static struct bn_incoming
@@ -160,7 +184,7 @@ cpu_bn_moments(const struct cpu_view *x, uint32_t n, float *scratch, struct cpu_
 		struct bn_walk u = plan_walk(x, &units, g, NULL, 0);
 		struct bn_line from = get_line(&u, x, i, g);
 
-		cpu_bn_unit_moments(&u, &from, get_sums(x, scratch, i, g));
+		choose_kernels(&u)->moments(&u, &from, get_sums(x, scratch, i, g));
 	}
 	#pragma omp parallel for
 	for (size_t c = 0; c < x->c; c++)
@@ -191,7 +215,7 @@ cpu_bn_forward(const struct cpu_view *x, const struct cpu_view *y, uint32_t n, c
 		struct bn_line from = get_line(&u, x, i, g), to = get_result(&u, y, stream, i, g);
 		struct bn_lanes c = load_lanes(bn, g * cpu_lanes(x));
 
-		cpu_bn_unit_forward(&u, &from, &to, &c, relu);
+		choose_kernels(&u)->forward(&u, &from, &to, &c, relu);
 	}
 }
 
@@ -228,7 +252,7 @@ reduce_batch(const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, 
 		struct bn_incoming in = describe_incoming(&u, x, dy, ndy, i, g);
 		struct bn_lanes c = load_lanes(bn, g * lanes);
 
-		cpu_bn_unit_reduce(&u, &in, &c, relu, get_sums(x, scratch, i, g));
+		choose_kernels(&u)->reduce(&u, &in, &c, relu, get_sums(x, scratch, i, g));
 	}
 	#pragma omp parallel for
 	for (size_t c = 0; c < x->c; c++)
@@ -257,6 +281,6 @@ cpu_bn_backward(const struct cpu_view *x, const struct cpu_view *dy, uint32_t nd
 
 		if (plus != NULL)
 			in.plus = get_line(&u, plus, i, g);
-		cpu_bn_unit_backward(&u, &in, &to, &c, relu);
+		choose_kernels(&u)->backward(&u, &in, &to, &c, relu);
 	}
 }

@@ -175,6 +175,8 @@ main(void)
 		    .bias = true });
 		compare((struct dnnl_shape){ .n = 3, .c = 272, .h = 4, .w = 4, .k = 256, .r = 3, .s = 3, .pad = { 1, 1 },
 		    .bias = true });
+		compare((struct dnnl_shape){ .n = 5, .c = 528, .h = 5, .w = 5, .k = 512, .r = 1, .s = 1, .bias = true });
+		compare((struct dnnl_shape){ .n = 9, .c = 1040, .h = 6, .w = 5, .k = 528, .r = 1, .s = 1 });
 		/* More chunks than slices, with several parts in the second. */
 		compare((struct dnnl_shape){ .n = 40, .c = 16, .h = 28, .w = 28, .k = 16, .r = 3, .s = 3, .pad = { 1, 1 },
 		    .bias = true });

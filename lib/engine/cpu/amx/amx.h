@@ -1,10 +1,10 @@
 /*
  * amx - a convolution of bf16 with whole blocks of 16 channels, for processors with AMX.
  *
- * lib/engine/cpu/amx is amx, and amx_weight for dw.  y comes from the library's kernel for forward passes.  dx is a
- * convolution, too: of dy by the weights with input and output channels exchanged and taps in reverse.  With a stride
- * it is several, each of a part of the taps and for the pixels that are a stride apart.  The library computes them by
- * the same fast kernel.  Its own kernels for dx and dw are several times slower.
+ * lib/engine/cpu/amx is amx, and for dw amx_weight and amx_cells.  y comes from the library's kernel for forward
+ * passes.  dx is a convolution, too: of dy by the weights with input and output channels exchanged and taps in reverse.
+ * With a stride it is several, each of a part of the taps and for the pixels that are a stride apart.  The library
+ * computes them by the same fast kernel.  Its own kernels for dx and dw are several times slower.
  *
  * Layouts, ownership and threads: as in dnnl.h.
  */

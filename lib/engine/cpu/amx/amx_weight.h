@@ -9,8 +9,8 @@
  * j / stride cells.  If the stride is not 1, each of the planes of x that are a stride apart has its own grid.  Rows
  * take longer to copy than pairs: they are those of x, but if there is one tap, of the map with fewer channels.
  *
- * Work is cut into slices of the grid and, for each, parts of the channels that are rows.  The sums of the slices are
- * added in f64.  Slices and parts depend on the shape only, so any number of threads gives the same bits.
+ * Work is cut into slices of the grid and, for each, parts of the rows' and of the pairs' channels.  The sums of the
+ * slices are added in f64.  Slices and parts depend on the shape only, so any number of threads gives the same bits.
  *
  * Padding is multiplied, too: if x or dy has an infinity, sums can be NaN that would be infinite, or finite if no tap
  * reads it.
@@ -31,7 +31,8 @@ struct amx_weight {
 	size_t	 down, across;		/* channels that are rows, and pairs */
 	bool	 swapped;		/* the rows are of dy, and the pairs of x */
 	size_t	 pairs;			/* pairs of a block in memory */
-	size_t	 slices, parts;
+	size_t	 slices;
+	size_t	 cuts[2];		/* into how many parts the rows and the pairs of a slice are cut */
 	size_t	 threads;
 };
 

@@ -225,30 +225,45 @@ amx_bind(struct amx *a, const struct dnnl_place *place)
 	return dnnl_layer_bind(a->forward, place);
 }
 
-/* The weights of a plane, [c, k, its taps in reverse], of w [k, c, r, s], for channels [c, end). */
+/* The taps of a plane in reverse, as indices of those of the weights. */
 static void
-turn_channels(const struct dnnl_shape *s, const struct axis axis[2], const float *w, size_t c, size_t end,
-    float *turned)
+list_taps(const struct dnnl_shape *s, const struct axis axis[2], size_t *tap)
 {
-	const size_t rows = axis[0].taps, columns = axis[1].taps, taps = rows * columns;
-
-	for (size_t k = 0; k < s->k; k++)
-		for (size_t l = c; l < end; l++)
-			for (size_t t = 0; t < taps; t++) {
-				const size_t i = axis[0].first + (rows - 1 - t / columns) * s->stride[0];
-				const size_t j = axis[1].first + (columns - 1 - t % columns) * s->stride[1];
-
-				turned[(l * s->k + k) * taps + t] = w[((k * s->c + l) * s->r + i) * s->s + j];
-			}
+	for (size_t i = axis[0].taps; i-- > 0;)
+		for (size_t j = axis[1].taps; j-- > 0;)
+			*tap++ = (axis[0].first + i * s->stride[0]) * s->s + axis[1].first + j * s->stride[1];
 }
 
-/* Whole blocks of channels, so that lines of the cache are read once. */
+/* The weights of a plane, [c, k, taps], of w [k, c, r, s], for 16 channels from c and from k on. */
 static void
+turn_block(const struct dnnl_shape *s, const size_t *tap, size_t taps, const float *w, size_t c, size_t k,
+    float *turned)
+{
+	for (size_t l = c; l < c + LANES; l++) {
+		float *to = turned + (l * s->k + k) * taps;
+
+		for (size_t i = k; i < k + LANES; i++)
+			for (size_t t = 0; t < taps; t++)
+				*to++ = w[(i * s->c + l) * s->r * s->s + tap[t]];
+	}
+}
+
+/* Whole blocks of channels, so that lines of the cache are read and written once. */
+static int
 turn_weights(const struct dnnl_shape *s, const struct axis axis[2], const float *w, float *turned)
 {
+	const size_t taps = (size_t)axis[0].taps * axis[1].taps;
+	size_t *tap = malloc(taps * sizeof(*tap));
+
+	if (tap == NULL)
+		return err_nomem();
+	list_taps(s, axis, tap);
 	#pragma omp parallel for
-	for (size_t c = 0; c < s->c; c += LANES)
-		turn_channels(s, axis, w, c, c + LANES, turned);
+	for (size_t k = 0; k < s->k; k += LANES)
+		for (size_t c = 0; c < s->c; c += LANES)
+			turn_block(s, tap, taps, w, c, k, turned);
+	free(tap);
+	return 0;
 }
 
 int
@@ -257,7 +272,7 @@ amx_load(struct amx *a, const float *w)
 	for (const struct plane *p = a->plane; p < a->plane + a->planes; p++) {
 		if (p->layer == NULL)
 			continue;
-		turn_weights(&a->shape, p->axis, w, a->place.scratch);
+		ERR_TRY(turn_weights(&a->shape, p->axis, w, a->place.scratch));
 		ERR_TRY(dnnl_layer_load(p->layer, a->place.scratch));
 	}
 	return dnnl_layer_load(a->forward, w);

@@ -3,7 +3,8 @@
  *
  * This header introduces lib/engine.  struct engine is a table of functions; cpu/, ref/, cuda/ and split/ implement it.
  * `ref` is slow and simple, and the tests compare the others with it.  drop.h has dropout's random numbers, score.h the
- * top classes of an image, memplan.h the placement of buffers, autotune_cache.h the kernels that won a race.
+ * top classes of an image, memplan.h the placement of buffers, share.h what a thread takes of a loop, autotune_cache.h
+ * the kernels that won a race.
  *
  * The caller passes f32 numbers in the canonical layouts of net/graph/graph.h, in host memory.  Images may also be u8
  * pixels, see batch/samples.h.  An engine sees the whole graph; it chooses its own layouts, fuses layers and reuses

@@ -24,13 +24,12 @@
  *  - a monotonic activation before a max pool runs after it, on fewer values: max f(x) = f(max x).
  *
  * Layouts: as in dnnl.h.  A bf16 plan stores outputs and their gradients in bf16 with channels last, and input data,
- * scores and probabilities in f32.  Its kernels are those of f32, by cpu_vec.h; batch norm
- * has faster ones where the processor computes with bf16.  The inputs of a bf16 concatenation
- * are written and read with a stride from pixel to pixel.  The lanes after the last channel of a block are zero in
- * every buffer, and every kernel keeps them zero.
+ * scores and probabilities in f32.  Its kernels are those of f32, by cpu_vec.h, but batch norm has faster ones where
+ * the processor computes with bf16.  The inputs of a bf16 concatenation are written and read with a stride from pixel
+ * to pixel.  The lanes after the last channel of a block are zero in every buffer, and every kernel keeps them zero.
  *
- * A unit is one sample's block of channels.  Kernels distribute units among threads, and add in an order that does not
- * depend on the number of threads.
+ * A unit is one sample's block of channels.  Kernels distribute units among threads (share.h), and add in an order
+ * that depends neither on the number of threads nor on which thread takes what.
  */
 #ifndef ENGINE_CPU_CPU_H
 #define ENGINE_CPU_CPU_H

@@ -5,6 +5,7 @@
  */
 #include "engine/cpu/cpu.h"
 #include "engine/cpu/cpu_vec.h"
+#include "engine/share.h"
 
 #include <omp.h>
 #include <string.h>
@@ -53,7 +54,7 @@ combine_views(enum op op, const struct cpu_view *part, uint32_t parts, const str
 
 	if (parts > 1)
 		l = cpu_lines_of(&part[1], l);
-	#pragma omp parallel for
+	#pragma omp parallel for schedule(dynamic, share_items(n * l.lines))
 	for (size_t k = 0; k < n * l.lines; k++) {
 		size_t i = k / l.lines, line = k % l.lines;
 

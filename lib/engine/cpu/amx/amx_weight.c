@@ -316,7 +316,7 @@ amx_weight_run(const struct amx_weight *w, const struct dnnl_place *place, float
 
 	#pragma omp parallel num_threads((int)w->threads)
 	{
-		#pragma omp for schedule(static)
+		#pragma omp for schedule(dynamic)
 		for (size_t i = 0; i < w->slices * count_parts(w); i++) {
 			const size_t p = i % count_parts(w);
 			const struct amx_part part = get_part(w, p / w->cuts[1], p % w->cuts[1]);

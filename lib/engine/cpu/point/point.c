@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "engine/cpu/cpu_vec.h"
 #include "engine/cpu/point/point_product.h"
+#include "engine/share.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -176,7 +177,7 @@ multiply_all(const struct point *p, const struct pass *s)
 {
 	const size_t chunk = choose_chunk(p, s->from_blocks), chunks = (p->pixels + chunk - 1) / chunk;
 
-	#pragma omp parallel for schedule(static)
+	#pragma omp parallel for schedule(dynamic, share_items(p->shape.n * chunks))
 	for (size_t i = 0; i < p->shape.n * chunks; i++) {
 		const size_t first = i % chunks * chunk, left = p->pixels - first;
 
@@ -324,7 +325,7 @@ compute_weight(const struct point *p, float *dw)
 
 	#pragma omp parallel
 	{
-		#pragma omp for schedule(static)
+		#pragma omp for schedule(dynamic)
 		for (size_t i = 0; i < p->slices * p->parts; i++)
 			sum_slice(p, i / p->parts, i % p->parts, sums + i / p->parts * each);
 		#pragma omp for schedule(static)

@@ -117,14 +117,7 @@ convolve_chunk(const struct wino *w, const struct pass *p, const struct wino_kin
 	return e;
 }
 
-/* The work on some tiles. */
-static size_t
-count_work(const struct wino_kind *k, size_t tiles)
-{
-	return tiles * k->grid.rows * k->grid.columns;
-}
-
-/* The kind with the least done of its tiles, so that each thread gets about the same samples of all kinds. */
+/* The kind with the least done of its tiles, so that chunks of the same samples follow each other. */
 static uint32_t
 find_next_kind(const struct wino *w, const size_t *done)
 {
@@ -136,36 +129,45 @@ find_next_kind(const struct wino *w, const size_t *done)
 	return next;
 }
 
-/* Computes this thread's share of the chunks: those whose middle lies in its part of the work. */
-static int
-convolve_share(const struct wino *w, const struct pass *p, float *scratch)
+/* Takes the number of a chunk that no thread has. */
+static size_t
+take_chunk(size_t *taken)
 {
-	const size_t thread = (size_t)omp_get_thread_num(), threads = (size_t)omp_get_num_threads();
-	size_t done[WINO_KINDS] = { 0 }, work = 0, before = 0;
-	float *own = scratch + thread * wino_chunk_elements(w);
+	size_t mine;
 
-	for (uint32_t i = 0; i < w->kinds; i++)
-		work += count_work(&w->kind[i], w->kind[i].tiles);
-	while (before < work) {
+	#pragma omp atomic capture
+	mine = (*taken)++;
+	return mine;
+}
+
+/* Computes chunks, of which the threads have taken so many, until there are no more. */
+static int
+convolve_chunks(const struct wino *w, const struct pass *p, size_t *taken, float *scratch)
+{
+	size_t done[WINO_KINDS] = { 0 }, mine = take_chunk(taken);
+
+	for (size_t chunk = 0;; chunk++) {
 		const uint32_t i = find_next_kind(w, done);
-		const size_t count = wino_min(w->kind[i].tiles - done[i], w->kind[i].chunk);
-		const size_t some = count_work(&w->kind[i], count);
+		const size_t first = done[i];
 
-		if ((2 * before + some) * threads / (2 * work) == thread)
-			ERR_TRY(convolve_chunk(w, p, &w->kind[i], done[i], own));
-		before += some;
-		done[i] += count;
+		if (first == w->kind[i].tiles)
+			return 0;
+		done[i] += wino_min(w->kind[i].tiles - first, w->kind[i].chunk);
+		if (chunk != mine)
+			continue;
+		ERR_TRY(convolve_chunk(w, p, &w->kind[i], first, scratch));
+		mine = take_chunk(taken);
 	}
-	return 0;
 }
 
 static int
 convolve_tiles(const struct wino *w, const struct pass *p, float *scratch)
 {
+	size_t taken = 0;
 	int e = 0;
 
 	#pragma omp parallel reduction(min : e)
-	e = convolve_share(w, p, scratch);
+	e = convolve_chunks(w, p, &taken, scratch + (size_t)omp_get_thread_num() * wino_chunk_elements(w));
 	return e;
 }
 

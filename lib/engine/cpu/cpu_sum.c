@@ -47,20 +47,57 @@ ISA_CLONES(static, void, run_op, (enum op op, const void *a, const void *restric
 	}
 }
 
+#define LINE 32u	/* elements of bf16 in a line of the cache */
+
+/*
+ * As run_op() for the first whole lines of sums in bf16, where the processor computes with it.  Returns their elements.
+ * stream: by non-temporal stores, if y is at a line.
+ */
+ISA_BF16 static size_t
+add_lines(const uint16_t *a, const uint16_t *b, uint16_t *y, size_t count, bool relu, bool stream)
+{
+	const size_t end = count / LINE * LINE;
+
+	stream = stream && (uintptr_t)y % 64 == 0;
+	for (size_t j = 0; j < end; j += LINE) {
+		isa_bf16_sums sum[2], more[2];
+
+		for (size_t k = 0; k < 2; k++) {
+			isa_load_bf16(a + j + k * LINE / 2, &sum[k]);
+			isa_load_bf16(b + j + k * LINE / 2, &more[k]);
+			sum[k] += more[k];
+			if (relu)
+				isa_keep_bf16(&sum[k], true, &sum[k]);
+		}
+		isa_store_line_bf16(sum, y + j, stream);
+	}
+	if (stream)
+		isa_streamed();
+	return end;
+}
+
 static void
 combine_views(enum op op, const struct cpu_view *part, uint32_t parts, const struct cpu_view *y, uint32_t n)
 {
+	const bool adds = (op == SUM || op == SUM_RELU) && y->bf16 && isa_level() >= ISA_AVX512_BF16;
+	const size_t size = cpu_size(y);
+	const bool stream = n * y->step * size >= CPU_STREAM_BYTES;
 	struct cpu_lines l = cpu_lines_of(&part[0], cpu_lines(y));
 
 	if (parts > 1)
 		l = cpu_lines_of(&part[1], l);
 	#pragma omp parallel for schedule(dynamic, share_items(n * l.lines))
 	for (size_t k = 0; k < n * l.lines; k++) {
-		size_t i = k / l.lines, line = k % l.lines;
+		size_t i = k / l.lines, line = k % l.lines, done = 0;
+		void *to = cpu_elem(y, i, line * y->pitch), *from[2] = { cpu_elem(&part[0], i, line * part[0].pitch) };
 
-		run_op(op, cpu_elem(&part[0], i, line * part[0].pitch), parts > 1 ?
-		    cpu_elem(&part[1], i, line * part[1].pitch) : NULL, cpu_elem(y, i, line * y->pitch), l.count,
-		    y->bf16);
+		if (parts > 1)
+			from[1] = cpu_elem(&part[1], i, line * part[1].pitch);
+		if (adds)
+			done = add_lines(from[0], from[1], to, l.count, op == SUM_RELU, stream);
+		if (done < l.count)
+			run_op(op, (char *)from[0] + done * size, parts > 1 ? (char *)from[1] + done * size : NULL,
+			    (char *)to + done * size, l.count - done, y->bf16);
 	}
 }
 

@@ -100,7 +100,7 @@ bn(uint64_t *hash)
 	}
 }
 
-/* With ReLU the output of NaN is NaN, and its gradient does not count in dbeta. */
+/* With ReLU the output of NaN is NaN; its gradient does not count in a batch norm's dbeta. */
 static void
 not_a_number(void)
 {
@@ -108,18 +108,22 @@ not_a_number(void)
 	size_t wrong = 0;
 
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
-		struct cpu_view x = view(&layouts[i], 1, 0), y = view(&layouts[i], 1, 1), d = view(&layouts[i], 1, 2);
+		struct cpu_view in[2] = { view(&layouts[i], SIDE, 0), view(&layouts[i], SIDE, 2) };
+		struct cpu_view y = view(&layouts[i], SIDE, 1);
 		struct cpu_bn b = make_bn(c);
 
-		for (uint32_t j = 0; j < x.c; j++)
+		for (uint32_t j = 0; j < y.c; j++)
 			b.scale[j] = 1;
-		cpu_write(x.p, 0, x.bf16, NAN);
-		cpu_bn_forward(&x, &y, 1, &b, true);
+		for (uint32_t j = 0; j < SIDE * SIDE; j++)
+			cpu_write(in[0].p, j * y.pitch, y.bf16, NAN);
+		cpu_sum(in, 2, &y, true, 1);
 		wrong += !isnan(cpu_read(y.p, 0, y.bf16));
-		cpu_bn_backward(&x, &d, 1, NULL, NULL, 1, scratch, &b, true, false, 1e-5f);
+		cpu_bn_forward(&in[0], &y, 1, &b, true);
+		wrong += !isnan(cpu_read(y.p, 0, y.bf16));
+		cpu_bn_backward(&in[0], &in[1], 1, NULL, NULL, 1, scratch, &b, true, false, 1e-5f);
 		wrong += b.dbeta[0] != 0;
 	}
-	is((int)wrong, 0, "batch norm with ReLU keeps NaN, and drops its gradient");
+	is((int)wrong, 0, "batch norm and sums with ReLU keep NaN, and batch norm drops its gradient");
 }
 
 /* A step as of a large map makes the stores of one sample non-temporal. */

@@ -200,25 +200,47 @@ struct part {
 	size_t slice, line, lines;
 	float *scratch;		/* [wino_lines_elements()] */
 	float *u;		/* the slice's sums, [positions][c][k] */
-	float *sums;		/* sums of dy, [chunks][blocks][lanes] */
+	float *sums;		/* sums of dy, [chunks][kinds][blocks][lanes] */
 };
 
-/* Adds the products of tiles [first, first + count) to the part's sums. */
-static int
-add_chunk(const struct wino *w, const struct part *p, size_t first, size_t count)
+/* The matrices of a chunk: v of x and d of dy.  Kind i has rows [row[i], row[i + 1]) in them. */
+struct pairs {
+	struct wino_tiles v, d;
+	size_t		  row[WINO_KINDS + 1];
+};
+
+static struct pairs
+place_pairs(const struct wino *w, const struct part *p)
 {
-	const struct wino_kind *k = &w->all;
 	const enum wino_elements elements = w->shape.bf16 ? WINO_PAIRS : WINO_FLOATS;
-	const size_t rows = k->chunk / w->pair, position = wino_matrix(w->in.channels, &w->out);
-	const struct wino_tiles v = { p->scratch, first, w->in.line, wino_matrix(rows, &w->in), elements };
-	float *gradients = p->scratch + p->lines * WINO_LINES * v.position;
-	const struct wino_tiles d = { gradients, first, w->out.line, wino_matrix(rows, &w->out), elements };
-	const struct dnnl_matrices product = { .m = w->in.channels, .n = w->out.map.blocks * w->lanes,
-		.k = (count + w->pair - 1) / w->pair,
-		.a = v.line, .b = d.line, .c = w->out.line, .transposed = true, .add = first > p->slice * w->slice };
-	float *sums = p->sums + first / k->chunk * w->out.map.blocks * w->lanes;
+	struct pairs m = { .v = { .p = p->scratch, .line = w->in.line, .position = wino_matrix(w->rows, &w->in),
+		.elements = elements }, .d = { .line = w->out.line, .position = wino_matrix(w->rows, &w->out),
+		.elements = elements } };
+
+	m.d.p = p->scratch + p->lines * WINO_LINES * m.v.position;
+	return m;
+}
+
+/* The matrix from this row on, for tiles from `first` on. */
+static struct wino_tiles
+cut_tiles(const struct wino_tiles *from, size_t row, size_t first)
+{
+	struct wino_tiles t = *from;
+
+	t.p = (float *)from->p + row * from->line;
+	t.first = first;
+	return t;
+}
+
+/* Transforms the tiles of kind i in a chunk, after the rows of the kinds before it. */
+static void
+transform_kind(const struct wino *w, const struct part *p, size_t chunk, uint32_t i, struct pairs *m)
+{
+	const struct wino_kind *k = &w->kind[i];
+	const size_t first = wino_tiles_before(w, k, chunk), count = wino_tiles_before(w, k, chunk + 1) - first;
+	const struct wino_tiles v = cut_tiles(&m->v, m->row[i], first), d = cut_tiles(&m->d, m->row[i], first);
 	struct wino_run run = { .first = first, .count = count, .line = p->line, .lines = p->lines };
-	int e = 0;
+	float *sums = p->sums + (chunk * w->kinds + i) * w->out.map.blocks * w->lanes;
 
 	for (run.block = 0; run.block < w->in.map.blocks; run.block++)
 		wino_tile_x(w->lanes, &w->in.map, &k->grid, &run, w->place.x, &v);
@@ -228,19 +250,55 @@ add_chunk(const struct wino *w, const struct part *p, size_t first, size_t count
 		wino_tile_dy(w->lanes, &w->out.map, &k->grid, &run, w->place.dy, &d,
 		    p->line == 0 ? sums + run.block * w->lanes : unused);
 	}
-	for (size_t i = 0; i < p->lines * WINO_LINES && e == 0; i++)
-		e = multiply_matrices(w, &product, p->scratch + i * v.position, gradients + i * d.position,
-		    p->u + (p->line * WINO_LINES + i) * position);
+	m->row[i + 1] = m->row[i] + (count + w->pair - 1) / w->pair;
+}
+
+/* Adds the products of the rows that have position i, or with `add` false writes them, to u. */
+static int
+multiply_position(const struct wino *w, const struct part *p, const struct pairs *m, size_t i, bool add, float *u)
+{
+	const size_t at = i - p->line * WINO_LINES;
+	struct dnnl_matrices product = { .m = w->in.channels, .n = w->out.map.blocks * w->lanes, .a = m->v.line,
+		.b = m->d.line, .c = w->out.line, .transposed = true, .add = add };
+	size_t row = 0;
+
+	for (uint32_t k = 0; k < w->kinds; k++)
+		if (has_position(&w->kind[k], i)) {
+			row = product.k == 0 ? m->row[k] : row;
+			product.k = m->row[k + 1] - row;
+		}
+	if (product.k == 0) {
+		if (!add)
+			memset(u, 0, product.m * product.c * sizeof(*u));
+		return 0;
+	}
+	return multiply_matrices(w, &product, (float *)m->v.p + at * m->v.position + row * m->v.line,
+	    (float *)m->d.p + at * m->d.position + row * m->d.line, u);
+}
+
+/* Adds the products of a chunk to the part's sums. */
+static int
+add_chunk(const struct wino *w, const struct part *p, size_t chunk)
+{
+	const size_t position = wino_matrix(w->in.channels, &w->out), end = p->line + p->lines;
+	const bool add = chunk > wino_slice_begin(w, p->slice);
+	struct pairs m = place_pairs(w, p);
+	int e = 0;
+
+	for (uint32_t i = 0; i < w->kinds; i++)
+		transform_kind(w, p, chunk, i, &m);
+	for (size_t i = p->line * WINO_LINES; i < end * WINO_LINES && e == 0; i++)
+		e = multiply_position(w, p, &m, i, add, p->u + i * position);
 	return e;
 }
 
 static int
 add_slice(const struct wino *w, const struct part *p)
 {
-	const size_t end = wino_min((p->slice + 1) * w->slice, w->all.tiles);
+	const size_t end = wino_slice_begin(w, p->slice + 1);
 
-	for (size_t first = p->slice * w->slice; first < end; first += w->all.chunk)
-		ERR_TRY(add_chunk(w, p, first, wino_min(end - first, w->all.chunk)));
+	for (size_t chunk = wino_slice_begin(w, p->slice); chunk < end; chunk++)
+		ERR_TRY(add_chunk(w, p, chunk));
 	return 0;
 }
 

@@ -9,8 +9,8 @@
  * other programs run.  The sizes of chunks and slices depend on the layer's shape only, so any number of threads gives
  * the same bits.
  *
- * Where 4 does not divide a side, the tiles at its end have fewer than 4 pixels of y.  For y and dx they have fewer
- * points (wino_lines.inc).  Maps of 14x14 take 484 products a channel instead of 576, maps of 7x7 121 instead of 144.
+ * Where 4 does not divide a side, the tiles at its end have fewer than 4 pixels of y, and fewer points
+ * (wino_lines.inc).  Maps of 14x14 take 484 products a channel instead of 576, maps of 7x7 121 instead of 144.
  *
  * Another algorithm gives other bits, so a fixed rule of the shape and the processor selects the layers.
  *

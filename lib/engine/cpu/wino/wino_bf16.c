@@ -42,7 +42,7 @@ ISA_BF16 void
 wino_bf16_dy(const struct wino_map *m, const struct wino_grid *g, const struct wino_run *r, const void *dy,
     const struct wino_tiles *v, float *sums)
 {
-	transform_dy_16(m, g, r, dy, v, sums, WINO_PAIRS);
+	transform_dy_all_16(m, g, r, dy, v, sums, WINO_PAIRS);
 }
 
 ISA_BF16 void

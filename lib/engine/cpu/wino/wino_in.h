@@ -29,9 +29,9 @@ struct wino {
 	struct wino_side   in, out;
 	struct wino_kind   kind[WINO_KINDS];
 	uint32_t	   kinds;
-	struct wino_kind   all;		/* all tiles with 6 points each: dw does not divide them into kinds */
-	size_t		   slices;	/* number of slices of dw */
-	size_t		   slice;	/* tiles of each slice but the last: whole chunks */
+	size_t		   chunks;	/* of dw: each has about as many tiles of a kind as the others */
+	size_t		   rows;	/* most rows of their matrices */
+	size_t		   slices;	/* each of whole chunks */
 	struct dnnl_place  place;
 };
 
@@ -77,13 +77,17 @@ wino_weights(const struct wino *w)
 }
 
 /* wino_plan.c */
+/* Tiles of a kind that come before this chunk of dw. */
+size_t	 wino_tiles_before(const struct wino *w, const struct wino_kind *k, size_t chunk);
+/* The first chunk of a slice. */
+size_t	 wino_slice_begin(const struct wino *w, size_t slice);
 /* Elements of one thread's chunk, of any kind. */
 size_t	 wino_chunk_elements(const struct wino *w);
 /* The same for dw. */
 size_t	 wino_lines_elements(const struct wino *w);
 /* The most lines of positions that a thread works on at once. */
 size_t	 wino_most_lines(const struct wino *w);
-/* Floats of the sums of dy over each chunk. */
+/* Floats of the sums of dy over each chunk's tiles of a kind. */
 size_t	 wino_bias_sums(const struct wino *w);
 
 #endif

@@ -60,14 +60,17 @@ add_kind(struct wino *w, struct wino_grid grid)
 		w->kind[w->kinds++] = (struct wino_kind) { .grid = grid, .tiles = tiles };
 }
 
-/* Whole tiles, and if 4 does not divide a side, those at its end. */
+/*
+ * Whole tiles, and if 4 does not divide a side, those at its end.  In this order the kinds that have a position follow
+ * each other.
+ */
 static void
 choose_kinds(struct wino *w)
 {
 	const uint32_t th = w->shape.h / 4, tw = w->shape.w / 4, lines = w->shape.h % 4, columns = w->shape.w % 4;
 
-	add_kind(w, (struct wino_grid) { 0, 0, th, tw, 6, 6 });
 	add_kind(w, (struct wino_grid) { 0, tw, th, columns > 0, 6, count_points(columns) });
+	add_kind(w, (struct wino_grid) { 0, 0, th, tw, 6, 6 });
 	add_kind(w, (struct wino_grid) { th, 0, lines > 0, tw, count_points(lines), 6 });
 	add_kind(w, (struct wino_grid) { th, tw, lines > 0, columns > 0, count_points(lines), count_points(columns) });
 }
@@ -77,9 +80,9 @@ choose_kinds(struct wino *w)
  * least 32, and a multiple of 4, as products compute 4 rows at once.  All chunks of these tiles are about equal.
  */
 static size_t
-choose_chunk(const struct wino_grid *g, size_t tiles, size_t tile, size_t bytes)
+choose_chunk(size_t positions, size_t tiles, size_t tile, size_t bytes)
 {
-	size_t most = bytes / (g->rows * g->columns * tile * sizeof(float)), chunks;
+	size_t most = bytes / (positions * tile * sizeof(float)), chunks;
 
 	if (most < 32)
 		most = 32;
@@ -91,32 +94,55 @@ static void
 choose_chunks(struct wino *w)
 {
 	for (struct wino_kind *k = w->kind; k < w->kind + w->kinds; k++)
-		k->chunk = choose_chunk(&k->grid, k->tiles, w->in.line + w->out.line,
+		k->chunk = choose_chunk(k->grid.rows * k->grid.columns, k->tiles, w->in.line + w->out.line,
 		    w->shape.bf16 ? BF16_BYTES : CHUNK_BYTES);
+}
+
+static size_t
+count_tiles(const struct wino *w)
+{
+	size_t tiles = 0;
+
+	for (uint32_t i = 0; i < w->kinds; i++)
+		tiles += w->kind[i].tiles;
+	return tiles;
+}
+
+size_t
+wino_tiles_before(const struct wino *w, const struct wino_kind *k, size_t chunk)
+{
+	return k->tiles * chunk / w->chunks;
+}
+
+size_t
+wino_slice_begin(const struct wino *w, size_t slice)
+{
+	return w->chunks * slice / w->slices;
 }
 
 /*
  * Cuts the tiles into slices, each with its own sums, so that threads need not wait for each other.  The number of
- * slices changes the bits, so it depends on the shape only.  The tiles are not divided into kinds: the sums,
- * which are larger than the tiles of a chunk, would be read and written for each.
+ * slices changes the bits, so it depends on the shape only.  A chunk has tiles of all kinds: the sums, which are larger
+ * than its tiles, would be read and written for each kind.
  */
 static void
 choose_slices(struct wino *w)
 {
-	const size_t bytes = wino_gradients(w) * sizeof(float);
-	struct wino_kind *all = &w->all;
-	size_t each;
+	const size_t bytes = wino_gradients(w) * sizeof(float), tiles = count_tiles(w);
+	size_t each, chunk;
 
-	all->grid = (struct wino_grid) { 0, 0, (w->shape.h + 3) / 4, (w->shape.w + 3) / 4, 6, 6 };
-	all->tiles = (size_t)w->shape.n * all->grid.th * all->grid.tw;
 	w->slices = 1;
-	while (w->slices < SLICES && 2 * w->slices * bytes <= SLICE_BYTES && all->tiles >= 2 * w->slices * SLICE_TILES)
+	while (w->slices < SLICES && 2 * w->slices * bytes <= SLICE_BYTES && tiles >= 2 * w->slices * SLICE_TILES)
 		w->slices *= 2;
-	each = (all->tiles + w->slices - 1) / w->slices;
-	all->chunk = choose_chunk(&all->grid, each, (w->in.line + w->out.line) / w->pair,
+	each = (tiles + w->slices - 1) / w->slices;
+	chunk = choose_chunk(WINO_POSITIONS, each, (w->in.line + w->out.line) / w->pair,
 	    bytes / 2 > WEIGHT_BYTES ? bytes / 2 : WEIGHT_BYTES);
-	w->slice = (each + all->chunk - 1) / all->chunk * all->chunk;
-	w->slices = (all->tiles + w->slice - 1) / w->slice;
+	w->chunks = (each + chunk - 1) / chunk * w->slices;
+	for (uint32_t i = 0; i < w->kinds; i++) {
+		const size_t most = (w->kind[i].tiles + w->chunks - 1) / w->chunks;
+
+		w->rows += (most + w->pair - 1) / w->pair;
+	}
 }
 
 /* ------ memory ------ */
@@ -146,15 +172,13 @@ wino_most_lines(const struct wino *w)
 size_t
 wino_lines_elements(const struct wino *w)
 {
-	const size_t rows = w->all.chunk / w->pair;
-
-	return wino_most_lines(w) * WINO_LINES * (wino_matrix(rows, &w->in) + wino_matrix(rows, &w->out));
+	return wino_most_lines(w) * WINO_LINES * (wino_matrix(w->rows, &w->in) + wino_matrix(w->rows, &w->out));
 }
 
 size_t
 wino_bias_sums(const struct wino *w)
 {
-	return (w->all.tiles + w->all.chunk - 1) / w->all.chunk * w->out.map.blocks * w->lanes;
+	return w->chunks * w->kinds * w->out.map.blocks * w->lanes;
 }
 
 /* Packed weights are the canonical ones, for dx, and the transformed ones, for y. */

@@ -30,7 +30,7 @@ ISA_CLONES(static, void, transform_dy, (uint32_t lanes, const struct wino_map *m
     const struct wino_run *r, const void *dy, const struct wino_tiles *v, float *sums),
     (lanes, m, g, r, dy, v, sums))
 {
-	FOR_LANES(transform_dy, m, g, r, dy, v, sums, WINO_FLOATS);
+	FOR_LANES(transform_dy_all, m, g, r, dy, v, sums, WINO_FLOATS);
 }
 
 ISA_CLONES(static, void, transform_y, (uint32_t lanes, const struct wino_map *m, const struct wino_grid *g,

@@ -55,7 +55,7 @@ struct wino_grid {
 	uint32_t top, left, th, tw, rows, columns;
 };
 
-/* The matrices of the tiles from `first` on, which is even for WINO_PAIRS. */
+/* The matrices of the tiles from `first` on. */
 struct wino_tiles {
 	void   *p;
 	size_t	first;

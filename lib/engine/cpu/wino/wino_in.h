@@ -29,8 +29,8 @@ struct wino {
 	struct wino_side   in, out;
 	struct wino_kind   kind[WINO_KINDS];
 	uint32_t	   kinds;
-	size_t		   chunks;	/* of dw: each has about as many tiles of a kind as the others */
-	size_t		   rows;	/* most rows of their matrices */
+	size_t		   chunks;	/* chunks of dw, each with about as many tiles of a kind as the others */
+	size_t		   rows;	/* most rows of the matrices of such a chunk */
 	size_t		   slices;	/* each of whole chunks */
 	struct dnnl_place  place;
 };

@@ -52,7 +52,7 @@ levels_same(const char *what, levels_work *work)
 	struct levels_result first = levels_run(limits[0], work);
 
 	ok(first.level != 0 && first.hash != HASH_START, "%s", what);
-	for (int i = 1; i < 4; i++) {
+	for (size_t i = 1; i < sizeof(limits) / sizeof(limits[0]); i++) {
 		struct levels_result r = levels_run(limits[i], work);
 
 		ok(r.level >= first.level && r.hash == first.hash, "%s: the same bytes under %s", what, limits[i]);

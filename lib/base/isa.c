@@ -32,7 +32,7 @@ isa_limit(enum isa *limit)
 	    named);
 }
 
-/* ISA_CLONES has bodies for all but the last. */
+/* The largest set of the processor.  Functions of ISA_BF16 ask for the last one, ISA_CLONES has no body for it. */
 static enum isa
 find_best(void)
 {

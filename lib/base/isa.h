@@ -10,16 +10,17 @@
  *			p[i] *= by;
  *	}
  *
- * This makes scale_sse2(), scale_avx2(), scale_avx512(), and scale(), which calls the one that isa_level() names.  On
- * processors other than x86-64 it makes only scale().  type is void or bool; linkage is static or extern.
+ * This makes scale_sse2(), scale_avx2(), scale_avx512(), and scale(), which calls the last one that isa_level()
+ * includes.  On processors other than x86-64 it makes only scale().  type is void or bool; linkage is static or extern.
  *
  * All versions give the same bits: no sum changes its order, and the build forbids fused multiply-add.  Exceptions are
  * wino_product.c and point_product.c of engine/cpu, whose products only AVX-512 uses.  Such a function must not use
  * OpenMP, because the compiler outlines parallel regions without their function's instruction set.
  *
  * A function that starts with ISA_BF16 may call the functions whose names end in _bf16.  On x86-64 it must run only on
- * processors with avx512_bf16.  One that starts with ISA_TILES may also call those that start with isa_tiles.  It must
- * run only on processors with AMX, after oneDNN has asked the system for the tiles.
+ * processors with avx512_bf16, which isa_level() >= ISA_AVX512_BF16 tells.  One that starts with ISA_TILES may also
+ * call those that start with isa_tiles.  It must run only on processors with AMX, after oneDNN has asked the system for
+ * the tiles.
  *
  * TALLY_MAX_ISA in the environment limits these functions and oneDNN to a set: sse41, avx2, avx512_core,
  * avx512_core_bf16 or avx512_core_amx, as oneDNN names them.  Other processors than x86-64 have no limit.
@@ -130,7 +131,7 @@ isa_store_line_bf16(const void *from, void *to, bool stream)
 		_mm512_storeu_si512(to, line);
 }
 
-/* Sixteen floats `to` where the number of `by` is greater than 0, or with nan also where it is NaN; 0 elsewhere. */
+/* Sets each of sixteen floats `to` to 0 unless the number in `by` is greater than 0, or with `nan` NaN. */
 ISA_BF16 ISA_INLINE void
 isa_keep_bf16(const void *by, bool nan, void *to)
 {

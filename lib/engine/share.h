@@ -1,8 +1,8 @@
 /*
  * share - how threads share the items of a loop.
  *
- * Processors that other programs use, or of two kinds, are not equally fast.  Loops over much memory or many products
- * are therefore schedule(dynamic, share_items(items)): a thread takes some items, and then the next that nobody took.
+ * Processors that other programs use, or of two kinds, are not equally fast.  Loops that take long therefore have
+ * schedule(dynamic, share_chunk(items)): a thread takes some items, and then the next that nobody took.
  */
 #ifndef ENGINE_SHARE_H
 #define ENGINE_SHARE_H
@@ -11,9 +11,9 @@
 
 #include <omp.h>
 
-/* Items that a thread takes at a time: a sixteenth of its part, or one. */
+/* Returns how many items a thread takes at a time: a sixteenth of an equal part, or one. */
 static inline int
-share_items(size_t items)
+share_chunk(size_t items)
 {
 	const size_t some = items / (16 * (size_t)omp_get_max_threads());
 

@@ -14,12 +14,17 @@
 #define CHANNELS	528u	/* most, and more than a unit of batch norm has */
 #define ROOM		(SAMPLES * SIDE * SIDE * CHANNELS)	/* elements of a buffer */
 
-/* Block and channels of the views: each layout that a plan makes, with a full and a partial last block. */
+/*
+ * Block and channels of the views: each layout that a plan makes, with a full and a partial last block.  before and
+ * after: channels of others around a pixel, as in a concatenation.
+ */
 static const struct layout {
 	uint32_t block, c;
 	bool	 bf16;
+	uint32_t before, after;
 } layouts[] = { { 16, 48, false }, { 16, 40, false }, { 8, 24, false }, { 8, 20, false }, { 1, 5, false },
-	{ 37, 37, false }, { 37, 37, true }, { 64, 64, true }, { 144, 144, true }, { 528, 528, true } };
+	{ 37, 37, false }, { 37, 37, true }, { 64, 64, true }, { 144, 144, true }, { 528, 528, true },
+	{ 48, 48, true, 16, 16 } };
 
 static float	numbers[4][ROOM] __attribute__((aligned(64)));
 static uint16_t argmax[ROOM];
@@ -28,11 +33,12 @@ static uint16_t argmax[ROOM];
 static struct cpu_view
 view(const struct layout *l, uint32_t side, int k)
 {
-	struct cpu_view v = { .p = numbers[k], .c = l->c, .h = side, .w = side, .block = l->block, .pitch = l->block,
-		.bf16 = l->bf16 };
+	struct cpu_view v = { .p = numbers[k], .c = l->c, .h = side, .w = side, .block = l->block,
+		.pitch = l->before + l->block + l->after, .bf16 = l->bf16 };
 	struct rng r = rng_start((uint64_t)k, side, l->c);
 
 	v.step = cpu_blocks(&v) * cpu_unit(&v);
+	v.p = cpu_elem(&v, 0, l->before);
 	for (size_t i = 0; i < SAMPLES; i++)
 		for (size_t c = 0; c < cpu_blocks(&v) * v.block; c++)
 			for (size_t j = 0; j < (size_t)side * side; j++)
@@ -95,6 +101,8 @@ bn(uint64_t *hash)
 			cpu_bn_backward(&x, d, 2, relu == 1 ? &d[0] : NULL, &y, SAMPLES, scratch, &b, relu == 1, false,
 			    1e-5f);
 			add(hash, &y);
+			cpu_bn_backward(&x, d, 1, NULL, relu == 1 ? &x : &d[0], SAMPLES, scratch, &b, true, false, 1e-5f);
+			add(hash, relu == 1 ? &x : &d[0]);
 			*hash = hash_update(*hash, c, sizeof(c));
 		}
 	}
@@ -134,7 +142,7 @@ stream(void)
 	size_t wrong = 0;
 
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
-		for (int back = 0; back < 2; back++) {
+		for (int how = 0; how < 3 && layouts[i].before == 0; how++) {
 			struct cpu_view x = view(&layouts[i], SIDE, 0), y = view(&layouts[i], SIDE, 1), d[2];
 			const size_t bytes = y.step * cpu_size(&y);
 			struct cpu_bn b = make_bn(c);
@@ -144,7 +152,9 @@ stream(void)
 			cpu_bn_moments(&x, 1, scratch, &b);
 			cpu_bn_coefficients(&b, b.mean, b.var, layouts[i].c, 1e-5f);
 			for (int streams = 0; streams < 2; streams++) {
-				if (back)
+				if (how == 2)
+					cpu_sum(d, 2, &y, true, 1);
+				else if (how == 1)
 					cpu_bn_backward(&x, d, 1, &d[1], &y, 1, scratch, &b, true, false, 1e-5f);
 				else
 					cpu_bn_forward(&x, &y, 1, &b, true);
@@ -156,7 +166,7 @@ stream(void)
 			}
 			wrong += memcmp(cached, y.p, bytes) != 0;
 		}
-	is(wrong, 0, "batch norm writes the same bits with non-temporal stores");
+	is(wrong, 0, "batch norm and sums write the same bits with non-temporal stores");
 }
 
 static void
@@ -217,10 +227,12 @@ winograd(uint64_t *hash)
 {
 	static float tiles[WINO_POSITIONS * SAMPLES * 9 * 16], u[WINO_POSITIONS * 16];
 	const struct wino_tiles v = { tiles, 0, 16, SAMPLES * 9 * 16, WINO_FLOATS };
-	const struct wino_run run = { 0, 0, SAMPLES * 9, 0, 6 };
-	const struct wino_grid grid = { 0, 0, 3, 3, 6, 6 };
+	const struct wino_grid grids[] = { { 0, 0, 3, 3, 6, 6 }, { 0, 2, 2, 1, 6, 5 }, { 2, 2, 1, 1, 4, 4 } };
 
-	for (uint32_t lanes = 8; lanes <= 16; lanes += 8) {
+	for (uint32_t i = 0; i < 2 * sizeof(grids) / sizeof(grids[0]); i++) {
+		const uint32_t lanes = 8 + i % 2 * 8;
+		const struct wino_grid grid = grids[i / 2];
+		const struct wino_run run = { 0, 0, (size_t)SAMPLES * grid.th * grid.tw, 0, 6 };
 		const struct layout l = { lanes, lanes, false };
 		const struct wino_map map = { .h = SIDE, .w = SIDE, .blocks = 1, .pixel = lanes,
 			.block = (size_t)SIDE * SIDE * lanes, .step = (size_t)SIDE * SIDE * lanes };

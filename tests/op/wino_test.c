@@ -153,12 +153,16 @@ main(void)
 	compare((struct dnnl_shape){ .n = 13, .c = 64, .h = 13, .w = 12, .k = 32, .bias = true }, 16);
 	compare((struct dnnl_shape){ .n = 50, .c = 35, .h = 11, .w = 28, .k = 33, .relu = true }, 8);
 	compare((struct dnnl_shape){ .n = 2, .c = 256, .h = 4, .w = 31, .k = 272, .bias = true }, 16);
+	/* Several chunks of dw, and a kind of one tile. */
+	compare((struct dnnl_shape){ .n = 1, .c = 32, .h = 121, .w = 121, .k = 32, .bias = true }, 16);
 	if (dnnl_dev_bf16_pairs()) {
 		compare((struct dnnl_shape){ .n = 1, .c = 16, .h = 3, .w = 3, .k = 16, .bf16 = true }, 16);
 		compare((struct dnnl_shape){ .n = 7, .c = 48, .h = 9, .w = 8, .k = 32, .bias = true, .bf16 = true }, 16);
 		compare((struct dnnl_shape){ .n = 11, .c = 32, .h = 14, .w = 15, .k = 80, .relu = true, .bf16 = true },
 		    16);
 		compare((struct dnnl_shape){ .n = 2, .c = 256, .h = 5, .w = 31, .k = 272, .bias = true, .bf16 = true },
+		    16);
+		compare((struct dnnl_shape){ .n = 1, .c = 32, .h = 121, .w = 121, .k = 32, .bias = true, .bf16 = true },
 		    16);
 		nan_half();
 	}

@@ -6,7 +6,7 @@
  * buffer in memory for the steps in which it is alive.  cpu_pass.c runs the steps.  cpu_conv.h passes convolutions on
  * to a library or to kernels of our own, wino.h, point.h and amx.h; those of small maps become products by cpu_dense.h.
  * The other files have kernels of our own, too, which work on views of buffers.  cpu_bn_unit.h and cpu_bn_bf16.h have
- * the inner loops of batch norm, cpu_vec.h the vectors of all but the latter.
+ * the inner loops of batch norm, cpu_vec.h the vectors of most kernels.
  *
  * What makes the passes fast:
  *  - a concatenation is one buffer; its inputs are written into it, and their gradients are read out of it, with a
@@ -17,19 +17,20 @@
  *  - batch norm and ReLU are one pass, whose backward pass overwrites its input;
  *  - a sum and ReLU are one pass, or part of a 1x1 convolution that computes one of the two parts;
  *  - ReLU after a convolution is part of the convolution;
- *  - batch norm and 1x1 convolutions of f32 write large outputs with non-temporal stores, so that the cache does not
- *    read the lines first;
+ *  - batch norm, 1x1 convolutions of f32 and sums of bf16 write large outputs with non-temporal stores, so that the
+ *    cache does not read the lines first;
  *  - in evaluation a batch norm after a convolution, and its ReLU, are part of the convolution, with the same bits
  *    in f32;
  *  - a monotonic activation before a max pool runs after it, on fewer values: max f(x) = f(max x).
  *
  * Layouts: as in dnnl.h.  A bf16 plan stores outputs and their gradients in bf16 with channels last, and input data,
- * scores and probabilities in f32.  Its kernels are those of f32, by cpu_vec.h, but batch norm has faster ones where
- * the processor computes with bf16.  The inputs of a bf16 concatenation are written and read with a stride from pixel
- * to pixel.  The lanes after the last channel of a block are zero in every buffer, and every kernel keeps them zero.
+ * scores and probabilities in f32.  Its kernels are those of f32, by cpu_vec.h, but batch norm and sums have faster
+ * ones where the processor computes with bf16.  The inputs of a bf16 concatenation are written and read with a stride
+ * from pixel to pixel.  The lanes after the last channel of a block are zero in every buffer, and every kernel keeps
+ * them zero.
  *
- * A unit is one sample's block of channels.  Kernels distribute units among threads (share.h), and add in an order
- * that depends neither on the number of threads nor on which thread takes what.
+ * A unit is one sample's block of channels.  Kernels distribute units among threads, some by share.h, and add in an
+ * order that depends neither on the number of threads nor on which thread takes what.
  */
 #ifndef ENGINE_CPU_CPU_H
 #define ENGINE_CPU_CPU_H

@@ -96,7 +96,7 @@ is_large(const struct cpu_view *v, uint32_t n)
 	return n * v->step * cpu_size(v) >= CPU_STREAM_BYTES;
 }
 
-/* The same for what is written; with stream by non-temporal stores, if these write whole lines of the cache. */
+/* As get_line() for what is written; with stream by non-temporal stores, if these write whole lines of the cache. */
 static struct bn_line
 get_result(const struct bn_walk *u, const struct cpu_view *v, bool stream, size_t i, size_t g)
 {
@@ -179,7 +179,7 @@ cpu_bn_moments(const struct cpu_view *x, uint32_t n, float *scratch, struct cpu_
 	const struct units units = describe_units(x, n);
 	size_t lanes = cpu_lanes(x);
 
-	#pragma omp parallel for schedule(dynamic, share_items(n * units.each))
+	#pragma omp parallel for schedule(dynamic, share_chunk(n * units.each))
 	for (size_t k = 0; k < n * units.each; k++) {
 		size_t i = k / units.each, g = k % units.each * units.groups;
 		struct bn_walk u = plan_walk(x, &units, g, NULL, 0);
@@ -209,7 +209,7 @@ cpu_bn_forward(const struct cpu_view *x, const struct cpu_view *y, uint32_t n, c
 	const struct units units = describe_units(x, n);
 	const bool stream = is_large(y, n);
 
-	#pragma omp parallel for schedule(dynamic, share_items(n * units.each))
+	#pragma omp parallel for schedule(dynamic, share_chunk(n * units.each))
 	for (size_t k = 0; k < n * units.each; k++) {
 		size_t i = k / units.each, g = k % units.each * units.groups;
 		struct bn_walk u = plan_walk(x, &units, g, y, 1);
@@ -246,7 +246,7 @@ reduce_batch(const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, 
 	const struct units units = describe_units(x, n);
 	size_t lanes = cpu_lanes(x);
 
-	#pragma omp parallel for schedule(dynamic, share_items(n * units.each))
+	#pragma omp parallel for schedule(dynamic, share_chunk(n * units.each))
 	for (size_t k = 0; k < n * units.each; k++) {
 		size_t i = k / units.each, g = k % units.each * units.groups;
 		struct bn_walk u = plan_walk(x, &units, g, dy, ndy);
@@ -272,7 +272,7 @@ cpu_bn_backward(const struct cpu_view *x, const struct cpu_view *dy, uint32_t nd
 	if (dx == NULL)
 		return;
 	stream = is_large(dx, n) && dx->p != x->p && (plus == NULL || dx->p != plus->p);
-	#pragma omp parallel for schedule(dynamic, share_items(n * units.each))
+	#pragma omp parallel for schedule(dynamic, share_chunk(n * units.each))
 	for (size_t k = 0; k < n * units.each; k++) {
 		size_t i = k / units.each, g = k % units.each * units.groups;
 		struct bn_walk u = plan_walk(x, &units, g, dy, ndy);

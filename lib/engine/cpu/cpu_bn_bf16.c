@@ -90,7 +90,7 @@ most_pixels(const struct bn_walk *u, size_t alone)
 	return u->groups > 2 ? STEP : alone;
 }
 
-/* DO(run, groups) for each run and pair of groups; run_ and pair_ are the run and the index of the pair. */
+/* DO(groups) for each run and pair of groups.  It may use run_, the run, and pair_, the index of the pair. */
 #define EACH_RUN(u, most, DO) \
 	for (size_t i_ = 0; i_ < (u)->vectors; i_ += (most)) \
 		for (size_t g_ = 0; g_ < (u)->groups; g_ += 2) { \

@@ -23,7 +23,7 @@ struct bn_walk {
 	bool   bf16;
 };
 
-/* An operand: its first element, the elements from one vector to the next, and whether cpu_stream() writes it. */
+/* An operand: its first element, the elements from one vector to the next, and whether non-temporal stores write it. */
 struct bn_line {
 	void  *p;
 	size_t stride;

@@ -308,7 +308,7 @@ cpu_pool_forward(const struct graph_node *node, const struct cpu_view *x, const 
 	struct frame f = describe_pool_frame(node, x);
 	size_t blocks = cpu_blocks(x), outs = count_maxima(node, y);
 
-	#pragma omp parallel for schedule(dynamic, share_items(n * blocks))
+	#pragma omp parallel for schedule(dynamic, share_chunk(n * blocks))
 	for (size_t u = 0; u < n * blocks; u++) {
 		struct cpu_ptr from = cpu_ptr(x, u / blocks, u % blocks),
 		    to = cpu_ptr(y, u / blocks, u % blocks);
@@ -324,7 +324,7 @@ cpu_pool_backward(const struct graph_node *node, const struct cpu_view *dy, uint
 	struct frame f = describe_pool_frame(node, dx);
 	size_t blocks = cpu_blocks(dx), outs = count_maxima(node, &dy[0]);
 
-	#pragma omp parallel for schedule(dynamic, share_items(n * blocks))
+	#pragma omp parallel for schedule(dynamic, share_chunk(n * blocks))
 	for (size_t u = 0; u < n * blocks; u++) {
 		size_t i = u / blocks, b = u % blocks;
 		struct cpu_ptr d0 = cpu_ptr(dy, i, b), d1 = cpu_ptr_second(dy, ndy, i, b),

@@ -50,11 +50,11 @@ ISA_CLONES(static, void, run_op, (enum op op, const void *a, const void *restric
 #define LINE 32u	/* elements of bf16 in a line of the cache */
 
 /*
- * As run_op() for the first whole lines of sums in bf16, where the processor computes with it.  Returns their elements.
- * stream: by non-temporal stores, if y is at a line.
+ * Adds the first whole lines of bf16, and returns how many elements they have.  The bits are those of run_op(), but
+ * numbers below the normal ones become 0, and NaN keeps its sign.  stream: by non-temporal stores, if y begins a line.
  */
 ISA_BF16 static size_t
-add_lines(const uint16_t *a, const uint16_t *b, uint16_t *y, size_t count, bool relu, bool stream)
+sum_bf16_lines(const uint16_t *a, const uint16_t *b, uint16_t *y, size_t count, bool relu, bool stream)
 {
 	const size_t end = count / LINE * LINE;
 
@@ -81,12 +81,14 @@ combine_views(enum op op, const struct cpu_view *part, uint32_t parts, const str
 {
 	const bool adds = (op == SUM || op == SUM_RELU) && y->bf16 && isa_level() >= ISA_AVX512_BF16;
 	const size_t size = cpu_size(y);
-	const bool stream = n * y->step * size >= CPU_STREAM_BYTES;
 	struct cpu_lines l = cpu_lines_of(&part[0], cpu_lines(y));
+	bool stream;
 
 	if (parts > 1)
 		l = cpu_lines_of(&part[1], l);
-	#pragma omp parallel for schedule(dynamic, share_items(n * l.lines))
+	/* Not in place, where the cache has the lines, nor pixel by pixel, as a fence follows each line of the view. */
+	stream = l.lines == 1 && y->p != part[0].p && n * y->step * size >= CPU_STREAM_BYTES;
+	#pragma omp parallel for schedule(dynamic, share_chunk(n * l.lines))
 	for (size_t k = 0; k < n * l.lines; k++) {
 		size_t i = k / l.lines, line = k % l.lines, done = 0;
 		void *to = cpu_elem(y, i, line * y->pitch), *from[2] = { cpu_elem(&part[0], i, line * part[0].pitch) };
@@ -94,7 +96,7 @@ combine_views(enum op op, const struct cpu_view *part, uint32_t parts, const str
 		if (parts > 1)
 			from[1] = cpu_elem(&part[1], i, line * part[1].pitch);
 		if (adds)
-			done = add_lines(from[0], from[1], to, l.count, op == SUM_RELU, stream);
+			done = sum_bf16_lines(from[0], from[1], to, l.count, op == SUM_RELU, stream);
 		if (done < l.count)
 			run_op(op, (char *)from[0] + done * size, parts > 1 ? (char *)from[1] + done * size : NULL,
 			    (char *)to + done * size, l.count - done, y->bf16);

@@ -22,13 +22,13 @@ measure_tables(const struct amx_weight *w)
 	return memplan_round((count_planes(w) * w->line + w->reach + w->line) * sizeof(uint16_t *));
 }
 
-/* Those of the largest part. */
+/* Bytes of the pairs of the largest part. */
 static size_t
 measure_pairs(const struct amx_weight *w)
 {
 	const size_t blocks = (w->across / AMX_LANES + w->cuts[1] - 1) / w->cuts[1];
 
-	return memplan_round(2 * blocks * w->pairs * 2 * AMX_LANES * sizeof(uint16_t));
+	return memplan_round((1 + (size_t)(w->reach > 0)) * blocks * w->pairs * 2 * AMX_LANES * sizeof(uint16_t));
 }
 
 static size_t
@@ -52,19 +52,19 @@ amx_cells_bytes(const struct amx_weight *w)
 }
 
 void
-amx_cells_take(const struct amx_weight *w, void *from, const struct amx_part *part, struct amx_chunk *c)
+amx_cells_take(const struct amx_weight *w, void *at, const struct amx_part *part, struct amx_chunk *c)
 {
-	char *at = from;
+	char *next = at;
 
 	c->part = *part;
-	c->zeros = memset(at, 0, measure_zeros(w));
-	at += measure_zeros(w);
-	c->rows_at = (const uint16_t **)at;
+	c->zeros = memset(next, 0, measure_zeros(w));
+	next += measure_zeros(w);
+	c->rows_at = (const uint16_t **)next;
 	c->pairs_at = c->rows_at + count_planes(w) * w->line;
-	at += measure_tables(w);
-	c->pairs = (uint16_t *)at;
-	at += measure_pairs(w);
-	c->rows = (uint16_t *)at;
+	next += measure_tables(w);
+	c->pairs = (uint16_t *)next;
+	next += measure_pairs(w);
+	c->rows = (uint16_t *)next;
 }
 
 /* ------ cells ------ */

@@ -18,11 +18,11 @@ struct amx_part {
 	size_t row, rows, pair, pairs;
 };
 
-/* What a thread has of a chunk. */
+/* What a thread has of a chunk.  Without a reach there are no pairs of odd cells. */
 struct amx_chunk {
 	const uint16_t **rows_at, **pairs_at;	/* the pixel of each cell, [planes, line] and [reach + line] */
 	uint16_t       *rows;		/* [planes, part.rows, 16, line] */
-	uint16_t       *pairs;		/* [2, part.pairs, pairs, 16, 2]: of even cells and the next, and of odd ones */
+	uint16_t       *pairs;		/* [2, part.pairs, pairs, 16, 2]: of even cells and the next; of odd ones */
 	const uint16_t *zeros;		/* a pixel */
 	struct amx_part	part;
 };

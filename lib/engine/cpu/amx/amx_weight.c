@@ -67,13 +67,14 @@ may_cut(size_t channels, size_t cuts)
 }
 
 /*
- * Cuts the sums into parts.  Each part copies its own rows and pairs: to cut the rows copies the pairs once more, and
- * to cut the pairs the rows.
+ * Cuts the sums into parts.  A part copies its own rows and pairs.  So twice as many parts of the rows copy the pairs
+ * twice as often, and the reverse.  The cheaper cut comes first.
  */
 static void
 cut_parts(struct amx_weight *w)
 {
-	const size_t rows_cost = AMX_ROW_COST * w->down, pairs_cost = w->across * (1 + (w->reach > 0));
+	const size_t rows_cost = (size_t)AMX_ROW_COST * w->planes[0] * w->planes[1] * w->down;
+	const size_t pairs_cost = w->across * (1 + (w->reach > 0));
 
 	w->cuts[0] = w->cuts[1] = 1;
 	while (count_parts(w) < TASKS && count_sums(w) * sizeof(float) > count_parts(w) * PART_BYTES) {

@@ -177,7 +177,7 @@ multiply_all(const struct point *p, const struct pass *s)
 {
 	const size_t chunk = choose_chunk(p, s->from_blocks), chunks = (p->pixels + chunk - 1) / chunk;
 
-	#pragma omp parallel for schedule(dynamic, share_items(p->shape.n * chunks))
+	#pragma omp parallel for schedule(dynamic, share_chunk(p->shape.n * chunks))
 	for (size_t i = 0; i < p->shape.n * chunks; i++) {
 		const size_t first = i % chunks * chunk, left = p->pixels - first;
 

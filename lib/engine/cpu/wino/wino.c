@@ -129,7 +129,7 @@ find_next_kind(const struct wino *w, const size_t *done)
 	return next;
 }
 
-/* Takes the number of a chunk that no thread has. */
+/* Returns the number of the next chunk. */
 static size_t
 take_chunk(size_t *taken)
 {
@@ -140,7 +140,7 @@ take_chunk(size_t *taken)
 	return mine;
 }
 
-/* Computes chunks, of which the threads have taken so many, until there are no more. */
+/* Computes chunks until none is left.  *taken counts those that the threads have taken. */
 static int
 convolve_chunks(const struct wino *w, const struct pass *p, size_t *taken, float *scratch)
 {
@@ -204,16 +204,16 @@ struct part {
 };
 
 /* The matrices of a chunk: v of x and d of dy.  Kind i has rows [row[i], row[i + 1]) in them. */
-struct pairs {
+struct operands {
 	struct wino_tiles v, d;
 	size_t		  row[WINO_KINDS + 1];
 };
 
-static struct pairs
-place_pairs(const struct wino *w, const struct part *p)
+static struct operands
+place_operands(const struct wino *w, const struct part *p)
 {
 	const enum wino_elements elements = w->shape.bf16 ? WINO_PAIRS : WINO_FLOATS;
-	struct pairs m = { .v = { .p = p->scratch, .line = w->in.line, .position = wino_matrix(w->rows, &w->in),
+	struct operands m = { .v = { .p = p->scratch, .line = w->in.line, .position = wino_matrix(w->rows, &w->in),
 		.elements = elements }, .d = { .line = w->out.line, .position = wino_matrix(w->rows, &w->out),
 		.elements = elements } };
 
@@ -234,7 +234,7 @@ cut_tiles(const struct wino_tiles *from, size_t row, size_t first)
 
 /* Transforms the tiles of kind i in a chunk, after the rows of the kinds before it. */
 static void
-transform_kind(const struct wino *w, const struct part *p, size_t chunk, uint32_t i, struct pairs *m)
+transform_kind(const struct wino *w, const struct part *p, size_t chunk, uint32_t i, struct operands *m)
 {
 	const struct wino_kind *k = &w->kind[i];
 	const size_t first = wino_tiles_before(w, k, chunk), count = wino_tiles_before(w, k, chunk + 1) - first;
@@ -255,7 +255,7 @@ transform_kind(const struct wino *w, const struct part *p, size_t chunk, uint32_
 
 /* Adds the products of the rows that have position i, or with `add` false writes them, to u. */
 static int
-multiply_position(const struct wino *w, const struct part *p, const struct pairs *m, size_t i, bool add, float *u)
+multiply_position(const struct wino *w, const struct part *p, const struct operands *m, size_t i, bool add, float *u)
 {
 	const size_t at = i - p->line * WINO_LINES;
 	struct dnnl_matrices product = { .m = w->in.channels, .n = w->out.map.blocks * w->lanes, .a = m->v.line,
@@ -282,7 +282,7 @@ add_chunk(const struct wino *w, const struct part *p, size_t chunk)
 {
 	const size_t position = wino_matrix(w->in.channels, &w->out), end = p->line + p->lines;
 	const bool add = chunk > wino_slice_begin(w, p->slice);
-	struct pairs m = place_pairs(w, p);
+	struct operands m = place_operands(w, p);
 	int e = 0;
 
 	for (uint32_t i = 0; i < w->kinds; i++)
@@ -336,16 +336,16 @@ write_weights(const struct wino *w, const float *u, float *dw)
 			wino_tile_dw(w->lanes, &from, &to, row, block * w->lanes, dw);
 }
 
-/* dbias: the sums of all chunks, in order. */
+/* dbias: the sums of all chunks and kinds, in order. */
 static void
 write_bias(const struct wino *w, const float *sums)
 {
-	const size_t width = w->out.map.blocks * w->lanes, chunks = wino_bias_sums(w) / width;
+	const size_t width = w->out.map.blocks * w->lanes, count = wino_bias_sums(w) / width;
 
 	for (size_t k = 0; k < w->out.channels; k++) {
 		double sum = 0;
 
-		for (size_t i = 0; i < chunks; i++)
+		for (size_t i = 0; i < count; i++)
 			sum += (double)sums[i * width + k];
 		w->place.dbias[k] = (float)sum;
 	}

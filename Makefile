@@ -290,7 +290,7 @@ NEEDED  := $(filter-out %.t,$(ASKED)) $(if $(filter tests/op/%.t,$(ASKED)),tests
 test: $(NEEDED)	## build and run one test: T=tests/lib/rec_test, T=plog.t
 	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) SAN=$(SAN) prove --timer --failures --comments --exec tests/run $(ASKED)
 
-SEEDS ?= 1-1000
+soak: SEEDS ?= 1-1000
 soak: $(SOAKED:%=$(BUILD)/tests/law/%_test)	## run the simulations over SEEDS=1-100000 on all processors, and print what failed in them
 	@BUILD=$(abspath $(BUILD)) tests/law/soak $(SEEDS) $(SOAKED)
 

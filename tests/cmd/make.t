@@ -195,6 +195,8 @@ like "$T/err" '\*\*\* T=tests/lib/rec_test nope: there is no test nope\.' "one l
 is "$(make -n BUILD="$T/build" CUDA=0 test T="rec_test tests/lib/buf_test.c setup.t" |
 	sed -n 's/.*tests\/run //p' | tr ' ' '\n' | sed "s|^$T/||" | xargs)" \
 	"tests/cmd/setup.t build/tests/lib/rec_test build/tests/lib/buf_test" "a test is found by its name and by its source"
+is "$(make -n BUILD="$T/build" CUDA=0 reproduce ROW=mnist-lenet | grep -o 'bench/reproduce.*' | xargs)" \
+	"bench/reproduce mnist-lenet" "make reproduce without SEEDS leaves the seeds to the row"
 
 # A machine with a compiler and the libraries, and nothing more.
 mkdir "$T/bin"

@@ -14,7 +14,6 @@
 
 /* Not may_alias, so that the compiler keeps them in registers. */
 typedef float floats __attribute__((vector_size(64)));
-typedef double doubles __attribute__((vector_size(64)));
 
 /* Two adjacent groups, or the last one in the first element. */
 struct pair {

@@ -31,6 +31,7 @@ struct plane {
 	struct dnnl_layer *layer;
 	struct dnnl_shape  shape;
 	size_t		   packed;	/* offset of the layer's weights */
+	size_t		  *tap, taps;	/* its taps in reverse, as indices of those of the weights */
 };
 
 struct amx {
@@ -103,6 +104,22 @@ turn_shape(const struct dnnl_shape *s, const struct axis axis[2])
 }
 
 static int
+list_taps(const struct dnnl_shape *s, struct plane *p)
+{
+	const struct axis *down = &p->axis[0], *right = &p->axis[1];
+	size_t *to = malloc((size_t)down->taps * right->taps * sizeof(*to));
+
+	if (to == NULL)
+		return err_nomem();
+	p->tap = to;
+	p->taps = (size_t)down->taps * right->taps;
+	for (size_t i = down->taps; i-- > 0;)
+		for (size_t j = right->taps; j-- > 0;)
+			*to++ = (down->first + i * s->stride[0]) * s->s + right->first + j * s->stride[1];
+	return 0;
+}
+
+static int
 make_planes(struct dnnl_dev *dev, const struct amx *like, struct amx *a)
 {
 	const struct dnnl_shape *s = &a->shape;
@@ -115,6 +132,7 @@ make_planes(struct dnnl_dev *dev, const struct amx *like, struct amx *a)
 		if (p->axis[0].taps == 0 || p->axis[1].taps == 0)
 			continue;
 		p->shape = turn_shape(s, p->axis);
+		ERR_TRY(list_taps(s, p));
 		ERR_TRY(dnnl_layer_new(dev, &p->shape, like != NULL ? like->plane[i].layer : NULL, &p->layer));
 	}
 	return 0;
@@ -199,8 +217,10 @@ amx_free(struct amx *a)
 	if (a == NULL)
 		return;
 	dnnl_layer_free(a->forward);
-	for (uint32_t i = 0; i < a->planes; i++)
+	for (uint32_t i = 0; i < a->planes; i++) {
 		dnnl_layer_free(a->plane[i].layer);
+		free(a->plane[i].tap);
+	}
 	free(a);
 }
 
@@ -225,45 +245,27 @@ amx_bind(struct amx *a, const struct dnnl_place *place)
 	return dnnl_layer_bind(a->forward, place);
 }
 
-/* The taps of a plane in reverse, as indices of those of the weights. */
-static void
-list_taps(const struct dnnl_shape *s, const struct axis axis[2], size_t *tap)
-{
-	for (size_t i = axis[0].taps; i-- > 0;)
-		for (size_t j = axis[1].taps; j-- > 0;)
-			*tap++ = (axis[0].first + i * s->stride[0]) * s->s + axis[1].first + j * s->stride[1];
-}
-
 /* The weights of a plane, [c, k, taps], of w [k, c, r, s], for 16 channels from c and from k on. */
 static void
-turn_block(const struct dnnl_shape *s, const size_t *tap, size_t taps, const float *w, size_t c, size_t k,
-    float *turned)
+turn_block(const struct dnnl_shape *s, const struct plane *p, const float *w, size_t c, size_t k, float *turned)
 {
 	for (size_t l = c; l < c + LANES; l++) {
-		float *to = turned + (l * s->k + k) * taps;
+		float *to = turned + (l * s->k + k) * p->taps;
 
 		for (size_t i = k; i < k + LANES; i++)
-			for (size_t t = 0; t < taps; t++)
-				*to++ = w[(i * s->c + l) * s->r * s->s + tap[t]];
+			for (size_t t = 0; t < p->taps; t++)
+				*to++ = w[(i * s->c + l) * s->r * s->s + p->tap[t]];
 	}
 }
 
 /* Whole blocks of channels, so that lines of the cache are read and written once. */
-static int
-turn_weights(const struct dnnl_shape *s, const struct axis axis[2], const float *w, float *turned)
+static void
+turn_weights(const struct dnnl_shape *s, const struct plane *p, const float *w, float *turned)
 {
-	const size_t taps = (size_t)axis[0].taps * axis[1].taps;
-	size_t *tap = malloc(taps * sizeof(*tap));
-
-	if (tap == NULL)
-		return err_nomem();
-	list_taps(s, axis, tap);
 	#pragma omp parallel for
 	for (size_t k = 0; k < s->k; k += LANES)
 		for (size_t c = 0; c < s->c; c += LANES)
-			turn_block(s, tap, taps, w, c, k, turned);
-	free(tap);
-	return 0;
+			turn_block(s, p, w, c, k, turned);
 }
 
 int
@@ -272,7 +274,7 @@ amx_load(struct amx *a, const float *w)
 	for (const struct plane *p = a->plane; p < a->plane + a->planes; p++) {
 		if (p->layer == NULL)
 			continue;
-		ERR_TRY(turn_weights(&a->shape, p->axis, w, a->place.scratch));
+		turn_weights(&a->shape, p, w, a->place.scratch);
 		ERR_TRY(dnnl_layer_load(p->layer, a->place.scratch));
 	}
 	return dnnl_layer_load(a->forward, w);

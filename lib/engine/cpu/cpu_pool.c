@@ -3,7 +3,7 @@
  *
  * The window of output i begins at line i*stride - pad and is clipped to the sample.  ref_pool.c defines the divisor
  * of an average.  The maximum is the first of equal values, row by row.  argmax keeps its index in the window for the
- * backward pass, in which each pixel adds the gradients of its windows in their order.  Units are independent.
+ * backward pass, in which each pixel adds the gradients of its windows column by column.  Units are independent.
  *
  * Comparisons skip NaN, but a sum does not.  The forward pass therefore adds up each window too: its maximum is NaN
  * if the sum is, which also holds for infinities of both signs.
@@ -26,6 +26,7 @@ struct frame {
 	size_t r, s, stride[2], pad[2];
 	size_t lanes;		/* channels in a unit */
 	bool   bf16;
+	bool   stream;		/* the gradient of f32 is written by non-temporal stores of whole lines of the cache */
 	enum graph_divide divide;
 	enum graph_pool pool;
 };
@@ -187,35 +188,63 @@ find_end_window(size_t i, size_t pad, size_t stride, size_t windows)
 	return min_size((i + pad) / stride + 1, windows);
 }
 
-/* The gradient of pixel (h, w) from window (i, j). */
+/* Loads the gradient of output o. */
 ISA_INLINE void
-get_window_gradient(const struct frame *f, enum graph_pool pool, const struct cpu_ptr *d0, const struct cpu_ptr *d1,
-    size_t c, size_t lanes, bool bf16, const uint16_t *restrict argmax, size_t i,
-    size_t j, size_t h, size_t w, struct cpu_vec *d)
+load_gradient(const struct cpu_ptr *d0, const struct cpu_ptr *d1, size_t o, size_t c, size_t lanes, bool bf16,
+    struct cpu_vec *d)
 {
-	size_t o = i * f->ow + j;
 	struct cpu_vec more = { 0 };
-	struct cpu_mask at;
 
 	cpu_load_some(d0->p, o * d0->pitch + c, bf16, lanes, d);
-	if (d1->p != NULL) {
-		cpu_load_some(d1->p, o * d1->pitch + c, bf16, lanes, &more);
-		CPU_EACH(k)
-			d->v[k] += more.v[k];
-	}
-	if (pool == GRAPH_MAX) {
-		int32_t n = (int32_t)((h + f->pad[0] - i * f->stride[0]) * f->s + w + f->pad[1] - j * f->stride[1]);
+	if (d1->p == NULL)
+		return;
+	cpu_load_some(d1->p, o * d1->pitch + c, bf16, lanes, &more);
+	CPU_EACH(k)
+		d->v[k] += more.v[k];
+}
 
+/* Adds d where the maximum has index n. */
+ISA_INLINE void
+add_to_maximum(const struct cpu_vec *d, const struct cpu_mask *at, int32_t n, struct cpu_vec *sum)
+{
+	CPU_EACH(k)
+		sum->v[k] += (cpu_floats)((cpu_ints)d->v[k] & (at->v[k] == n));
+}
+
+/* Adds the gradient of pixel (h, w) from window (i, j). */
+ISA_INLINE void
+add_window_gradient(const struct frame *f, enum graph_pool pool, const struct cpu_ptr *d0, const struct cpu_ptr *d1,
+    size_t c, size_t lanes, bool bf16, const uint16_t *restrict argmax, size_t i,
+    size_t j, size_t h, size_t w, struct cpu_vec *sum)
+{
+	size_t o = i * f->ow + j;
+	struct cpu_vec d = { 0 };
+	struct cpu_mask at;
+
+	load_gradient(d0, d1, o, c, lanes, bf16, &d);
+	if (pool == GRAPH_MAX) {
 		load_argmax(argmax + o * f->lanes + c, bf16, lanes, &at);
-		CPU_EACH(k)
-			d->v[k] = (cpu_floats)((cpu_ints)d->v[k] & (at.v[k] == n));
+		add_to_maximum(&d, &at, (int32_t)((h + f->pad[0] - i * f->stride[0]) * f->s + w + f->pad[1] -
+		    j * f->stride[1]), sum);
 	} else {
 		struct window v = clip_window(f, i, j);
 		float share = get_reciprocal(f, i, j, &v);
 
 		CPU_EACH(k)
-			d->v[k] *= share;
+			d.v[k] *= share;
+		CPU_EACH(k)
+			sum->v[k] += d.v[k];
 	}
+}
+
+ISA_INLINE void
+store_gradient(const struct frame *f, const struct cpu_vec *sum, const struct cpu_ptr *dx, size_t pixel, size_t c,
+    size_t lanes, bool bf16)
+{
+	if (!bf16 && lanes == CPU_VEC && f->stream)
+		cpu_stream(sum, (float *)dx->p + pixel * dx->pitch + c);
+	else
+		cpu_store_some(sum, dx->p, pixel * dx->pitch + c, bf16, lanes);
 }
 
 /* Computes channels [c, c + lanes) of line h of a unit's input. */
@@ -229,16 +258,64 @@ gather_gradient(const struct frame *f, enum graph_pool pool, const struct cpu_pt
 	for (size_t w = 0; w < f->w; w++) {
 		size_t j0 = find_first_window(w, f->pad[1], f->s, f->stride[1]);
 		size_t j1 = find_end_window(w, f->pad[1], f->stride[1], f->ow);
-		struct cpu_vec sum = { 0 }, d = { 0 };
+		struct cpu_vec sum = { 0 };
 
-		for (size_t i = i0; i < i1; i++)
-			for (size_t j = j0; j < j1; j++) {
-				get_window_gradient(f, pool, d0, d1, c, lanes, bf16, argmax, i, j, h, w, &d);
-				CPU_EACH(k)
-					sum.v[k] += d.v[k];
-			}
-		cpu_store_some(&sum, dx->p, (h * f->w + w) * dx->pitch + c, bf16, lanes);
+		for (size_t j = j0; j < j1; j++)
+			for (size_t i = i0; i < i1; i++)
+				add_window_gradient(f, pool, d0, d1, c, lanes, bf16, argmax, i, j, h, w, &sum);
+		store_gradient(f, &sum, dx, h * f->w + w, c, lanes, bf16);
 	}
+}
+
+/*
+ * The same for a maximum over `side` columns, at most 3, with this stride; both are constants of the caller.  A line
+ * loads each gradient once, because registers hold the sums of a window's columns.
+ */
+ISA_INLINE void
+gather_windows(const struct frame *f, size_t side, size_t stride, const struct cpu_ptr *d0, const struct cpu_ptr *d1,
+    size_t h, size_t c, size_t lanes, bool bf16, const struct cpu_ptr *dx, const uint16_t *restrict argmax)
+{
+	const size_t i0 = find_first_window(h, f->pad[0], f->r, f->stride[0]);
+	const size_t i1 = find_end_window(h, f->pad[0], f->stride[0], f->oh);
+	struct cpu_vec sum[3] = { { { { 0 } } } }, d = { 0 };
+	struct cpu_mask at;
+
+	/* Past the last window are columns that only it has, or none. */
+	for (size_t j = 0; j * stride < f->w + f->pad[1]; j++) {
+		for (size_t i = i0; i < i1 && j < f->ow; i++) {
+			const int32_t n = (int32_t)((h + f->pad[0] - i * f->stride[0]) * side);
+
+			load_gradient(d0, d1, i * f->ow + j, c, lanes, bf16, &d);
+			load_argmax(argmax + (i * f->ow + j) * f->lanes + c, bf16, lanes, &at);
+			#pragma GCC unroll 3
+			for (size_t q = 0; q < side; q++)
+				add_to_maximum(&d, &at, n + (int32_t)q, &sum[q]);
+		}
+		#pragma GCC unroll 3
+		for (size_t q = 0; q < stride; q++) {
+			const size_t w = j * stride + q - f->pad[1];
+
+			if (w < f->w)
+				store_gradient(f, &sum[q], dx, h * f->w + w, c, lanes, bf16);
+		}
+		#pragma GCC unroll 3
+		for (size_t q = 0; q < side; q++)
+			sum[q] = q + stride < side ? sum[q + stride] : (struct cpu_vec){ 0 };
+	}
+}
+
+ISA_INLINE void
+gather_maximum(const struct frame *f, const struct cpu_ptr *d0, const struct cpu_ptr *d1, size_t h, size_t c,
+    size_t lanes, bool bf16, const struct cpu_ptr *dx, const uint16_t *restrict argmax)
+{
+	if (f->s == 3 && f->stride[1] == 2)
+		gather_windows(f, 3, 2, d0, d1, h, c, lanes, bf16, dx, argmax);
+	else if (f->s == 3 && f->stride[1] == 1)
+		gather_windows(f, 3, 1, d0, d1, h, c, lanes, bf16, dx, argmax);
+	else if (f->s == 2 && f->stride[1] == 2)
+		gather_windows(f, 2, 2, d0, d1, h, c, lanes, bf16, dx, argmax);
+	else
+		gather_gradient(f, GRAPH_MAX, d0, d1, h, c, lanes, bf16, dx, argmax);
 }
 
 /*
@@ -278,20 +355,22 @@ ISA_CLONES(static, void, unit_backward, (const struct frame *f, const struct cpu
     const struct cpu_ptr *dx, const uint16_t *restrict argmax),
     (f, d0, d1, dx, argmax))
 {
-#define MAX_BACK(c, lanes, bf16) gather_gradient(f, GRAPH_MAX, d0, d1, h, c, lanes, bf16, dx, argmax)
+#define MAX_BACK(c, lanes, bf16) gather_maximum(f, d0, d1, h, c, lanes, bf16, dx, argmax)
 #define AVG_BACK(c, lanes, bf16) gather_gradient(f, GRAPH_AVG, d0, d1, h, c, lanes, bf16, dx, argmax)
 	for (size_t h = 0; h < f->h; h++)
 		if (f->pool == GRAPH_MAX)
 			EACH_LANES(f, MAX_BACK);
 		else
 			EACH_LANES(f, AVG_BACK);
+	if (f->stream)
+		isa_streamed();
 }
 
 static struct frame
 describe_pool_frame(const struct graph_node *node, const struct cpu_view *in)
 {
 	return (struct frame) { in->h, in->w, node->h, node->w, node->r, node->s, { node->stride[0], node->stride[1] },
-	    { node->pad[0], node->pad[1] }, in->block, in->bf16, node->divide, node->pool };
+	    { node->pad[0], node->pad[1] }, in->block, in->bf16, false, node->divide, node->pool };
 }
 
 /* Elements of argmax for a unit. */
@@ -323,6 +402,8 @@ cpu_pool_backward(const struct graph_node *node, const struct cpu_view *dy, uint
 {
 	struct frame f = describe_pool_frame(node, dx);
 	size_t blocks = cpu_blocks(dx), outs = count_maxima(node, &dy[0]);
+
+	f.stream = !dx->bf16 && dx->block == CPU_VEC && n * dx->step * sizeof(float) >= CPU_STREAM_BYTES;
 
 	#pragma omp parallel for schedule(dynamic, share_chunk(n * blocks))
 	for (size_t u = 0; u < n * blocks; u++) {

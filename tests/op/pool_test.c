@@ -1,0 +1,124 @@
+/* pool_test - each gradient of a maximum goes to the pixel that argmax names, however windows overlap. */
+#include "base/rng.h"
+#include "engine/cpu/cpu.h"
+#include "engine/cpu/cpu_vec.h"
+#include "levels.h"
+
+#define SAMPLES	2u
+#define SIDE	9u
+#define MOST	64u					/* channels */
+#define ROOM	(SAMPLES * 11 * 11 * MOST)		/* elements of a buffer; padding makes outputs of 11x11 */
+
+static float	numbers[4][ROOM] __attribute__((aligned(64)));
+static uint16_t argmax[ROOM];
+
+static const struct {
+	uint32_t c, block;
+	bool	 bf16;
+} layouts[] = { { 32, 16, false }, { 24, 8, false }, { 3, 1, false }, { 37, 37, false }, { 37, 37, true },
+	{ 64, 64, true } };
+
+/* Windows of r x s, a stride apart: those of each loop, and some that have none of their own. */
+static const struct {
+	uint32_t r, s, stride, pad;
+} windows[] = { { 3, 3, 2, 0 }, { 3, 3, 2, 1 }, { 3, 3, 1, 1 }, { 3, 3, 1, 2 }, { 2, 2, 2, 0 }, { 2, 2, 2, 1 },
+	{ 2, 3, 2, 1 }, { 3, 2, 2, 1 }, { 2, 2, 1, 1 }, { 2, 2, 3, 0 }, { 3, 3, 3, 1 }, { 4, 4, 2, 1 } };
+
+/* Buffer k as a view.  The values are small integers, whose sums are exact. */
+static struct cpu_view
+view(size_t layout, uint32_t side, int k)
+{
+	struct cpu_view v = { .p = numbers[k], .c = layouts[layout].c, .h = side, .w = side,
+		.block = layouts[layout].block, .pitch = layouts[layout].block, .bf16 = layouts[layout].bf16 };
+	struct rng r = rng_start((uint64_t)k, side, layout);
+
+	v.step = cpu_blocks(&v) * cpu_unit(&v);
+	for (size_t i = 0; i < SAMPLES * v.step; i++)
+		cpu_write(v.p, i, v.bf16, (float)rng_below(&r, 17) - 8);
+	return v;
+}
+
+/* The layer's output has this side. */
+static struct graph_node
+describe_layer(size_t window)
+{
+	const uint32_t stride = windows[window].stride, pad = windows[window].pad;
+	struct graph_node node = { .op = GRAPH_POOL, .pool = GRAPH_MAX, .r = windows[window].r, .s = windows[window].s,
+		.stride = { stride, stride }, .pad = { pad, pad } };
+
+	node.h = (SIDE + 2 * node.pad[0] - node.r) / node.stride[0] + 1;
+	node.w = (SIDE + 2 * node.pad[1] - node.s) / node.stride[1] + 1;
+	return node;
+}
+
+/* Subtracts both parts of the gradient of output (i, j) from the pixel that argmax names, in block b of a sample. */
+static void
+take_back(const struct graph_node *l, const struct cpu_view *d, const struct cpu_view *dx, size_t sample, size_t b,
+    size_t i, size_t j)
+{
+	const size_t o = i * l->w + j, unit = sample * cpu_blocks(dx) + b;
+
+	for (size_t c = 0; c < dx->block; c++) {
+		const uint32_t n = argmax[(unit * l->h * l->w + o) * dx->block + c];
+		const size_t h = i * l->stride[0] + n / l->s - l->pad[0], w = j * l->stride[1] + n % l->s - l->pad[1];
+		const size_t at = (h * SIDE + w) * dx->block + c;
+		float left;
+
+		if (h >= SIDE || w >= SIDE)
+			continue;		/* leaves the gradient to be noticed */
+		left = cpu_read(cpu_at(dx, sample, b), at, dx->bf16);
+		for (int k = 0; k < 2; k++)
+			left -= cpu_read(cpu_at(&d[k], sample, b), o * dx->block + c, dx->bf16);
+		cpu_write(cpu_at(dx, sample, b), at, dx->bf16, left);
+	}
+}
+
+/* The pixels of dx that are not the sums of the gradients of their maxima. */
+static uint64_t
+count_wrong(size_t layout, size_t window, bool stream)
+{
+	const struct graph_node l = describe_layer(window);
+	struct cpu_view x = view(layout, SIDE, 0), y = view(layout, l.h, 1);
+	struct cpu_view d[2] = { view(layout, l.h, 2), view(layout, l.h, 3) };
+	const uint32_t samples = stream ? 1 : SAMPLES;
+	const size_t elements = samples * x.step;
+	uint64_t wrong = 0;
+
+	y.w = d[0].w = d[1].w = l.w;
+	y.step = d[0].step = d[1].step = cpu_blocks(&y) * cpu_unit(&y);
+	cpu_pool_forward(&l, &x, &y, argmax, samples);
+	memset(x.p, 0xff, elements * cpu_size(&x));
+	if (stream)
+		x.step = CPU_STREAM_BYTES;	/* as of a large map */
+	cpu_pool_backward(&l, d, 2, &x, argmax, samples);
+	for (size_t u = 0; u < samples * cpu_blocks(&x); u++)
+		for (size_t o = 0; o < (size_t)l.h * l.w; o++)
+			take_back(&l, d, &x, u / cpu_blocks(&x), u % cpu_blocks(&x), o / l.w, o % l.w);
+	for (size_t i = 0; i < elements; i++)
+		wrong += cpu_read(x.p, i, x.bf16) != 0;
+	return wrong;
+}
+
+static void
+count_all(uint64_t *wrong)
+{
+	*wrong = 0;
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
+		for (size_t j = 0; j < sizeof(windows) / sizeof(windows[0]); j++)
+			for (int stream = 0; stream < 2; stream++)
+				*wrong += count_wrong(i, j, stream == 1);
+}
+
+int
+main(void)
+{
+	static const char *const limits[] = { "sse41", "avx2", "avx512_core" };
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		const struct levels_result r = levels_run(limits[i], count_all);
+
+		ok(r.level > 0 && r.hash == 0, "%s: the gradient of a maximum is that of the outputs which have it",
+		    limits[i]);
+	}
+	return done();
+}

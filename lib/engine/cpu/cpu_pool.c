@@ -267,6 +267,29 @@ gather_gradient(const struct frame *f, enum graph_pool pool, const struct cpu_pt
 	}
 }
 
+/* Is there one window, of all pixels? */
+ISA_INLINE bool
+is_global(const struct frame *f)
+{
+	return f->oh * f->ow == 1 && f->r >= f->h + f->pad[0] && f->s >= f->w + f->pad[1];
+}
+
+/* Computes channels [c, c + lanes) of a unit's input, whose pixels are all in the one window. */
+ISA_INLINE void
+spread_average(const struct frame *f, const struct cpu_ptr *d0, const struct cpu_ptr *d1, size_t c, size_t lanes,
+    bool bf16, const struct cpu_ptr *dx)
+{
+	const struct window v = clip_window(f, 0, 0);
+	const float share = get_reciprocal(f, 0, 0, &v);
+	struct cpu_vec d = { 0 };
+
+	load_gradient(d0, d1, 0, c, lanes, bf16, &d);
+	CPU_EACH(k)
+		d.v[k] *= share;
+	for (size_t i = 0; i < f->h * f->w; i++)
+		store_gradient(f, &d, dx, i, c, lanes, bf16);
+}
+
 /*
  * The same for a maximum over `side` columns, at most 3, with this stride; both are constants of the caller.  A line
  * loads each gradient once, because registers hold the sums of a window's columns.
@@ -357,9 +380,14 @@ ISA_CLONES(static, void, unit_backward, (const struct frame *f, const struct cpu
 {
 #define MAX_BACK(c, lanes, bf16) gather_maximum(f, d0, d1, h, c, lanes, bf16, dx, argmax)
 #define AVG_BACK(c, lanes, bf16) gather_gradient(f, GRAPH_AVG, d0, d1, h, c, lanes, bf16, dx, argmax)
-	for (size_t h = 0; h < f->h; h++)
+#define SPREAD(c, lanes, bf16) spread_average(f, d0, d1, c, lanes, bf16, dx)
+	const bool whole = f->pool == GRAPH_AVG && is_global(f);
+
+	for (size_t h = 0; h < (whole ? 1 : f->h); h++)
 		if (f->pool == GRAPH_MAX)
 			EACH_LANES(f, MAX_BACK);
+		else if (whole)
+			EACH_LANES(f, SPREAD);
 		else
 			EACH_LANES(f, AVG_BACK);
 	if (f->stream)

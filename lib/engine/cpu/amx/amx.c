@@ -146,6 +146,33 @@ measure_outputs(const struct amx *a, const struct plane *p)
 	    dnnl_layer_side(&p->shape, 1) * p->shape.k * sizeof(uint16_t));
 }
 
+/* The first of the planes that share lines of dx with p; there are stride[1]. */
+static const struct plane *
+find_first_plane(const struct amx *a, const struct plane *p)
+{
+	return p - (p - a->plane) % a->shape.stride[1];
+}
+
+/* Bytes of the outputs of planes [from, to). */
+static size_t
+measure_planes(const struct amx *a, const struct plane *from, const struct plane *to)
+{
+	size_t bytes = 0;
+
+	for (; from < to; from++)
+		bytes += measure_outputs(a, from);
+	return bytes;
+}
+
+/* Bytes of the outputs of all planes that share lines with p. */
+static size_t
+measure_row(const struct amx *a, const struct plane *p)
+{
+	const struct plane *row = find_first_plane(a, p);
+
+	return measure_planes(a, row, row + a->shape.stride[1]);
+}
+
 static size_t
 get_max(size_t a, size_t b)
 {
@@ -166,7 +193,7 @@ add_needs_of_planes(struct amx *a)
 		needs = dnnl_layer_needs(p->layer);
 		p->packed = memplan_round(n->packed);
 		n->packed = p->packed + needs->packed;
-		n->scratch = get_max(n->scratch, measure_outputs(a, p) + needs->scratch);
+		n->scratch = get_max(n->scratch, measure_row(a, p) + needs->scratch);
 		snprintf(a->data_name, NAME, "turned:%s", needs->kernel[DNNL_FORWARD]);
 		n->kernel[DNNL_DATA] = a->data_name;
 	}
@@ -235,9 +262,9 @@ amx_bind(struct amx *a, const struct dnnl_place *place)
 {
 	a->place = *place;
 	for (const struct plane *p = a->plane; p < a->plane + a->planes; p++) {
-		const size_t outputs = measure_outputs(a, p);
-		const struct dnnl_place at = { .x = place->dy, .y = is_whole(a) ? place->dx : place->scratch,
-			.packed = (char *)place->packed + p->packed, .scratch = (char *)place->scratch + outputs };
+		char *scratch = place->scratch, *outputs = scratch + measure_planes(a, find_first_plane(a, p), p);
+		const struct dnnl_place at = { .x = place->dy, .y = is_whole(a) ? place->dx : outputs,
+			.packed = (char *)place->packed + p->packed, .scratch = scratch + measure_row(a, p) };
 
 		if (p->layer != NULL)
 			ERR_TRY(dnnl_layer_bind(p->layer, &at));
@@ -280,14 +307,15 @@ amx_load(struct amx *a, const float *w)
 	return dnnl_layer_load(a->forward, w);
 }
 
-/* Copies the outputs of a plane to a line of it in dx, or zeros where it has none. */
+/* Copies the outputs of a plane to its pixels of a line of dx, or zeros where it has none. */
 static void
-copy_line(const struct amx *a, const struct plane *p, size_t sample, size_t line, uint16_t *dx)
+copy_plane_line(const struct amx *a, const struct plane *p, size_t sample, size_t line, uint16_t *dx)
 {
 	const size_t rows = p->layer != NULL ? dnnl_layer_side(&p->shape, 0) : 0;
 	const size_t columns = p->layer != NULL ? dnnl_layer_side(&p->shape, 1) : 0;
 	const size_t row = line + p->axis[0].skip, channels = a->shape.c;
-	const uint16_t *from = (const uint16_t *)a->place.scratch + (sample * rows + row) * columns * channels;
+	const uint16_t *from = (const uint16_t *)((const char *)a->place.scratch +
+	    measure_planes(a, find_first_plane(a, p), p)) + (sample * rows + row) * columns * channels;
 
 	for (size_t i = 0; i < p->axis[1].lines; i++, dx += a->shape.stride[1] * channels)
 		if (row < rows && i + p->axis[1].skip < columns)
@@ -296,30 +324,34 @@ copy_line(const struct amx *a, const struct plane *p, size_t sample, size_t line
 			memset(dx, 0, channels * sizeof(*dx));
 }
 
-/* Copies a plane to dx. */
+/* Copies the planes from p on that share lines, so that each line of dx is written once. */
 static void
-copy_plane(const struct amx *a, const struct plane *p)
+copy_lines(const struct amx *a, const struct plane *p)
 {
 	const struct dnnl_shape *s = &a->shape;
-	const size_t lines = p->axis[0].lines, nth = (size_t)(p - a->plane);
+	const size_t lines = p->axis[0].lines, first = (size_t)(p - a->plane) / s->stride[1];
 
 	#pragma omp parallel for
 	for (size_t i = 0; i < s->n * lines; i++) {
-		const size_t row = i / lines * s->h + i % lines * s->stride[0] + nth / s->stride[1];
+		const size_t row = i / lines * s->h + i % lines * s->stride[0] + first;
+		uint16_t *dx = (uint16_t *)a->place.dx + row * s->w * s->c;
 
-		copy_line(a, p, i / lines, i % lines,
-		    (uint16_t *)a->place.dx + (row * s->w + nth % s->stride[1]) * s->c);
+		for (size_t j = 0; j < s->stride[1]; j++)
+			copy_plane_line(a, p + j, i / lines, i % lines, dx + j * s->c);
 	}
 }
 
 static int
 compute_planes(const struct amx *a)
 {
-	for (const struct plane *p = a->plane; p < a->plane + a->planes; p++) {
-		if (p->layer != NULL)
-			ERR_TRY(dnnl_layer_run(p->layer, DNNL_FORWARD, NULL));
+	const size_t each = a->shape.stride[1];
+
+	for (const struct plane *p = a->plane; p < a->plane + a->planes; p += each) {
+		for (size_t j = 0; j < each; j++)
+			if (p[j].layer != NULL)
+				ERR_TRY(dnnl_layer_run(p[j].layer, DNNL_FORWARD, NULL));
 		if (!is_whole(a))
-			copy_plane(a, p);
+			copy_lines(a, p);
 	}
 	return 0;
 }

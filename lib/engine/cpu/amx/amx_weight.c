@@ -18,12 +18,6 @@ typedef uint32_t words __attribute__((vector_size(64), aligned(4), may_alias));
 typedef float floats __attribute__((vector_size(64), aligned(4), may_alias));
 
 static size_t
-get_max(size_t a, size_t b)
-{
-	return a > b ? a : b;
-}
-
-static size_t
 divide_up(size_t a, size_t b)
 {
 	return (a + b - 1) / b;
@@ -101,7 +95,7 @@ amx_weight_plan(const struct dnnl_shape *s, size_t threads, struct amx_weight *w
 		.threads = threads };
 	w->pitch = count_cells(s->w, w->ow, s->s, s->stride[1], s->pad[1]);
 	w->rows = count_cells(s->h, w->oh, s->r, s->stride[0], s->pad[0]);
-	w->chunk = get_max(CELLS / w->pitch, 1);
+	w->chunk = CELLS > w->pitch ? CELLS / w->pitch : 1;
 	if (w->chunk > s->n * w->rows)
 		w->chunk = s->n * w->rows;
 	w->tiles = divide_up(w->chunk * w->pitch, AMX_TILE);

@@ -9,7 +9,6 @@
 
 #define CHUNK_BYTES	((size_t)1 << 20)	/* bytes of a thread's matrices, about the size of its cache */
 #define BF16_BYTES	((size_t)1 << 18)	/* the same in bf16, where products wait for memory sooner */
-#define WEIGHT_BYTES	((size_t)1 << 20)	/* the same for dw, beside sums; or more if these are larger */
 #define SLICE_BYTES	((size_t)16 << 20)	/* bytes of all slices' sums together */
 #define SLICES		8
 #define SLICE_TILES	512
@@ -123,7 +122,7 @@ wino_slice_begin(const struct wino *w, size_t slice)
 /*
  * Cuts the tiles into slices, each with its own sums, so that threads need not wait for each other.  The number of
  * slices changes the bits, so it depends on the shape only.  A chunk has tiles of all kinds: the sums, which are larger
- * than its tiles, would be read and written for each kind.
+ * than its tiles, would be read and written for each kind.  It is larger than others if sums are much larger.
  */
 static void
 choose_slices(struct wino *w)
@@ -136,7 +135,7 @@ choose_slices(struct wino *w)
 		w->slices *= 2;
 	each = (tiles + w->slices - 1) / w->slices;
 	chunk = choose_chunk(WINO_POSITIONS, each, (w->in.line + w->out.line) / w->pair,
-	    bytes / 2 > WEIGHT_BYTES ? bytes / 2 : WEIGHT_BYTES);
+	    bytes / 2 > CHUNK_BYTES ? bytes / 2 : CHUNK_BYTES);
 	w->chunks = (each + chunk - 1) / chunk * w->slices;
 	for (uint32_t i = 0; i < w->kinds; i++) {
 		const size_t most = (w->kind[i].tiles + w->chunks - 1) / w->chunks;

@@ -72,7 +72,7 @@ endif
 find    = $(sort $(shell find $(1) -name '$(2)'))
 
 NOT     := $(filter-out $(wildcard lib/engine/cpu/dnnl/dnnl_v$(DNNL)*.c),$(wildcard lib/engine/cpu/dnnl/dnnl_v*.c)) \
-	$(if $(filter cpu,$(engines)),,lib/engine/cpu/% tests/op/kernels_test.c tests/op/wino_test.c tests/op/dense_test.c) $(if $(filter cuda,$(engines)),,lib/engine/cuda.c tests/op/device_test.c) lib/engine/cuda/%
+	$(if $(filter cpu,$(engines)),,lib/engine/cpu/% $(shell grep -l '"engine/cpu/' tests/op/*_test.c)) $(if $(filter cuda,$(engines)),,lib/engine/cuda.c tests/op/device_test.c) lib/engine/cuda/%
 # libjpeg-turbo's private header, which not every system installs and whose structs only 2.1 is known to have so: else
 # turbojpeg reads all JPEG, and reading is slower (bench/read.sh).  JPEGINT=0 builds without it.
 JPEGINT ?= $(shell printf '\043include <stdio.h>\n\043include <jpeglib.h>\n\043include <jpegint.h>\nLIBJPEG_TURBO_VERSION_NUMBER\n' | \

@@ -3,7 +3,7 @@
 [ -z "${SAN:-}" ] || { echo "1..0 # SKIP the same Makefile as without a sanitizer"; exit 0; }
 cd "$TOP" || exit 1
 flags=${MAKEFLAGS:-}
-unset MAKEFLAGS MFLAGS MAKELEVEL ENGINES CUDA
+unset MAKEFLAGS MFLAGS MAKELEVEL ENGINES CUDA SEEDS
 export CUDNN_PLACES=$T/cuda WHEELS=$T/wheels	# and not those of this machine
 
 mkdir "$T/a b" && cp Makefile VERSION "$T/a b"

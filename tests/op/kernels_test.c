@@ -138,21 +138,27 @@ not_a_number(void)
 static void
 stream(void)
 {
+	const struct graph_node all = { .op = GRAPH_POOL, .h = 1, .w = 1, .r = SIDE, .s = SIDE, .stride = { 1, 1 },
+		.divide = GRAPH_INSIDE, .pool = GRAPH_AVG };
+	const struct graph_node three = { .op = GRAPH_POOL, .h = 5, .w = 5, .r = 3, .s = 3, .stride = { 2, 2 },
+		.pad = { 1, 1 }, .divide = GRAPH_INSIDE, .pool = GRAPH_AVG };
 	float c[10][CHANNELS], scratch[2 * CHANNELS], cached[ROOM];
 	size_t wrong = 0;
 
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
-		for (int how = 0; how < 3 && layouts[i].before == 0; how++) {
+		for (int how = 0; how < 5 && layouts[i].before == 0; how++) {
 			struct cpu_view x = view(&layouts[i], SIDE, 0), y = view(&layouts[i], SIDE, 1), d[2];
 			const size_t bytes = y.step * cpu_size(&y);
 			struct cpu_bn b = make_bn(c);
 
-			d[0] = view(&layouts[i], SIDE, 2);
+			d[0] = view(&layouts[i], how == 4 ? 1 : how == 3 ? 5 : SIDE, 2);
 			d[1] = view(&layouts[i], SIDE, 3);
 			cpu_bn_moments(&x, 1, scratch, &b);
 			cpu_bn_coefficients(&b, b.mean, b.var, layouts[i].c, 1e-5f);
 			for (int streams = 0; streams < 2; streams++) {
-				if (how == 2)
+				if (how > 2)
+					cpu_pool_backward(how == 4 ? &all : &three, d, 1, &y, NULL, 1);
+				else if (how == 2)
 					cpu_sum(d, 2, &y, true, 1);
 				else if (how == 1)
 					cpu_bn_backward(&x, d, 1, &d[1], &y, 1, scratch, &b, true, false, 1e-5f);
@@ -166,7 +172,7 @@ stream(void)
 			}
 			wrong += memcmp(cached, y.p, bytes) != 0;
 		}
-	is(wrong, 0, "batch norm and sums write the same bits with non-temporal stores");
+	is(wrong, 0, "batch norm, sums and pooling write the same bits with non-temporal stores");
 }
 
 static void

@@ -18,9 +18,9 @@ static const struct {
 } layouts[] = { { 32, 16, false }, { 24, 8, false }, { 3, 1, false }, { 37, 37, false }, { 37, 37, true },
 	{ 64, 64, true } };
 
-/* Windows of r x s, a stride apart: those of each loop, and some that have none of their own. */
+/* Windows of r x s, a stride apart: some of each loop that knows its sides, and some of the one for all others. */
 static const struct {
-	uint32_t r, s, stride, pad;
+	uint32_t r, s, stride, pad;	/* r and s may differ if the output has as many lines as columns */
 } windows[] = { { 3, 3, 2, 0 }, { 3, 3, 2, 1 }, { 3, 3, 1, 1 }, { 3, 3, 1, 2 }, { 2, 2, 2, 0 }, { 2, 2, 2, 1 },
 	{ 2, 3, 2, 1 }, { 3, 2, 2, 1 }, { 2, 2, 1, 1 }, { 2, 2, 3, 0 }, { 3, 3, 3, 1 }, { 4, 4, 2, 1 } };
 
@@ -84,8 +84,6 @@ count_wrong(size_t layout, size_t window, bool stream)
 	const size_t elements = samples * x.step;
 	uint64_t wrong = 0;
 
-	y.w = d[0].w = d[1].w = l.w;
-	y.step = d[0].step = d[1].step = cpu_blocks(&y) * cpu_unit(&y);
 	cpu_pool_forward(&l, &x, &y, argmax, samples);
 	memset(x.p, 0xff, elements * cpu_size(&x));
 	if (stream)

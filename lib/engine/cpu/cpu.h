@@ -17,8 +17,8 @@
  *  - batch norm and ReLU are one pass, whose backward pass overwrites its input;
  *  - a sum and ReLU are one pass, or part of a 1x1 convolution that computes one of the two parts;
  *  - ReLU after a convolution is part of the convolution;
- *  - batch norm, 1x1 convolutions of f32 and sums of bf16 write large outputs with non-temporal stores, so that the
- *    cache does not read the lines first;
+ *  - batch norm, 1x1 convolutions and gradients of pooling in f32, and sums in bf16, write large outputs with
+ *    non-temporal stores, so that the cache does not read the lines first;
  *  - in evaluation a batch norm after a convolution, and its ReLU, are part of the convolution, with the same bits
  *    in f32;
  *  - a monotonic activation before a max pool runs after it, on fewer values: max f(x) = f(max x).

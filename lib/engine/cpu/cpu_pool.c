@@ -26,9 +26,9 @@ struct frame {
 	size_t r, s, stride[2], pad[2];
 	size_t lanes;		/* channels in a unit */
 	bool   bf16;
-	bool   stream;		/* the gradient of f32 is written by non-temporal stores of whole lines of the cache */
 	enum graph_divide divide;
 	enum graph_pool pool;
+	bool   stream;		/* the gradient of f32 is written by non-temporal stores of whole lines of the cache */
 };
 
 ISA_INLINE size_t
@@ -203,9 +203,9 @@ load_gradient(const struct cpu_ptr *d0, const struct cpu_ptr *d1, size_t o, size
 		d->v[k] += more.v[k];
 }
 
-/* Adds d where the maximum has index n. */
+/* Adds d to the channels of *sum whose maximum has index n. */
 ISA_INLINE void
-add_to_maximum(const struct cpu_vec *d, const struct cpu_mask *at, int32_t n, struct cpu_vec *sum)
+add_where_max(const struct cpu_vec *d, const struct cpu_mask *at, int32_t n, struct cpu_vec *sum)
 {
 	CPU_EACH(k)
 		sum->v[k] += (cpu_floats)((cpu_ints)d->v[k] & (at->v[k] == n));
@@ -224,7 +224,7 @@ add_window_gradient(const struct frame *f, enum graph_pool pool, const struct cp
 	load_gradient(d0, d1, o, c, lanes, bf16, &d);
 	if (pool == GRAPH_MAX) {
 		load_argmax(argmax + o * f->lanes + c, bf16, lanes, &at);
-		add_to_maximum(&d, &at, (int32_t)((h + f->pad[0] - i * f->stride[0]) * f->s + w + f->pad[1] -
+		add_where_max(&d, &at, (int32_t)((h + f->pad[0] - i * f->stride[0]) * f->s + w + f->pad[1] -
 		    j * f->stride[1]), sum);
 	} else {
 		struct window v = clip_window(f, i, j);
@@ -267,32 +267,9 @@ gather_gradient(const struct frame *f, enum graph_pool pool, const struct cpu_pt
 	}
 }
 
-/* Is there one window, of all pixels? */
-ISA_INLINE bool
-is_global(const struct frame *f)
-{
-	return f->oh * f->ow == 1 && f->r >= f->h + f->pad[0] && f->s >= f->w + f->pad[1];
-}
-
-/* Computes channels [c, c + lanes) of a unit's input, whose pixels are all in the one window. */
-ISA_INLINE void
-spread_average(const struct frame *f, const struct cpu_ptr *d0, const struct cpu_ptr *d1, size_t c, size_t lanes,
-    bool bf16, const struct cpu_ptr *dx)
-{
-	const struct window v = clip_window(f, 0, 0);
-	const float share = get_reciprocal(f, 0, 0, &v);
-	struct cpu_vec d = { 0 };
-
-	load_gradient(d0, d1, 0, c, lanes, bf16, &d);
-	CPU_EACH(k)
-		d.v[k] *= share;
-	for (size_t i = 0; i < f->h * f->w; i++)
-		store_gradient(f, &d, dx, i, c, lanes, bf16);
-}
-
 /*
- * The same for a maximum over `side` columns, at most 3, with this stride; both are constants of the caller.  A line
- * loads each gradient once, because registers hold the sums of a window's columns.
+ * The same for a maximum over `side` columns, at most 3, with this stride; both are constants of the caller.  Each
+ * gradient is loaded once for a line, because registers hold the sums of a window's columns.
  */
 ISA_INLINE void
 gather_windows(const struct frame *f, size_t side, size_t stride, const struct cpu_ptr *d0, const struct cpu_ptr *d1,
@@ -303,7 +280,7 @@ gather_windows(const struct frame *f, size_t side, size_t stride, const struct c
 	struct cpu_vec sum[3] = { { { { 0 } } } }, d = { 0 };
 	struct cpu_mask at;
 
-	/* Past the last window are columns that only it has, or none. */
+	/* After the last window follow the columns that only it has, and those that no window has. */
 	for (size_t j = 0; j * stride < f->w + f->pad[1]; j++) {
 		for (size_t i = i0; i < i1 && j < f->ow; i++) {
 			const int32_t n = (int32_t)((h + f->pad[0] - i * f->stride[0]) * side);
@@ -312,7 +289,7 @@ gather_windows(const struct frame *f, size_t side, size_t stride, const struct c
 			load_argmax(argmax + (i * f->ow + j) * f->lanes + c, bf16, lanes, &at);
 			#pragma GCC unroll 3
 			for (size_t q = 0; q < side; q++)
-				add_to_maximum(&d, &at, n + (int32_t)q, &sum[q]);
+				add_where_max(&d, &at, n + (int32_t)q, &sum[q]);
 		}
 		#pragma GCC unroll 3
 		for (size_t q = 0; q < stride; q++) {
@@ -339,6 +316,29 @@ gather_maximum(const struct frame *f, const struct cpu_ptr *d0, const struct cpu
 		gather_windows(f, 2, 2, d0, d1, h, c, lanes, bf16, dx, argmax);
 	else
 		gather_gradient(f, GRAPH_MAX, d0, d1, h, c, lanes, bf16, dx, argmax);
+}
+
+/* Is there one window, of all pixels? */
+ISA_INLINE bool
+is_global(const struct frame *f)
+{
+	return f->oh * f->ow == 1 && f->r >= f->h + f->pad[0] && f->s >= f->w + f->pad[1];
+}
+
+/* Computes channels [c, c + lanes) of line h of a unit's input, whose pixels are all in the one window. */
+ISA_INLINE void
+spread_average(const struct frame *f, const struct cpu_ptr *d0, const struct cpu_ptr *d1, size_t h, size_t c,
+    size_t lanes, bool bf16, const struct cpu_ptr *dx)
+{
+	const struct window v = clip_window(f, 0, 0);
+	const float share = get_reciprocal(f, 0, 0, &v);
+	struct cpu_vec d = { 0 };
+
+	load_gradient(d0, d1, 0, c, lanes, bf16, &d);
+	CPU_EACH(k)
+		d.v[k] *= share;
+	for (size_t w = 0; w < f->w; w++)
+		store_gradient(f, &d, dx, h * f->w + w, c, lanes, bf16);
 }
 
 /*
@@ -380,10 +380,10 @@ ISA_CLONES(static, void, unit_backward, (const struct frame *f, const struct cpu
 {
 #define MAX_BACK(c, lanes, bf16) gather_maximum(f, d0, d1, h, c, lanes, bf16, dx, argmax)
 #define AVG_BACK(c, lanes, bf16) gather_gradient(f, GRAPH_AVG, d0, d1, h, c, lanes, bf16, dx, argmax)
-#define SPREAD(c, lanes, bf16) spread_average(f, d0, d1, c, lanes, bf16, dx)
+#define SPREAD(c, lanes, bf16) spread_average(f, d0, d1, h, c, lanes, bf16, dx)
 	const bool whole = f->pool == GRAPH_AVG && is_global(f);
 
-	for (size_t h = 0; h < (whole ? 1 : f->h); h++)
+	for (size_t h = 0; h < f->h; h++)
 		if (f->pool == GRAPH_MAX)
 			EACH_LANES(f, MAX_BACK);
 		else if (whole)
@@ -398,7 +398,7 @@ static struct frame
 describe_pool_frame(const struct graph_node *node, const struct cpu_view *in)
 {
 	return (struct frame) { in->h, in->w, node->h, node->w, node->r, node->s, { node->stride[0], node->stride[1] },
-	    { node->pad[0], node->pad[1] }, in->block, in->bf16, false, node->divide, node->pool };
+	    { node->pad[0], node->pad[1] }, in->block, in->bf16, node->divide, node->pool, false };
 }
 
 /* Elements of argmax for a unit. */
@@ -431,7 +431,8 @@ cpu_pool_backward(const struct graph_node *node, const struct cpu_view *dy, uint
 	struct frame f = describe_pool_frame(node, dx);
 	size_t blocks = cpu_blocks(dx), outs = count_maxima(node, &dy[0]);
 
-	f.stream = !dx->bf16 && dx->block == CPU_VEC && n * dx->step * sizeof(float) >= CPU_STREAM_BYTES;
+	f.stream = !dx->bf16 && dx->block == CPU_VEC && (uintptr_t)dx->p % 64 == 0 &&
+	    n * dx->step * sizeof(float) >= CPU_STREAM_BYTES;
 
 	#pragma omp parallel for schedule(dynamic, share_chunk(n * blocks))
 	for (size_t u = 0; u < n * blocks; u++) {

@@ -30,7 +30,7 @@ struct plane {
 	struct axis	   axis[2];
 	struct dnnl_layer *layer;
 	struct dnnl_shape  shape;
-	size_t		   packed;	/* offset of the layer's weights */
+	size_t		   packed, outputs;	/* offsets of the layer's weights, and of its y in scratch */
 	size_t		  *tap, taps;	/* its taps in reverse, as indices of those of the weights */
 };
 
@@ -39,6 +39,7 @@ struct amx {
 	struct dnnl_layer *forward;
 	struct plane	   plane[PLANES];
 	uint32_t	   planes;	/* 0: no dx */
+	size_t		   outputs;	/* bytes of scratch for planes that share lines of dx */
 	struct amx_weight  weight;
 	struct dnnl_needs  needs;
 	char		   data_name[NAME];
@@ -146,37 +147,24 @@ measure_outputs(const struct amx *a, const struct plane *p)
 	    dnnl_layer_side(&p->shape, 1) * p->shape.k * sizeof(uint16_t));
 }
 
-/* The first of the planes that share lines of dx with p; there are stride[1]. */
-static const struct plane *
-find_first_plane(const struct amx *a, const struct plane *p)
-{
-	return p - (p - a->plane) % a->shape.stride[1];
-}
-
-/* Bytes of the outputs of planes [from, to). */
-static size_t
-measure_planes(const struct amx *a, const struct plane *from, const struct plane *to)
-{
-	size_t bytes = 0;
-
-	for (; from < to; from++)
-		bytes += measure_outputs(a, from);
-	return bytes;
-}
-
-/* Bytes of the outputs of all planes that share lines with p. */
-static size_t
-measure_row(const struct amx *a, const struct plane *p)
-{
-	const struct plane *row = find_first_plane(a, p);
-
-	return measure_planes(a, row, row + a->shape.stride[1]);
-}
-
 static size_t
 get_max(size_t a, size_t b)
 {
 	return a > b ? a : b;
+}
+
+/* Planes that share lines of dx have their outputs at the same time. */
+static void
+place_outputs(struct amx *a)
+{
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < a->planes; i++) {
+		at = i % a->shape.stride[1] == 0 ? 0 : at;
+		a->plane[i].outputs = at;
+		at += measure_outputs(a, &a->plane[i]);
+		a->outputs = get_max(a->outputs, at);
+	}
 }
 
 /* The weights of the planes follow those of the forward layer. */
@@ -193,7 +181,7 @@ add_needs_of_planes(struct amx *a)
 		needs = dnnl_layer_needs(p->layer);
 		p->packed = memplan_round(n->packed);
 		n->packed = p->packed + needs->packed;
-		n->scratch = get_max(n->scratch, measure_row(a, p) + needs->scratch);
+		n->scratch = get_max(n->scratch, a->outputs + needs->scratch);
 		snprintf(a->data_name, NAME, "turned:%s", needs->kernel[DNNL_FORWARD]);
 		n->kernel[DNNL_DATA] = a->data_name;
 	}
@@ -203,6 +191,7 @@ static void
 describe_needs(struct amx *a)
 {
 	a->needs = *dnnl_layer_needs(a->forward);
+	place_outputs(a);
 	add_needs_of_planes(a);
 	if (a->shape.scaled)
 		return;
@@ -262,9 +251,9 @@ amx_bind(struct amx *a, const struct dnnl_place *place)
 {
 	a->place = *place;
 	for (const struct plane *p = a->plane; p < a->plane + a->planes; p++) {
-		char *scratch = place->scratch, *outputs = scratch + measure_planes(a, find_first_plane(a, p), p);
-		const struct dnnl_place at = { .x = place->dy, .y = is_whole(a) ? place->dx : outputs,
-			.packed = (char *)place->packed + p->packed, .scratch = scratch + measure_row(a, p) };
+		char *scratch = place->scratch;
+		const struct dnnl_place at = { .x = place->dy, .y = is_whole(a) ? place->dx : scratch + p->outputs,
+			.packed = (char *)place->packed + p->packed, .scratch = scratch + a->outputs };
 
 		if (p->layer != NULL)
 			ERR_TRY(dnnl_layer_bind(p->layer, &at));
@@ -314,8 +303,8 @@ copy_plane_line(const struct amx *a, const struct plane *p, size_t sample, size_
 	const size_t rows = p->layer != NULL ? dnnl_layer_side(&p->shape, 0) : 0;
 	const size_t columns = p->layer != NULL ? dnnl_layer_side(&p->shape, 1) : 0;
 	const size_t row = line + p->axis[0].skip, channels = a->shape.c;
-	const uint16_t *from = (const uint16_t *)((const char *)a->place.scratch +
-	    measure_planes(a, find_first_plane(a, p), p)) + (sample * rows + row) * columns * channels;
+	const uint16_t *outputs = (const uint16_t *)((const char *)a->place.scratch + p->outputs);
+	const uint16_t *from = outputs + (sample * rows + row) * columns * channels;
 
 	for (size_t i = 0; i < p->axis[1].lines; i++, dx += a->shape.stride[1] * channels)
 		if (row < rows && i + p->axis[1].skip < columns)
@@ -324,16 +313,16 @@ copy_plane_line(const struct amx *a, const struct plane *p, size_t sample, size_
 			memset(dx, 0, channels * sizeof(*dx));
 }
 
-/* Copies the planes from p on that share lines, so that each line of dx is written once. */
+/* Copies the planes that share lines of dx, of which p is the first, line by line: memory gets each line once. */
 static void
 copy_lines(const struct amx *a, const struct plane *p)
 {
 	const struct dnnl_shape *s = &a->shape;
-	const size_t lines = p->axis[0].lines, first = (size_t)(p - a->plane) / s->stride[1];
+	const size_t lines = p->axis[0].lines, top = (size_t)(p - a->plane) / s->stride[1];
 
 	#pragma omp parallel for
 	for (size_t i = 0; i < s->n * lines; i++) {
-		const size_t row = i / lines * s->h + i % lines * s->stride[0] + first;
+		const size_t row = i / lines * s->h + i % lines * s->stride[0] + top;
 		uint16_t *dx = (uint16_t *)a->place.dx + row * s->w * s->c;
 
 		for (size_t j = 0; j < s->stride[1]; j++)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define CHUNK_BYTES	((size_t)1 << 20)	/* bytes of a thread's matrices, about the size of its cache */
-#define BF16_BYTES	((size_t)1 << 18)	/* the same in bf16, where products wait for memory sooner */
+#define BF16_BYTES	((size_t)1 << 18)	/* those of y and dx in bf16, whose products wait sooner */
 #define SLICE_BYTES	((size_t)16 << 20)	/* bytes of all slices' sums together */
 #define SLICES		8
 #define SLICE_TILES	512
@@ -122,7 +122,7 @@ wino_slice_begin(const struct wino *w, size_t slice)
 /*
  * Cuts the tiles into slices, each with its own sums, so that threads need not wait for each other.  The number of
  * slices changes the bits, so it depends on the shape only.  A chunk has tiles of all kinds: the sums, which are larger
- * than its tiles, would be read and written for each kind.  It is larger than others if sums are much larger.
+ * than its tiles, would be read and written for each kind.  It takes at least half as many bytes as a slice's sums.
  */
 static void
 choose_slices(struct wino *w)

@@ -65,9 +65,11 @@ is "$(sed -n 's/^alone	\(.*\)	a test/\1/p' list | grep -o 'seed [12]: 3 epochs, 
 page() { RESULTS=$PWD/$1.tsv FIGURES=$PWD/$1 "$TOP/bench/results"; }
 echo '# goal - a net of a test; on noise: 0.75 after 9 epochs.' | cat - share/recipes/other >goal
 sed '1!{/^# /{/Data/!d}}' goal >share/recipes/goal
+sed '2i # Reached there, epoch: train/validation: 2: .5/.4; 3 s an epoch.' share/recipes/other >share/recipes/there
 status 0 "results writes a page" page a
-is "$(sed -n 's/^| \(goal\|other\) | //p' "$T/out")" "a net of a test; on noise | 0.75 after 9 epochs | not run | | |
-a test | - | not run | | |" "the page has what a source published, and rows that were not run"
+is "$(sed -n 's/^| \(goal\|other\|there\) | //p' "$T/out")" "a net of a test; on noise | 0.75 after 9 epochs | not run | | |
+a test | - | not run | | |
+a test | epoch: train/validation: 2: .5/.4; 3 s an epoch | not run | | |" "the page has what a source published, and rows that were not run"
 is "$(grep -c '^| alone+f32 | a test | - | [01]\.' "$T/out")" 1 "the page has the row with a type"
 mean=$(awk -F'\t' '$1 == "alone" && $3 == 2 { sum += $5 / 2 } END { printf "%.4f", sum }' a.tsv)
 is "$(grep -cE "^\| alone \| a test \| - \| $mean \(2 seeds, [0-9.]+ to [0-9.]+\) \| 3 \| .* x [0-9]+, f32 \|$" "$T/out")" 1 \
@@ -77,7 +79,7 @@ if command -v gnuplot >/dev/null; then
 else
 	skip "the page has a figure with a curve for each seed" "no gnuplot"
 fi
-rm share/recipes/goal
+rm share/recipes/goal share/recipes/there
 
 # Interrupted within the second epoch and again after it.
 for cut in "--steps 11" "--epochs 2"; do
@@ -91,6 +93,14 @@ is "$(row b | grep -c '^alone	seed 1: 2 of 3 epochs')" 1 "the list shows the epo
 status 0 "reproduce resumes the interrupted row" row b alone
 is "$(figures b alone)" "$(figures a alone | grep '	1	[012]	')" \
 	"the resumed row has the accuracies of an uninterrupted one, to the last digit"
+
+# A new run of the row is interrupted.
+figures b alone >published
+rm -r b/alone-1
+recipe alone "pworker --epochs 3" "pworker --steps 11"
+row b alone >/dev/null 2>&1
+is "$(figures b alone)" "$(cat published)" "an interrupted run leaves what the table has of the run before"
+recipe alone "pworker --epochs 3"
 
 # A worker outlives reproduce, which is killed alone.
 mkdir late && mkfifo up go

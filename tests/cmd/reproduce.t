@@ -94,12 +94,17 @@ status 0 "reproduce resumes the interrupted row" row b alone
 is "$(figures b alone)" "$(figures a alone | grep '	1	[012]	')" \
 	"the resumed row has the accuracies of an uninterrupted one, to the last digit"
 
-# A new run of the row is interrupted.
+# A new run of the row fails in its second epoch; a shorter one ends.
 figures b alone >published
 rm -r b/alone-1
+mkdir failing
+printf '#!/bin/sh\n"%s/pworker" "$@"\nexit 1\n' "$BUILD" >failing/pworker
+chmod +x failing/pworker
 recipe alone "pworker --epochs 3" "pworker --steps 11"
-row b alone >/dev/null 2>&1
-is "$(figures b alone)" "$(cat published)" "an interrupted run leaves what the table has of the run before"
+BUILD=$PWD/failing status 1 "reproduce fails with its worker" row b alone
+is "$(figures b alone)" "$(cat published)" "a run that fails leaves what the table has of the run before"
+status 0 "reproduce runs the shorter row" row b alone
+is "$(figures b alone | wc -l)" 2 "a run that ends replaces what the table has of the run before"
 recipe alone "pworker --epochs 3"
 
 # A worker outlives reproduce, which is killed alone.

@@ -4,6 +4,8 @@
 #include "engine/cpu/cpu_vec.h"
 #include "levels.h"
 
+#include <math.h>
+
 #define SAMPLES	2u
 #define SIDE	9u
 #define MOST	64u					/* channels */
@@ -38,7 +40,7 @@ view(size_t layout, uint32_t side, int k)
 	return v;
 }
 
-/* The layer's output has this side. */
+/* The pooling layer with these windows on maps of SIDE x SIDE. */
 static struct graph_node
 describe_layer(size_t window)
 {
@@ -64,8 +66,10 @@ take_back(const struct graph_node *l, const struct cpu_view *d, const struct cpu
 		const size_t at = (h * SIDE + w) * dx->block + c;
 		float left;
 
-		if (h >= SIDE || w >= SIDE)
-			continue;		/* leaves the gradient to be noticed */
+		if (h >= SIDE || w >= SIDE) {
+			cpu_write(dx->p, 0, dx->bf16, NAN);	/* counts as wrong */
+			continue;
+		}
 		left = cpu_read(cpu_at(dx, sample, b), at, dx->bf16);
 		for (int k = 0; k < 2; k++)
 			left -= cpu_read(cpu_at(&d[k], sample, b), o * dx->block + c, dx->bf16);

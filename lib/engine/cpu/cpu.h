@@ -295,6 +295,8 @@ int	 cpu_arena_allocate(struct engine_plan *p);
 /* Makes scratch at least this large.  Returns 0, ERR_NOMEM, or 1 if it moved: all kernels must be bound again. */
 int	 cpu_arena_scratch(struct engine_plan *p, size_t bytes);
 void	 cpu_arena_free(struct engine_plan *p);
+/* Are n samples of this map so large that non-temporal stores write them best? */
+bool	 cpu_arena_large(const struct cpu_view *v, uint32_t n);
 
 /*
  * cpu.c: fixes the number of threads of the calling thread's parallel loops.  Every function of engine.h that has one

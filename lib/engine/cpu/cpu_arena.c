@@ -5,6 +5,7 @@
  * first touch within a step would take longer than the step.
  */
 #include "engine/cpu/cpu.h"
+#include "engine/cpu/cpu_vec.h"
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -171,4 +172,10 @@ cpu_arena_free(struct engine_plan *p)
 	free(p->arena);
 	free(p->kept);
 	free(p->scratch);
+}
+
+bool
+cpu_arena_large(const struct cpu_view *v, uint32_t n)
+{
+	return n * v->step * cpu_size(v) >= CPU_STREAM_BYTES;
 }

@@ -89,13 +89,6 @@ get_line(const struct bn_walk *u, const struct cpu_view *v, size_t i, size_t g)
 	return (struct bn_line) { cpu_group(v, i, g), u->period < CPU_VEC ? u->groups * CPU_VEC : v->pitch, false };
 }
 
-/* Is a map too large for the caches? */
-static bool
-is_large(const struct cpu_view *v, uint32_t n)
-{
-	return n * v->step * cpu_size(v) >= CPU_STREAM_BYTES;
-}
-
 /* As get_line() for what is written; with stream by non-temporal stores, if these write whole lines of the cache. */
 static struct bn_line
 get_result(const struct bn_walk *u, const struct cpu_view *v, bool stream, size_t i, size_t g)
@@ -207,7 +200,7 @@ void
 cpu_bn_forward(const struct cpu_view *x, const struct cpu_view *y, uint32_t n, const struct cpu_bn *bn, bool relu)
 {
 	const struct units units = describe_units(x, n);
-	const bool stream = is_large(y, n);
+	const bool stream = cpu_arena_large(y, n);
 
 	#pragma omp parallel for schedule(dynamic, share_chunk(n * units.each))
 	for (size_t k = 0; k < n * units.each; k++) {
@@ -271,7 +264,7 @@ cpu_bn_backward(const struct cpu_view *x, const struct cpu_view *dy, uint32_t nd
 		reduce_batch(x, dy, ndy, n, scratch, bn, relu, eps);
 	if (dx == NULL)
 		return;
-	stream = is_large(dx, n) && dx->p != x->p && (plus == NULL || dx->p != plus->p);
+	stream = cpu_arena_large(dx, n) && dx->p != x->p && (plus == NULL || dx->p != plus->p);
 	#pragma omp parallel for schedule(dynamic, share_chunk(n * units.each))
 	for (size_t k = 0; k < n * units.each; k++) {
 		size_t i = k / units.each, g = k % units.each * units.groups;

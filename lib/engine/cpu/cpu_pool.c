@@ -431,9 +431,7 @@ cpu_pool_backward(const struct graph_node *node, const struct cpu_view *dy, uint
 	struct frame f = describe_pool_frame(node, dx);
 	size_t blocks = cpu_blocks(dx), outs = count_maxima(node, &dy[0]);
 
-	f.stream = !dx->bf16 && dx->block == CPU_VEC && (uintptr_t)dx->p % 64 == 0 &&
-	    n * dx->step * sizeof(float) >= CPU_STREAM_BYTES;
-
+	f.stream = !dx->bf16 && dx->block == CPU_VEC && (uintptr_t)dx->p % 64 == 0 && cpu_arena_large(dx, n);
 	#pragma omp parallel for schedule(dynamic, share_chunk(n * blocks))
 	for (size_t u = 0; u < n * blocks; u++) {
 		size_t i = u / blocks, b = u % blocks;

@@ -87,7 +87,7 @@ combine_views(enum op op, const struct cpu_view *part, uint32_t parts, const str
 	if (parts > 1)
 		l = cpu_lines_of(&part[1], l);
 	/* Not in place, where the cache has the lines, nor pixel by pixel, as a fence follows each line of the view. */
-	stream = l.lines == 1 && y->p != part[0].p && n * y->step * size >= CPU_STREAM_BYTES;
+	stream = l.lines == 1 && y->p != part[0].p && cpu_arena_large(y, n);
 	#pragma omp parallel for schedule(dynamic, share_chunk(n * l.lines))
 	for (size_t k = 0; k < n * l.lines; k++) {
 		size_t i = k / l.lines, line = k % l.lines, done = 0;

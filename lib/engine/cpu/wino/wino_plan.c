@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define CHUNK_BYTES	((size_t)1 << 20)	/* bytes of a thread's matrices, about the size of its cache */
-#define BF16_BYTES	((size_t)1 << 18)	/* those of y and dx in bf16, whose products wait sooner */
+#define BF16_BYTES	((size_t)1 << 18)	/* for y and dx in bf16, which wait for memory sooner */
 #define SLICE_BYTES	((size_t)16 << 20)	/* bytes of all slices' sums together */
 #define SLICES		8
 #define SLICE_TILES	512

@@ -10,6 +10,7 @@ static const char data_help[] =
     "  --no-shuffle         keep the stored order    --shuffle-buffer N\n"
     "  --cache ram[:MB]|device  keep decoded images  --prefetch MB (128)  read ahead\n"
     "  --label-at I (0)     index of the class label --read-threads N\n"
+    "  --drop-last          leave out what does not fill a step\n"
     "  --weight-at I        index of a label that multiplies the loss of its sample\n"
     "options that turn an image into a sample, in this order; LO,HI is a random range\n"
     "  --resize N           the shorter side         --rotate DEGREES,...  by one\n"
@@ -85,6 +86,7 @@ static const struct pworker_option data_options[] = {
 	{ "crop-size", PWORKER_RANGE, AUG(crop_size), 1, 65536 },
 	{ "cutmix", PWORKER_REAL, AUG(cutmix), 0, 100 },
 	{ "cutout", PWORKER_WHOLE, AUG(cutout), 0, 65536 },
+	{ "drop-last", PWORKER_FLAG, DATA(drop_last), .needs = NEED_TRAINING },
 	{ "fill-value", PWORKER_WHOLE, AUG(fill), 0, 255, .needs = NEED_BORDER },
 	{ "help-data", PWORKER_HELP, .text = data_help },
 	{ "img-size", PWORKER_RANGE, AUG(side), 1, 65536 },

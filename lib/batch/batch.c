@@ -5,6 +5,7 @@
 #include "batch/batch_in.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -295,6 +296,8 @@ open_stream(struct batch_reader *r)
 
 	if (aug_mixes(&o->aug))
 		return err_fail(ERR_ARG, "%s: samples of a pipe cannot be mixed", o->path);
+	if (o->drop_last)
+		return err_fail(ERR_ARG, "%s: a pipe is read to its end, and drops no last step", o->path);
 	r->steps = UINT64_MAX;
 	if ((r->stream = o->stream) != NULL)
 		return 0;
@@ -320,7 +323,10 @@ open_records(struct batch_reader *r)
 	if (r->records > UINT32_MAX)
 		return err_fail(ERR_LIMIT, "%s: more than %u records", r->recs->path, UINT32_MAX);
 	r->whole = batch_cut_whole(o);
-	r->steps = (r->records + r->whole - 1) / r->whole;
+	r->steps = o->drop_last ? r->records / r->whole : (r->records + r->whole - 1) / r->whole;
+	if (r->steps == 0)
+		return err_fail(ERR_ARG, "%s: %" PRIu64 " records are fewer than the %" PRIu64 " of a full step",
+		    r->recs->path, r->records, r->whole);
 	if (o->cache > 0)
 		ERR_TRY(batch_cache_new(r->recs->count, r->labels, o->cache, &r->cache));
 	return batch_order_new(r->records, o->shuffle, o->window, &r->order);

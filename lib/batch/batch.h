@@ -10,7 +10,7 @@
  * micro-batches of a step, and the steps, take the records in that order.  The last step divides the remaining records
  * evenly, the first micro-batches one record larger, or in proportion to the sizes; a micro-batch may be empty.  So
  * each record occurs exactly once per epoch, over any number of workers, and W workers read what one worker with W
- * micro-batches reads.
+ * micro-batches reads.  With drop_last there is no such step.
  *
  * With a window the permutation keeps records near their own order (batch_order.h).  If the path is a pipe, it is read
  * as a stream: the records in order of arrival, through a window of that many, for one epoch of unknown length.  Each
@@ -69,6 +69,7 @@ struct batch_opt {
 	/* [classes] weight of a sample in the loss, or of targets of 1 [targets] (samples.h), lent; NULL: 1 */
 	const float	*class_weight;
 	uint64_t	 limit;		/* number of records to use, from the first; 0: all */
+	bool		 drop_last;	/* an epoch has full steps only, and leaves out the last records of its order */
 	/* batch_next() calls this once if it has waited 3 seconds for bytes of a pipe, which whom names; or NULL */
 	void		(*waiting)(void *arg, const char *whom);
 	void		*arg;

@@ -28,7 +28,7 @@ open_eval_data(struct eval *j)
 	d.aug.c = x->c;
 	d.aug.h = x->h;
 	d.aug.w = x->w;
-	d.shuffle = false;
+	d.shuffle = d.drop_last = false;
 	d.window = d.cache = 0;
 	d.classes = 0;
 	d.targets = d.unlabelled ? 0 : graph_targets(j->graph);

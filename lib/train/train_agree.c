@@ -125,6 +125,7 @@ train_agree(struct train *t)
 		{ "--patience", o->patience },
 		{ "--cut-copies", o->cut_copies },
 		{ "--no-shuffle", o->data.shuffle },
+		{ "--drop-last", o->data.drop_last },
 		{ "the names of classes beside the records or in --resume, --class-weights, --weight-at or --label-at",
 		    hash_classes(o) },
 		{ "TALLY_SET", hash_settings(o) },

@@ -39,7 +39,7 @@ open_train_data(struct train *t, const char *path, struct recs *recs, bool train
 		d.stop = t->o->ps.nservers == 0 ? t->o->stop : NULL;
 	} else {
 		/* Synchronous workers share the validation; the others are in different epochs. */
-		d.shuffle = false;
+		d.shuffle = d.drop_last = false;
 		d.window = d.cache = 0;
 		d.class_weight = NULL;
 		d.weighted = false;

@@ -2,16 +2,17 @@
 -- --variant full: the wider one for the 21,841 classes of the full ImageNet, 33,619,969 weights.
 -- --pools ceil|floor: ceil rounds up as MXNet did until July 2016; floor rounds down as later, with a border of 1 in the
 -- blocks that halve.
+-- --bn-momentum M (0.9): what running statistics keep of their old value in a step; 0.1 as MXNet until November 2015.
 -- Source: mxnet, example/image-classification, symbol_inception-bn.py and -full.py (2015, 2016), with their names of
 -- layers; Ioffe and Szegedy, "Batch normalization", ICML 2015.
 
 local parts = require "parts"
 local full = parts.word("variant", { "1k", "full" }) == "full"
-local ceil = parts.word("pools", { "ceil", "floor" }) == "ceil"
+local ceil, momentum = parts.word("pools", { "ceil", "floor" }) == "ceil", parts.bn_momentum()
 
 local function factory(x, k, name, kernel, stride, pad)
-	return parts.cbr(x, k, { kernel = kernel, stride = stride, pad = pad, conv = "conv_" .. name, bn = "bn_" .. name,
-		relu = "relu_" .. name })
+	return parts.cbr(x, k, { kernel = kernel, stride = stride, pad = pad, momentum = momentum, conv = "conv_" .. name,
+		bn = "bn_" .. name, relu = "relu_" .. name })
 end
 
 -- The branches that A and B have in common: 3x3, and 3x3 twice.

@@ -1,14 +1,16 @@
 -- inception - batch normalized inception for 28x28 crops of CIFAR-10; 1,652,826 weights in 78 arrays.
 -- --pools ceil|floor: as in 2015, the pool that halves the image has no padding and rounds up.  floor, as from July 2016
 -- on, has a border of 1 and rounds down; the sizes are equal.  Gamma is learned, as in 2015.
+-- --bn-momentum M (0.9): what running statistics keep of their old value in a step; 0.1 as MXNet until November 2015.
 -- Source: mxnet, example/image-classification/symbol_inception-bn-28-small.py (2015); Ioffe and Szegedy,
 -- "Batch normalization", ICML 2015.
 
 local parts = require "parts"
-local ceil = parts.word("pools", { "ceil", "floor" }) == "ceil"
+local ceil, momentum = parts.word("pools", { "ceil", "floor" }) == "ceil", parts.bn_momentum()
 
 local function factory(x, k, kernel, stride, pad, name)
-	return parts.cbr(x, k, { kernel = kernel, stride = stride, pad = pad, conv = name, bn = name .. "_bn", relu = name .. "_relu" })
+	return parts.cbr(x, k, { kernel = kernel, stride = stride, pad = pad, momentum = momentum, conv = name, bn = name .. "_bn",
+		relu = name .. "_relu" })
 end
 
 local function simple(x, k1, k3, name)

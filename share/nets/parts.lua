@@ -59,10 +59,15 @@ function parts.depth(nets, default, what)
 	error("--layers: " .. opt.layers .. " is none of " .. table.concat(depths, ", ") .. (what and ", the nets " .. what or ""), 0)
 end
 
--- Convolution, batch norm, ReLU.  o: kernel, stride, pad, bias, eps, and the names of conv, bn and relu.
+-- --bn-momentum, what the running statistics of batch norm keep of their old value in each step.
+function parts.bn_momentum()
+	return parts.number("bn-momentum", 0.9)
+end
+
+-- Convolution, batch norm, ReLU.  o: kernel, stride, pad, bias, eps, momentum, and the names of conv, bn and relu.
 function parts.cbr(x, k, o)
 	x = conv{x, k, kernel = o.kernel or 1, stride = o.stride or 1, pad = o.pad or 0, bias = o.bias ~= false, name = o.conv}
-	return relu{bn{x, eps = o.eps or 1e-5, name = o.bn}, name = o.relu}
+	return relu{bn{x, eps = o.eps or 1e-5, momentum = o.momentum, name = o.bn}, name = o.relu}
 end
 
 -- What training uses unless options say otherwise: photographs normalized as torchvision does.

@@ -86,7 +86,7 @@ static const struct pworker_option data_options[] = {
 	{ "crop-size", PWORKER_RANGE, AUG(crop_size), 1, 65536 },
 	{ "cutmix", PWORKER_REAL, AUG(cutmix), 0, 100 },
 	{ "cutout", PWORKER_WHOLE, AUG(cutout), 0, 65536 },
-	{ "drop-last", PWORKER_FLAG, DATA(drop_last), .needs = NEED_TRAINING },
+	{ "drop-last", PWORKER_FLAG, DATA(drop_last), .needs = NEED_TRAINING | NEED_FILE },
 	{ "fill-value", PWORKER_WHOLE, AUG(fill), 0, 255, .needs = NEED_BORDER },
 	{ "help-data", PWORKER_HELP, .text = data_help },
 	{ "img-size", PWORKER_RANGE, AUG(side), 1, 65536 },

@@ -59,11 +59,6 @@ function parts.depth(nets, default, what)
 	error("--layers: " .. opt.layers .. " is none of " .. table.concat(depths, ", ") .. (what and ", the nets " .. what or ""), 0)
 end
 
--- --bn-momentum, what the running statistics of batch norm keep of their old value in each step.
-function parts.bn_momentum()
-	return parts.number("bn-momentum", 0.9)
-end
-
 -- Convolution, batch norm, ReLU.  o: kernel, stride, pad, bias, eps, momentum, and the names of conv, bn and relu.
 function parts.cbr(x, k, o)
 	x = conv{x, k, kernel = o.kernel or 1, stride = o.stride or 1, pad = o.pad or 0, bias = o.bias ~= false, name = o.conv}

@@ -207,6 +207,9 @@ like err '^pworker: 60 images in memory, [0-9]+ bytes$' "--cache ram reports its
 ok "--cache ram changes no byte of the weights" cmp c-0002.safetensors w-0002.safetensors
 status 0 "pworker trains on a file with --shuffle-buffer" $train --shuffle-buffer 16 --epochs 1
 is "$(awk -F'\t' '$5 == "epoch" { print $8 }' out)" 60 "--shuffle-buffer gives every record once an epoch"
+status 0 "pworker trains with --drop-last" $train --drop-last --epochs 2 --val train.rec
+is "$(awk -F'\t' '$5 == "epoch" || $5 == "validation" { print $5, $8 }' out | tr '\n' ' ')" \
+	"epoch 48 validation 60 epoch 48 validation 60 " "--drop-last ends an epoch with the last full step, and validates on every record"
 status 2 "--label-at refuses an index beyond the labels of a record" $train --label-at 1 --epochs 1
 like err '^pworker: train\.rec: record at [0-9]+, id [0-9]+: it has 1 label, and none at 1$' \
 	"--label-at's error names the record and counts its labels"

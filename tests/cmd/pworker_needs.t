@@ -40,6 +40,7 @@ views="needs --val, --eval or --predict" shuffled="does not go with --no-shuffle
 	alone "--confusion" "needs --eval" $train
 	alone "--confusion" "needs --eval" pworker --predict $w --data a.rec
 	alone "--steps 1" "needs training or --statistics" pworker --eval $w --data a.rec
+	alone "--drop-last" "does not go with a pipe, which can be read only once" ${train/a.rec/-} < <(cat a.rec)
 	alone "--cache ram:1" "does not go with a pipe, which can be read only once" ${train/a.rec/-} < <(cat a.rec)
 	net="pworker --net mlp"
 	for option in "--log x" "--trace x" "--frequent 2" "--log-style mxnet" "--profile 1" "--lr-find"; do
@@ -52,7 +53,8 @@ views="needs --val, --eval or --predict" shuffled="does not go with --no-shuffle
 	alone "--profile 1" "$unused --lr has no effect" $net --lr 0.1
 	alone "--profile 1" "$unused --optimizer, --epochs have no effect" $net --optimizer adam --epochs 1
 	for mode in eval predict statistics; do
-		for option in "--lr 0.1" "--save x" "--val a.rec" "--print" "--epochs 1" "--freeze 1" "--momentum 0" "--trace x"; do
+		for option in "--lr 0.1" "--save x" "--val a.rec" "--print" "--epochs 1" "--freeze 1" "--momentum 0" "--trace x" \
+			"--drop-last"; do
 			alone "$option" "is for training, and does not go with --$mode" pworker --$mode $w --data a.rec
 		done
 	done

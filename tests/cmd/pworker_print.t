@@ -14,6 +14,8 @@ echo 'pworker --net resnet --eps 3e-3' >short
 is "$(pworker @./short --print | eps)" 0.003 "--eps in a recipe is the net's option"
 status 2 "pworker refuses an option that the net lacks" pworker --net mlp --eps 1e-3 --print
 like err "^pworker: .*mlp\.lua: this net has no option 'eps'" "pworker's error names the net and the option that it lacks"
+is "$(pworker --net inception --bn-momentum 0.1 --print | awk '$2 == "bn" { print $NF }' | sort | uniq -c | xargs)" \
+	"19 momentum=0.1" "--bn-momentum is that of each batch norm"
 
 mkdir red blue && printf 'P6 32 32 255\n%3072s' | tee red/1.ppm >blue/1.ppm
 im2rec -q -o two.rec red blue || exit 1

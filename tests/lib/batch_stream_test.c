@@ -93,6 +93,9 @@ test_stream(void)
 	for (int i = 0; i < BATCHES_N; i++)
 		once &= seen[i] == 1;
 	ok(once, "a stream: batches have each record once");
+	o.drop_last = true;
+	is(batch_open(&o, &r), ERR_ARG, "a stream: drop_last is refused, as its end is unknown");
+	o.drop_last = false;
 	is(pieces, 15, "a stream: 101 records are 15 micro-batches of 8, with a full last step");
 	ok(near_by, "a stream: records are shuffled within the window");
 	for (o.threads = 2; o.threads <= 8; o.threads *= 2)

@@ -75,13 +75,13 @@ done
 for n in share/nets/*.lua; do
 	net=$(basename "$n" .lua)
 	[ "$net" != parts ] || continue
-	{ grep -oE 'parts\.(number|whole|word|widths)\("[a-z]+"' "$n" | sed 's/.*"\(.*\)"/--\1/'
+	{ grep -oE 'parts\.(number|whole|word|widths)\("[a-z-]+"' "$n" | sed 's/.*"\(.*\)"/--\1/'
 	  grep -oE '\bopt\.[a-z]+' "$n" | sed 's/opt\./--/'
 	  sed -n 's/.*parts\.depth(.*/--layers/p' "$n"; } | sort -u | tr '\n' ' ' >"$T/asked"
-	awk -v net="$net" '/^\.Ss/ { on = 0 } /^\.It Cm/ { on = $3 == net } on' man/net.5 | grep -o '^\.Fl \\-[a-z]*' |
-		sed 's/.*-/--/' | sort -u | tr '\n' ' ' >"$T/told"
+	awk -v net="$net" '/^\.Ss/ { on = 0 } /^\.It Cm/ { on = $3 == net } on' man/net.5 | grep -o '^\.Fl \\-[a-z-]*' |
+		sed 's/.*\\-/--/' | sort -u | tr '\n' ' ' >"$T/told"
 	is "$(cat "$T/told")" "$(cat "$T/asked")" "net(5) documents the options of $net"
-	sed '/^--/!q' "$n" | grep -oE '(^|[ ;])--[a-z]+' | grep -oE -- '--[a-z]+' | grep -vx -- --shape | sort -u | tr '\n' ' ' >"$T/told"
+	sed '/^--/!q' "$n" | grep -oE '(^|[ ;])--[a-z-]+' | grep -oE -- '--[a-z-]+' | grep -vx -- --shape | sort -u | tr '\n' ' ' >"$T/told"
 	is "$(cat "$T/told")" "$(cat "$T/asked")" "the first lines of $net.lua list its options"
 done
 

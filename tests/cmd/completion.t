@@ -97,7 +97,7 @@ is "$(offers 'plog o')" "old.txt one.rec over " "bash completes any file as an o
 touch w.safetensors w.txt
 is "$(offers 'pworker --resume w')$(offers 'pworker --predict w')" "w.safetensors w.safetensors " "bash completes weights"
 is "$(offers 'pworker --net resnet --sho')" "--shortcuts " "bash completes an option of the net"
-is "$(offers 'pworker --net=mlp --dr')" "--dropout " "bash completes an option of the net after --net=NAME"
+is "$(offers 'pworker --net=mlp --dropo')" "--dropout " "bash completes an option of the net after --net=NAME"
 is "$(offers 'pworker --net pa')" " " "the file that nets share is no net"
 printf -- '-- --oddity N\nreturn 1\n' >own.lua
 is "$(offers 'pworker --net ./own.lua --od')" "--oddity " "bash completes an option of a script of your own"

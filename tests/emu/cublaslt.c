@@ -197,31 +197,56 @@ get_factor(const void *p, size_t i, int type, bool tf32)
 	return x;
 }
 
+/* A factor as doubles [inner][other]; inner_down: its columns run along the inner dimension. */
+static double *
+read_factor(const void *p, size_t first, const struct layout *l, bool tf32, bool inner_down)
+{
+	double *v = malloc(l->rows * l->columns * sizeof(*v));
+
+	for (size_t column = 0; column < l->columns; column++)
+		for (size_t row = 0; row < l->rows; row++)
+			v[inner_down ? row * l->columns + column : column * l->rows + row] =
+			    get_factor(p, first + column * l->rows + row, l->type, tf32);
+	return v;
+}
+
 /* d = alpha a b + beta c; matrix p of each. */
 static void
 multiply_one(const struct product *m, size_t p)
 {
-	const size_t rows = m->c.rows, inner = m->op.first_transposed ? m->a.rows : m->a.columns;
-	const size_t a0 = p * (size_t)m->a.apart, b0 = p * (size_t)m->b.apart, c0 = p * (size_t)m->c.apart;
+	const size_t rows = m->c.rows, columns = m->c.columns, c0 = p * (size_t)m->c.apart;
+	const size_t inner = m->op.first_transposed ? m->a.rows : m->a.columns;
+	double *a = read_factor(m->pa, p * (size_t)m->a.apart, &m->a, m->op.tf32, m->op.first_transposed);
+	double *b = read_factor(m->pb, p * (size_t)m->b.apart, &m->b, m->op.tf32, !m->op.second_transposed);
+	double *sum = malloc(rows * sizeof(*sum));
 
-	for (size_t j = 0; j < m->c.columns; j++)
+	for (size_t j = 0; j < columns; j++) {
+		memset(sum, 0, rows * sizeof(*sum));
+		for (size_t l = 0; l < inner; l++) {
+			const double *from = a + l * rows, factor = b[l * columns + j];
+
+			if (m->op.tf32) {
+				#pragma omp simd
+				for (size_t i = 0; i < rows; i++)
+					sum[i] = (double)(float)(sum[i] + from[i] * factor);
+			} else {
+				#pragma omp simd
+				for (size_t i = 0; i < rows; i++)
+					sum[i] += from[i] * factor;
+			}
+		}
 		for (size_t i = 0; i < rows; i++) {
 			const size_t at = c0 + j * rows + i;
-			double sum = 0;
+			double v = sum[i] * (double)m->alpha;
 
-			for (size_t l = 0; l < inner; l++) {
-				sum += (double)get_factor(m->pa, a0 + (m->op.first_transposed ? i * m->a.rows + l :
-				    l * m->a.rows + i), m->a.type, m->op.tf32) *
-				    (double)get_factor(m->pb, b0 + (m->op.second_transposed ? l * m->b.rows + j :
-				    j * m->b.rows + l), m->b.type, m->op.tf32);
-				if (m->op.tf32)
-					sum = (double)(float)sum;
-			}
-			sum *= (double)m->alpha;
 			if (m->beta != 0)
-				sum += (double)m->beta * (double)kernel_get(m->pc, at, m->c.type);
-			kernel_put(m->pd, at, (float)sum, m->c.type);
+				v += (double)m->beta * (double)kernel_get(m->pc, at, m->c.type);
+			kernel_put(m->pd, at, (float)v, m->c.type);
 		}
+	}
+	free(a);
+	free(b);
+	free(sum);
 }
 
 static void

@@ -48,31 +48,67 @@ meets(const struct dnn_shape *s, uint32_t n, uint32_t i, uint32_t j, uint32_t r,
 	return (((ptrdiff_t)n * s->h + h) * s->w + w) * s->c;
 }
 
-/* One channel k of y in one image, with all taps. */
+/* Filters [k][taps][each] as [taps][each][k], or back, so that loops over the channels of y are contiguous. */
 static void
-channel(const struct dnn_shape *s, double *x, double *w, double *y, uint32_t n, uint32_t k)
+transpose_filters(const struct dnn_shape *s, const double *from, double *to, bool back)
 {
-	uint32_t each = s->c / s->groups, first = k / (s->k / s->groups) * each;
+	const size_t taps = (size_t)s->r * s->s * (s->c / s->groups);
+
+	for (size_t k = 0; k < s->k; k++)
+		for (size_t t = 0; t < taps; t++)
+			if (back)
+				to[k * taps + t] = from[t * s->k + k];
+			else
+				to[t * s->k + k] = from[k * taps + t];
+}
+
+/* One tap for all pixels of image n: y += x w, or for gradients dx += w dy; w [taps][each][k]. */
+static void
+add_tap(const struct dnn_shape *s, double *x, const double *w, double *y, uint32_t n, uint32_t tap)
+{
+	const uint32_t each = s->c / s->groups, wide = s->k / s->groups;
 
 	for (uint32_t i = 0; i < s->oh; i++)
-		for (uint32_t j = 0; j < s->ow; j++)
-			for (uint32_t r = 0; r < s->r; r++)
-				for (uint32_t q = 0; q < s->s; q++) {
-					double *to = y + (((size_t)n * s->oh + i) * s->ow + j) * s->k + k;
-					double *f = w + (((size_t)k * s->r + r) * s->s + q) * each, sum = 0;
-					ptrdiff_t at = meets(s, n, i, j, r, q);
-					double *from = x + at + first;
+		for (uint32_t j = 0; j < s->ow; j++) {
+			ptrdiff_t at = meets(s, n, i, j, tap / s->s, tap % s->s);
 
-					for (uint32_t c = 0; at >= 0 && c < each; c++)
-						if (s->way == DNN_FORWARD)
-							sum += f[c] * from[c];
-						else if (s->way == DNN_DATA)
-							from[c] += f[c] * *to;
-						else
-							f[c] += from[c] * *to;
-					if (s->way == DNN_FORWARD)
-						*to += sum;
+			for (uint32_t c = 0; at >= 0 && c < s->c; c++) {
+				const uint32_t k0 = c / each * wide;
+				const double *f = w + ((size_t)tap * each + c % each) * s->k + k0;
+				double *to = y + (((size_t)n * s->oh + i) * s->ow + j) * s->k + k0;
+				double *from = &x[at + c], factor = *from, sum = 0;
+
+				if (s->way == DNN_FORWARD) {
+					#pragma omp simd
+					for (uint32_t k = 0; k < wide; k++)
+						to[k] += f[k] * factor;
+				} else {
+					#pragma omp simd reduction(+ : sum)
+					for (uint32_t k = 0; k < wide; k++)
+						sum += f[k] * to[k];
+					*from += sum;
 				}
+			}
+		}
+}
+
+/* The gradient of the filters at one tap and channel c of x: row [k] += x dy, over all images. */
+static void
+add_filter(const struct dnn_shape *s, const double *x, const double *y, double *row, uint32_t tap, uint32_t c)
+{
+	const uint32_t each = s->c / s->groups, wide = s->k / s->groups, k0 = c / each * wide;
+
+	for (uint32_t n = 0; n < s->n; n++)
+		for (uint32_t i = 0; i < s->oh; i++)
+			for (uint32_t j = 0; j < s->ow; j++) {
+				const double *dy = y + (((size_t)n * s->oh + i) * s->ow + j) * s->k + k0;
+				ptrdiff_t at = meets(s, n, i, j, tap / s->s, tap % s->s);
+				double factor = at < 0 ? 0 : x[at + c];
+
+				#pragma omp simd
+				for (uint32_t k = 0; k < wide; k++)
+					row[k0 + k] += factor * dy[k];
+			}
 }
 
 /* The scratch that a convolution wants.  Larger batches need more, and so do fused ones, as with a library. */
@@ -106,37 +142,39 @@ convolve(void *arg)
 	const struct dnn_shape *s = &c->s;
 	size_t nx = (size_t)s->n * s->c * s->h * s->w, nw = (size_t)s->k * (s->c / s->groups) * s->r * s->s;
 	size_t ny = (size_t)s->n * s->k * s->oh * s->ow;
-	double *x, *w, *y;
+	const uint32_t taps = s->r * s->s, each = s->c / s->groups;
+	double *x, *w, *y, *turned = calloc(nw + 1, sizeof(*turned));
 
 	log_operands(c, nx, nw, ny);
 	x = doubles(s->way == DNN_DATA ? NULL : c->at.x, nx, s->type);
 	w = doubles(s->way == DNN_WEIGHT ? NULL : c->at.w, nw, s->type);
 	y = doubles(s->way == DNN_FORWARD ? NULL : c->at.y, ny, s->type);
-	/*
-	 * Threads share no output: images are independent in one direction, channels in the others.
-	 */
-	if (s->way == DNN_DATA) {
-		#pragma omp parallel for
-		for (uint32_t n = 0; n < s->n; n++)
-			for (uint32_t k = 0; k < s->k; k++)
-				channel(s, x, w, y, n, k);
-		put(c->at.x, x, nx, s->type);
+	transpose_filters(s, w, turned, false);
+	/* Threads share no output: images are independent, or the filters' taps and channels. */
+	if (s->way == DNN_WEIGHT) {
+		#pragma omp parallel for collapse(2)
+		for (uint32_t t = 0; t < taps; t++)
+			for (uint32_t ch = 0; ch < s->c; ch++)
+				add_filter(s, x, y, turned + ((size_t)t * each + ch % each) * s->k, t, ch);
+		transpose_filters(s, turned, w, true);
+		put(c->at.w, w, nw, s->type);
 	} else {
 		#pragma omp parallel for
-		for (uint32_t k = 0; k < s->k; k++)
-			for (uint32_t n = 0; n < s->n; n++)
-				channel(s, x, w, y, n, k);
+		for (uint32_t n = 0; n < s->n; n++)
+			for (uint32_t t = 0; t < taps; t++)
+				add_tap(s, x, turned, y, n, t);
 		for (size_t i = 0; s->way == DNN_FORWARD && i < ny; i++) {
 			y[i] += s->addend ? kernel_get(c->at.addend, i, s->type) : 0;
 			y[i] += s->bias > 0 ? kernel_get(c->at.bias, i % s->k, s->type) : 0;
 			y[i] = s->relu && y[i] <= 0 ? 0 : y[i];
 		}
-		put(s->way == DNN_FORWARD ? c->at.y : c->at.w, s->way == DNN_FORWARD ? y : w,
-		    s->way == DNN_FORWARD ? ny : nw, s->type);
+		put(s->way == DNN_FORWARD ? c->at.y : c->at.x, s->way == DNN_FORWARD ? y : x,
+		    s->way == DNN_FORWARD ? ny : nx, s->type);
 	}
 	free(x);
 	free(w);
 	free(y);
+	free(turned);
 	memset(c->at.scratch, 0xff, 64);	/* so that a value kept there is noticed */
 }
 

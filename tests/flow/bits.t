@@ -3,7 +3,7 @@
 . "$TOP/tests/tap.sh"
 . "$TOP/tests/flow/data.sh"
 
-STEPS=60
+STEPS=40
 # Instrumented code is many times slower, and so are plain loops.
 { [ -z "${SAN:-}" ] && pworker --net lenet --print --batch 1 --engine cpu >/dev/null 2>&1; } || STEPS=10
 HALF=$((STEPS / 2))

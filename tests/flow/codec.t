@@ -109,7 +109,7 @@ if have mnist; then
 		ok "$1: the job ends well" ends 0
 		like "$T/err" 'was started again' "$1: dlaunch reports it"
 		ok "$1: the weights have the bits of the undisturbed job" \
-			cmp whole-0000-000160.safetensors "$1-0000-000160.safetensors"
+			cmp whole-0000-000080.safetensors "$1-0000-000080.safetensors"
 	}
 	# find_processes "ROLE RANK"...: waits until they run; their pids are in $found.
 	find_processes() {
@@ -122,23 +122,23 @@ if have mnist; then
 		done
 	}
 	killed=(--codec 'conv*=bf16' --codec 'fc*=topk:0.02' --codec 'fc1_weight=powersgd')
-	start whole -- "$@" "${killed[@]}" --frequent 20 --steps 160
+	start whole -- "$@" "${killed[@]}" --frequent 10 --steps 80
 	ok "an undisturbed job ends well" ends 0
 	for role in worker server; do
-		start $role -- "$@" "${killed[@]}" --frequent 20 --steps 160
+		start $role -- "$@" "${killed[@]}" --frequent 10 --steps 80
 		find_processes "$role 1"
 		line_of "$T/err" 'Speed' 2 "$pid"
 		kill -9 $found
 		ends_killed $role
 	done
-	start both -- "$@" "${killed[@]}" --frequent 20 --steps 160
+	start both -- "$@" "${killed[@]}" --frequent 10 --steps 80
 	find_processes "worker 0" "server 0"
 	line_of "$T/err" 'Speed' 2 "$pid"
 	# shellcheck disable=SC2086
 	kill -9 $found
 	ends_killed both
 	for codec in f32 bf16 fp16 2bit topk:0.05 powersgd; do
-		start acc-$codec -- "$@" --codec $codec --val "$MNIST_TEST" --epochs 1
+		start acc-$codec -- "$@" --codec $codec --val "$MNIST_PART" --epochs 1
 		ends 0 || cat "$T/err"
 		eval "with_${codec%:*}=$(awk -F '\t' '$1 == "time_s" { for (i = 1; i <= NF; i++) at[$i] = i; next }
 			$at["event"] == "validation" { print int(10000 * $at["accuracy"]); exit }' "$T/acc-$codec.log")"

@@ -63,20 +63,21 @@ check() {
 
 if have mnist; then
 	set -- --net lenet --data "$MNIST_TEST" --scale 0.00390625 --lr 0.05
-	check sgd 40 "$@" --val "$MNIST_TEST" --batch 125 --epochs "$KILLS" --cut 3 --best
-	KILLS=1 check adam 40 "$@" --batch 125 --epochs 1 --cut 2 --optimizer adam --ema 0.99
+	part=(--net lenet --data "$MNIST_PART" --scale 0.00390625 --lr 0.05)
+	check sgd 20 "${part[@]}" --val "$MNIST_PART" --batch 50 --epochs $((2 * KILLS)) --cut 3 --best
+	KILLS=1 check adam 20 "${part[@]}" --batch 50 --epochs 2 --cut 2 --optimizer adam --ema 0.99
 
 	# With --async and --slack the workers go on at the step of worker 0, and the updates of all are counted on.
 	updates() { head -c 65536 "$1" | grep -aoE '"updates": ?"[0-9]+"' | tr -dc 0-9; }
 	steps=100
 	for how in "--async" "--slack 2"; do
 		# shellcheck disable=SC2086
-		start cut.loose -- "$@" $how --batch 50 --steps 199 --cut 5
+		start cut.loose -- "${part[@]}" $how --batch 10 --steps 199 --cut 5
 		ok "$how: a job is killed after a cut" all_die 1
 		last=$(newest) file=$(find . -name 'cut.loose.cut-*.manifest' | sort | tail -n 1) file=${file%.manifest}
 		made=$(updates "$file")
 		# shellcheck disable=SC2086
-		start cut.loose -- "$@" $how --batch 50 --steps 199 --cut 5 --resume-last
+		start cut.loose -- "${part[@]}" $how --batch 10 --steps 199 --cut 5 --resume-last
 		ok "$how: it ends well" ends 0
 		like "$T/err" "^worker 0: pworker: resumes from .*/${file#./}$" "$how: it goes on from its newest cut"
 		ok "$how: it reaches its last step" test -e cut.loose-0001-000099.safetensors
@@ -87,9 +88,9 @@ if have mnist; then
 	done
 
 	# All processes die while a cut is written.
-	start whole.half -- "$@" --batch 50 --optimizer adam --steps 99
+	start whole.half -- "$@" --batch 20 --optimizer adam --steps 99
 	ends 0
-	start cut.half -- "$@" --batch 50 --optimizer adam --steps 99 --cut 1
+	start cut.half -- "$@" --batch 20 --optimizer adam --steps 99 --cut 1
 	pid0=$(real_process --worker 0)
 	until [ "$(sealed cut.half)" -gt 0 ]; do kill -0 "$pid" || break; read -rt 0.02 <> <(:) || :; done
 	unfinished() { compgen -G 'cut.half.cut-*.tmp' >/dev/null; }
@@ -101,7 +102,7 @@ if have mnist; then
 	wait "$pid" 2>/dev/null
 	ok "a job is killed while it writes a cut" unfinished
 	ok "nothing of it is left" really_none_left
-	start cut.half -- "$@" --batch 50 --optimizer adam --steps 99 --cut 1 --resume-last
+	start cut.half -- "$@" --batch 20 --optimizer adam --steps 99 --cut 1 --resume-last
 	ok "the job that resumes ends well" ends 0
 	like "$T/err" '^worker 0: pworker: resumes from .*/cut.half.cut-[0-9a-f]*-0000-[0-9]*.safetensors$' \
 		"the job goes on from the cut before"
@@ -110,9 +111,9 @@ if have mnist; then
 	rm -f ./*.safetensors
 
 	# Servers that die with the memory of all of them: dlaunch starts the job again, from the cut.
-	start again.whole -- "$@" --batch 50 --steps 99
+	start again.whole -- "$@" --batch 20 --steps 99
 	ends 0
-	start again --restart 1 --respawn 0 -- "$@" --batch 50 --steps 99 --cut 1
+	start again --restart 1 --respawn 0 -- "$@" --batch 20 --steps 99 --cut 1
 	until servers=$(real_process --server 0; real_process --server 1); [ "$(wc -w <<<"$servers")" -eq 2 ] || ! kill -0 "$pid"; do
 		read -rt 0.02 <> <(:) || :
 	done
@@ -127,7 +128,7 @@ if have mnist; then
 
 	# Cuts of another directory, of which the newest is not as it was written.
 	mkdir cuts
-	set -- pworker "$@" --batch 500 --seed 7 --save one
+	set -- pworker "${part[@]}" --batch 100 --seed 7 --save one
 	ok "an undisturbed run of one process" "$@" --steps 39
 	mv one-0001-000019.safetensors whole
 	rm -f one-*

@@ -1,11 +1,11 @@
 # data - real records for the tests, packed once a build.
 #
-#	have mnist && ...     $MNIST_TRAIN, $MNIST_TEST
+#	have mnist && ...     $MNIST_TRAIN, $MNIST_TEST, and $MNIST_PART with 2,000 images of the latter
 #	have cifar && ...     $CIFAR_TRAIN, $CIFAR_TEST
 #
 # have returns 1 if the data is missing, and $WHY says so.
 PACKED=${PACKED:-$BUILD/data}
-MNIST_TRAIN=$PACKED/mnist-train.rec MNIST_TEST=$PACKED/mnist-test.rec
+MNIST_TRAIN=$PACKED/mnist-train.rec MNIST_TEST=$PACKED/mnist-test.rec MNIST_PART=$PACKED/mnist-part.rec
 CIFAR_TRAIN=$PACKED/cifar-train.rec CIFAR_TEST=$PACKED/cifar-test.rec
 
 have() {
@@ -23,6 +23,8 @@ have() {
 			[ "$PACKED/$1-$have_split.rec" -nt "$BUILD/im2rec" ] ||
 			    im2rec -q "$have_from" --split "$have_split" -o "$PACKED/$1-$have_split.rec" || exit 1
 		done
+		[ "$1" != mnist ] || [ "$MNIST_PART" -nt "$BUILD/im2rec" ] ||
+		    im2rec -q "$have_from" --split test --part 0/5 -o "$MNIST_PART" || exit 1
 	) 9>"$PACKED/lock" || { echo "Bail out! im2rec cannot pack $1"; exit 1; }
 }
 

@@ -59,6 +59,7 @@ whole() {
 
 if have mnist; then
 	set -- --net lenet --data "$MNIST_TEST" --scale 0.00390625 --lr 0.05
+	part=(--net lenet --data "$MNIST_PART" --scale 0.00390625 --lr 0.05)
 	whole steps "$@" --batch 32 --frequent 40 --steps $((KILLS * 60))
 	start steps.cut --respawn 1000 -- "$@" --batch 32 --frequent 40 --steps $((KILLS * 60))
 	kill_some pworker
@@ -70,7 +71,7 @@ if have mnist; then
 	check both
 
 	# At each end of an epoch, when its figures are there, and in the validation that follows.
-	set -- "$@" --val "$MNIST_TEST" --batch 1000 --epochs 2
+	set -- "${part[@]}" --val "$MNIST_PART" --batch 100 --epochs 2
 	for best in '' --best; do
 		name=epoch$best
 		# shellcheck disable=SC2086
@@ -87,7 +88,7 @@ if have mnist; then
 	done
 
 	mkdir "$T/gone"
-	start gone/m -- "$@" --epochs 6
+	start gone/m -- "$@" --epochs 12
 	first=$(real_process --worker 0)
 	# It has checked the folder.  A folder that rm empties may get a checkpoint meanwhile, and stay.
 	line_of "$T/err" '^worker 0: Epoch.0. Train-accuracy' 1
@@ -97,7 +98,7 @@ if have mnist; then
 	ok "a worker returns although no checkpoint can be written" line_of "$T/err" '^worker 0: pworker: was started again' 1
 	mkdir "$T/gone"
 	ok "the job ends with status 1, as its predecessor could not write one" ends 1
-	like "$T/err" '^worker 0: Epoch\[5\] Train-accuracy' "the job has trained to its end"
+	like "$T/err" '^worker 0: Epoch\[11\] Train-accuracy' "the job has trained to its end"
 
 	set -- "$@" --epochs 1000
 	start none --respawn 0 -- "$@"

@@ -156,6 +156,15 @@ kill -KILL "$worker"
 ended 75 "the server exits with 75 if a worker was killed"
 like jobs.err '^pserver: worker 1 is lost: ' "the server names the lost worker"
 
+serve short 2
+$train --servers "$at" --worker 1/2 --key-file key --drop-last >1.tsv 2>1.err &
+worker=$!
+status 2 "workers of which one has --drop-last are refused" $train --servers "$at" --worker 0/2 --key-file key
+like err '^pworker: --drop-last: not the same in all workers$' "the error names --drop-last"
+wait "$worker"
+is $? 2 "the worker with --drop-last is refused too"
+wait "$server"
+
 # A second worker of the same rank, by hand.
 serve again 2
 $train --servers "$at" --worker 0/2 --key-file key --save again >0.tsv 2>0.err &

@@ -45,7 +45,7 @@ plan_micro(struct batch_reader *r, struct batch_micro *p)
 		return;
 	}
 	batch_cut(r, r->step, r->opt.first_micro + r->micro, &p->first, &p->n);
-	p->more = aug_mixes(&r->opt.aug) && p->n > 0 && p->first + p->n < r->records;
+	p->more = aug_mixes(&r->opt.aug) && p->n > 0 && p->first + p->n < batch_records(r);
 	batch_order_take(r->order, p->first, p->n + p->more, p->record);
 	request_records(r, p);
 }
@@ -472,7 +472,7 @@ batch_close(struct batch_reader *r)
 uint64_t
 batch_records(const struct batch_reader *r)
 {
-	return r->records;
+	return r->opt.drop_last && r->stream == NULL ? r->steps * r->whole : r->records;
 }
 
 uint64_t

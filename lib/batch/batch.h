@@ -10,7 +10,7 @@
  * micro-batches of a step, and the steps, take the records in that order.  The last step divides the remaining records
  * evenly, the first micro-batches one record larger, or in proportion to the sizes; a micro-batch may be empty.  So
  * each record occurs exactly once per epoch, over any number of workers, and W workers read what one worker with W
- * micro-batches reads.  With drop_last there is no such step.
+ * micro-batches reads.  With drop_last there is no such step, and the epoch ends before the remaining records.
  *
  * With a window the permutation keeps records near their own order (batch_order.h).  If the path is a pipe, it is read
  * as a stream: the records in order of arrival, through a window of that many, for one epoch of unknown length.  Each

@@ -153,7 +153,8 @@ check_cut(const char *path, uint64_t run, const struct checkpoint_name *at, bool
 
 	ERR_TRY(read_manifest(path, &m));
 	if (m.run != run)
-		return err_fail(ERR_ARG, "is of a run with another net, optimizer, seed, batch or number of records");
+		return err_fail(ERR_ARG,
+		    "is of a run with another net, optimizer, seed, batch, number of records or --drop-last");
 	if (m.epoch != at->epoch || m.step != at->step)
 		return err_fail(ERR_FORMAT, "has the manifest of another");
 	if (access(path, F_OK) < 0 && errno == ENOENT)

@@ -23,6 +23,8 @@ train_run_id(const struct train_opt *o)
 
 	if (name != NULL)
 		hash = hash_update(hash, name, strlen(name));
+	if (o->data.drop_last)
+		hash = hash_update(hash, &o->data.drop_last, sizeof(o->data.drop_last));
 	if (o->local)
 		hash = hash_update(hash, &o->local_hyper.rule, sizeof(o->local_hyper.rule));
 	return o->batches == NULL ? hash : hash_update(hash, o->batches, o->ps.nworkers * sizeof(*o->batches));

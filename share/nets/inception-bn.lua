@@ -8,7 +8,7 @@
 
 local parts = require "parts"
 local full = parts.word("variant", { "1k", "full" }) == "full"
-local ceil, momentum = parts.word("pools", { "ceil", "floor" }) == "ceil", parts.number("bn-momentum", 0.9)
+local ceil, momentum = parts.word("pools", { "ceil", "floor" }) == "ceil", parts.number("bn-momentum", 0.9, 0, 1)
 
 local function factory(x, k, name, kernel, stride, pad)
 	return parts.cbr(x, k, { kernel = kernel, stride = stride, pad = pad, momentum = momentum, conv = "conv_" .. name,

@@ -6,7 +6,7 @@
 -- "Batch normalization", ICML 2015.
 
 local parts = require "parts"
-local ceil, momentum = parts.word("pools", { "ceil", "floor" }) == "ceil", parts.number("bn-momentum", 0.9)
+local ceil, momentum = parts.word("pools", { "ceil", "floor" }) == "ceil", parts.number("bn-momentum", 0.9, 0, 1)
 
 local function factory(x, k, kernel, stride, pad, name)
 	return parts.cbr(x, k, { kernel = kernel, stride = stride, pad = pad, momentum = momentum, conv = name, bn = name .. "_bn",

@@ -2,11 +2,12 @@
 
 local parts = {}
 
--- --name as a number of at least least.
-function parts.number(name, default, least)
+-- --name as a number of at least least, and at most most.
+function parts.number(name, default, least, most)
 	local n = tonumber(opt[name] or default)
-	if not n or n < (least or 0) or n == math.huge then
-		error("--" .. name .. ": " .. opt[name] .. " is not a number of at least " .. (least or 0), 0)
+	if not n or n < (least or 0) or n > (most or n) or n == math.huge then
+		error("--" .. name .. ": " .. opt[name] .. " is not a number " ..
+			(most and "from " .. (least or 0) .. " to " .. most or "of at least " .. (least or 0)), 0)
 	end
 	return n
 end

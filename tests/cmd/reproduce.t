@@ -130,7 +130,7 @@ flock d/alone-1/lock true
 status 0 "the row runs after its worker has ended" row d alone
 is "$(figures d alone)" "$(figures a alone | grep '	1	[012]	')" "the row has the same accuracies"
 
-for name in nosuch . alone+ ""; do
+for name in nosuch . ./alone alone+ ""; do
 	status 2 "an unknown row, '$name', is refused" row a "$name"
 	is "$(cat "$T/err")" "reproduce: $name: no such row; without a name they are listed" "the error names the row '$name'"
 done

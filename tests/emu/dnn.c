@@ -52,14 +52,14 @@ meets(const struct dnn_shape *s, uint32_t n, uint32_t i, uint32_t j, uint32_t r,
 static void
 transpose_filters(const struct dnn_shape *s, const double *from, double *to, bool back)
 {
-	const size_t taps = (size_t)s->r * s->s * (s->c / s->groups);
+	const size_t row = (size_t)s->r * s->s * (s->c / s->groups);
 
 	for (size_t k = 0; k < s->k; k++)
-		for (size_t t = 0; t < taps; t++)
+		for (size_t t = 0; t < row; t++)
 			if (back)
-				to[k * taps + t] = from[t * s->k + k];
+				to[k * row + t] = from[t * s->k + k];
 			else
-				to[t * s->k + k] = from[k * taps + t];
+				to[t * s->k + k] = from[k * row + t];
 }
 
 /* One tap for all pixels of image n: y += x w, or for gradients dx += w dy; w [taps][each][k]. */
@@ -103,11 +103,12 @@ add_filter(const struct dnn_shape *s, const double *x, const double *y, double *
 			for (uint32_t j = 0; j < s->ow; j++) {
 				const double *dy = y + (((size_t)n * s->oh + i) * s->ow + j) * s->k + k0;
 				ptrdiff_t at = meets(s, n, i, j, tap / s->s, tap % s->s);
-				double factor = at < 0 ? 0 : x[at + c];
 
+				if (at < 0)
+					continue;
 				#pragma omp simd
 				for (uint32_t k = 0; k < wide; k++)
-					row[k0 + k] += factor * dy[k];
+					row[k0 + k] += x[at + c] * dy[k];
 			}
 }
 
@@ -150,7 +151,7 @@ convolve(void *arg)
 	w = doubles(s->way == DNN_WEIGHT ? NULL : c->at.w, nw, s->type);
 	y = doubles(s->way == DNN_FORWARD ? NULL : c->at.y, ny, s->type);
 	transpose_filters(s, w, turned, false);
-	/* Threads share no output: images are independent, or the filters' taps and channels. */
+	/* Threads share no output: each has its own images, or its own taps and channels of the filters. */
 	if (s->way == DNN_WEIGHT) {
 		#pragma omp parallel for collapse(2)
 		for (uint32_t t = 0; t < taps; t++)

@@ -64,8 +64,8 @@ check() {
 if have mnist; then
 	set -- --net lenet --data "$MNIST_TEST" --scale 0.00390625 --lr 0.05
 	part=(--net lenet --data "$MNIST_PART" --scale 0.00390625 --lr 0.05)
-	check sgd 20 "${part[@]}" --val "$MNIST_PART" --batch 50 --epochs $((2 * KILLS)) --cut 3 --best
-	KILLS=1 check adam 20 "${part[@]}" --batch 50 --epochs 2 --cut 2 --optimizer adam --ema 0.99
+	check sgd 100 "${part[@]}" --val "$MNIST_PART" --batch 10 --epochs "$KILLS" --cut 3 --best
+	KILLS=1 check adam 100 "${part[@]}" --batch 10 --epochs 1 --cut 2 --optimizer adam --ema 0.99
 
 	# With --async and --slack the workers go on at the step of worker 0, and the updates of all are counted on.
 	updates() { head -c 65536 "$1" | grep -aoE '"updates": ?"[0-9]+"' | tr -dc 0-9; }
@@ -128,9 +128,9 @@ if have mnist; then
 
 	# Cuts of another directory, of which the newest is not as it was written.
 	mkdir cuts
-	set -- pworker "${part[@]}" --batch 100 --seed 7 --save one
+	set -- pworker "$@" --batch 100 --seed 7 --save one
 	ok "an undisturbed run of one process" "$@" --steps 39
-	mv one-0001-000019.safetensors whole
+	mv one-0000-000039.safetensors whole
 	rm -f one-*
 	"$@" --epochs 1000 --cut 3 --cut-dir cuts >/dev/null 2>&1 & pid=$!
 	until [ "$(find cuts -name '*.manifest' | wc -l)" -ge 2 ]; do kill -0 $pid || break; read -rt 0.02 <> <(:) || :; done
@@ -143,7 +143,7 @@ if have mnist; then
 	status 0 "a run goes on from the older cut if the newest is damaged" "$@" --steps 39 --cut-dir cuts --resume-last
 	like "$T/err" "^pworker: $new: is damaged: it does not fit its manifest; it is not used$" "the run reports the damaged cut"
 	like "$T/err" "^pworker: resumes from $old$" "the run reports the older cut"
-	ok "the weights from the older cut have the bits of an undisturbed run" cmp whole one-0001-000019.safetensors
+	ok "the weights from the older cut have the bits of an undisturbed run" cmp whole one-0000-000039.safetensors
 	is "$(ls cuts)" "" "the run leaves no cut"
 
 	# What does not go on from cuts leaves them, unless it begins anew.
@@ -152,13 +152,15 @@ if have mnist; then
 	status 0 "a run with another seed by mistake starts from the beginning" "$@" --seed 8 --steps 1 --cut-dir cuts --resume-last
 	like "$T/err" "^pworker: $new: is of a run with another net, .*; it is not used$" "a run with another seed refuses the cuts"
 	is "$(ls cuts)" "$(ls kept)" "a run with another seed does not remove the cuts"
+	status 0 "a run with --drop-last starts from the beginning" "$@" --drop-last --steps 1 --cut-dir cuts --resume-last
+	like "$T/err" "^pworker: $new: is of a run with another net, .*; it is not used$" "a run with --drop-last refuses the cuts"
 	rm -f one-*
 	at=${new##*-} at=$((10#${at%%.*}))
 	status 0 "a run that ends with a cut, and writes no checkpoint" "$@" --steps "$at" --cut-dir cuts --resume-last
 	is "$(ls cuts)" "$(ls kept)" "the run that ends with a cut keeps the cuts"
 	status 0 "a run without cuts goes on from one" "$@" --steps 39 --cut 0 --cut-dir cuts --resume-last
 	like "$T/err" "^pworker: resumes from $new$" "the run without cuts reports which"
-	ok "the weights of the run without cuts have the bits of an undisturbed run" cmp whole one-0001-000019.safetensors
+	ok "the weights of the run without cuts have the bits of an undisturbed run" cmp whole one-0000-000039.safetensors
 	cp kept/* cuts
 	status 0 "a run without cuts begins anew" "$@" --steps 1 --cut 0 --cut-dir cuts
 	is "$(ls cuts)" "" "the run that begins anew removes the cuts"

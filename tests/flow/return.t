@@ -71,7 +71,7 @@ if have mnist; then
 	check both
 
 	# At each end of an epoch, when its figures are there, and in the validation that follows.
-	set -- "${part[@]}" --val "$MNIST_PART" --batch 100 --epochs 2
+	set -- "${part[@]}" --val "$MNIST_TEST" --batch 100 --epochs 2
 	for best in '' --best; do
 		name=epoch$best
 		# shellcheck disable=SC2086
@@ -88,7 +88,7 @@ if have mnist; then
 	done
 
 	mkdir "$T/gone"
-	start gone/m -- "$@" --epochs 12
+	start gone/m -- "${part[@]}" --batch 100 --epochs 12
 	first=$(real_process --worker 0)
 	# It has checked the folder.  A folder that rm empties may get a checkpoint meanwhile, and stay.
 	line_of "$T/err" '^worker 0: Epoch.0. Train-accuracy' 1

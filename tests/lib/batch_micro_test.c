@@ -135,6 +135,7 @@ test_drop_last(void)
 	const struct batch *b;
 
 	is(batch_steps(r), 5, "drop_last: an epoch ends with the last full step");
+	is(batch_records(r), BATCHES_N - 1, "drop_last: an epoch has the records of its steps");
 	for (uint64_t epoch = 0; epoch < 2; epoch++) {
 		int seen[BATCHES_N] = { 0 }, twice = 0, none = 0;
 

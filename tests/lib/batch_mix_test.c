@@ -197,6 +197,22 @@ test_beta(void)
 	}
 }
 
+/* The epoch of 100 of 101 records ends with a sample that is not mixed with the record left out. */
+static void
+test_drop_last(void)
+{
+	struct batch_opt o = plain;
+	uint32_t last = BATCHES_N - 2;
+
+	o.drop_last = true;
+	read_epoch(&o, 3, &raw);
+	o.aug.mixup = 0.4f;
+	read_epoch(&o, 3, &mixed);
+	is(mixed.n, BATCHES_N - 1, "drop_last: a mixed epoch ends with the last full step");
+	ok(mixed.mix[0].share != 0 && mixed.mix[last].share == 0 && memcmp(raw.x[last], mixed.x[last], sizeof(raw.x[0])) == 0,
+	    "drop_last: mixup leaves the last sample unmixed");
+}
+
 int
 main(void)
 {
@@ -205,6 +221,7 @@ main(void)
 	test_cuts();
 	test_bad();
 	test_beta();
+	test_drop_last();
 	pics_clean();
 	return done();
 }

@@ -128,7 +128,7 @@ main(void)
 	    "a cut without a manifest");
 	make_cut("d/w.cut-00000001-0002-000009.safetensors", RUN + 1, 2, 9);
 	finds("d/w.cut-00000001-0002-000008.safetensors", 1, "d/w.cut-00000001-0002-000009.safetensors: is of a run with another net, "
-	    "optimizer, seed, batch or number of records", "a cut of another run");
+	    "optimizer, seed, batch, number of records or --drop-last", "a cut of another run");
 	make_cut("d/w.cut-00000001-0002-000009.safetensors", RUN, 2, 8);
 	finds("d/w.cut-00000001-0002-000008.safetensors", 1, "d/w.cut-00000001-0002-000009.safetensors: has the manifest of another",
 	    "a cut under a wrong name");

@@ -149,6 +149,7 @@ main(void)
 	wrong("mlp", (struct script_opt){ "dropout", "1e400" }, "--dropout: 1e400 is not a number");
 	wrong("mlp", (struct script_opt){ "act", "foo" }, "act: 'foo' is not one of relu, tanh, ");
 	wrong("mlp", (struct script_opt){ "dropout", "-1" }, "--dropout: -1 is not a number of at least 0");
+	wrong("inception", (struct script_opt){ "bn-momentum", "1.5" }, "--bn-momentum: 1.5 is not a number from 0 to 1");
 	wrong("mlp", (struct script_opt){ "depth", "3" }, "no option 'depth'");
 	blocks("mlp", 2);
 	blocks("lenet", 2);

@@ -82,6 +82,13 @@ mkdir slow
 awk -F'\t' -v OFS='\t' '$1 == "alone" { $6 = NR == 4 ? 90000 : 7 } 1' a.tsv >slow.tsv
 page slow >slow.md
 is "$(sed -n 's/^| alone |.*| 3 | \([0-9.]*\) |.*/\1/p' slow.md)" 7.0 "the page has the median of the seconds of an epoch"
+awk -F'\t' -v OFS='\t' '$1 == "two" { $6 = $3 == 0 ? 4 : 6 } $1 == "steps" { $3 += 3 } 1' a.tsv >even.tsv
+echo "pworker --epochs 9" >>share/recipes/steps
+mkdir even
+page even >even.md
+is "$(awk -F' [|] ' '/^[|] (two|steps) / { print $7, (/steps/ ? "" : $8) }' even.md | paste -sd,)" "5 ,2 5.0" \
+	"two epochs have the mean of their seconds, and a row that ends by --steps is whole"
+recipe steps "pworker --steps 12"
 if command -v gnuplot >/dev/null; then
 	ok "the page has a figure of a net with a curve for each row" grep -q 'alone+f32' a/results-mnist-mlp.svg
 else
@@ -101,6 +108,25 @@ is "$(row b | grep -c '^alone	seed 1: 2 of 3 epochs')" 1 "the list shows the epo
 status 0 "reproduce resumes the interrupted row" row b alone
 is "$(figures b alone)" "$(figures a alone | grep '	1	[012]	')" \
 	"the resumed row has the accuracies of an uninterrupted one, to the last digit"
+
+# Killed in the validation of its second epoch, on another machine: no validation of that is in the log.
+mkdir unjudged
+cat >unjudged/pworker <<-EOF
+	#!/bin/sh
+	for a; do
+		case \$a in --val | *mnist-test.rec) ;; *) set -- "\$@" "\$a" ;; esac
+		shift
+	done
+	"$BUILD/pworker" "\$@" --epochs 2
+	exit 137
+EOF
+chmod +x unjudged/pworker
+BUILD=$PWD/unjudged row k alone >/dev/null 2>&1
+sed -i 's/^# reproduce: .*/# reproduce: Another x 9	cafe/' k/alone-1/log.tsv
+status 0 "reproduce resumes a row that was killed in a validation" row k alone
+is "$(figures k alone)" "$(figures a alone | grep '	1	[012]	')" "the row has the accuracies of all epochs"
+is "$(awk -F'\t' 'NR > 1 { print $3, ($7 == "Another x 9" && $9 == "cafe" ? "before" : "after") }' k.tsv | paste -sd,)" \
+	"0 before,1 before,2 after" "each epoch has the machine and the commit that computed it"
 
 # A new run of the row fails in its second epoch; a shorter one ends.
 figures b alone >published

@@ -108,6 +108,7 @@ train_agree(struct train *t)
 		const char *what;
 		uint64_t    v;
 	} mine[] = {
+		{ "--drop-last", o->data.drop_last },	/* before the number of records, which depends on it */
 		{ "the number of records", batch_records(t->in) },
 		{ "what is in the records", id[0] },
 		{ "the number of records to validate on", t->val != NULL ? batch_records(t->val) : 0 },
@@ -125,7 +126,6 @@ train_agree(struct train *t)
 		{ "--patience", o->patience },
 		{ "--cut-copies", o->cut_copies },
 		{ "--no-shuffle", o->data.shuffle },
-		{ "--drop-last", o->data.drop_last },
 		{ "the names of classes beside the records or in --resume, --class-weights, --weight-at or --label-at",
 		    hash_classes(o) },
 		{ "TALLY_SET", hash_settings(o) },

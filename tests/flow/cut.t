@@ -152,6 +152,7 @@ if have mnist; then
 	status 0 "a run with another seed by mistake starts from the beginning" "$@" --seed 8 --steps 1 --cut-dir cuts --resume-last
 	like "$T/err" "^pworker: $new: is of a run with another net, .*; it is not used$" "a run with another seed refuses the cuts"
 	is "$(ls cuts)" "$(ls kept)" "a run with another seed does not remove the cuts"
+	rm -f one-*
 	status 0 "a run with --drop-last starts from the beginning" "$@" --drop-last --steps 1 --cut-dir cuts --resume-last
 	like "$T/err" "^pworker: $new: is of a run with another net, .*; it is not used$" "a run with --drop-last refuses the cuts"
 	rm -f one-*

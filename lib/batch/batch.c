@@ -472,7 +472,7 @@ batch_close(struct batch_reader *r)
 uint64_t
 batch_records(const struct batch_reader *r)
 {
-	return r->opt.drop_last && r->stream == NULL ? r->steps * r->whole : r->records;
+	return r->opt.drop_last ? r->steps * r->whole : r->records;
 }
 
 uint64_t

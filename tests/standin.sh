@@ -94,7 +94,7 @@ living() {
 parent() { sed -n 's/^PPid:[[:space:]]*//p' "/proc/$1/status"; }
 # What should end and does not is there for ever, or for the minute of a silence: so long a machine may be busy
 # with other things.
-SOON=9
+SOON=25
 # none_left [SECONDS]: they are all gone, within that time.
 none_left() {
 	local until=$((SECONDS + ${1:-$SOON}))

@@ -62,35 +62,42 @@ is "$(sed -n 's/^alone	\(.*\)	a test/\1/p' list | grep -o 'seed [12]: 3 epochs, 
 	"the list shows epochs and accuracy"
 
 # The page of results.
-page() { RESULTS=$PWD/$1.tsv FIGURES=$PWD/$1 "$TOP/bench/results"; }
+page() { RESULTS=$PWD/$1.tsv FIGURES=$PWD/$1 PUBLISHED=$PWD/published.tsv "$TOP/bench/results"; }
+printf '%s\t%d\t%s\t%s\n' alone 1 .25 .5 alone 2 .125 .625 alone 9 .1 .2 other 1 .3 .4 >published.tsv
 echo '# goal - a net of a test; on noise: 0.75 after 9 epochs.' | cat - share/recipes/other >goal
 sed '1!{/^# /{/Data/!d}}' goal >share/recipes/goal
 sed '2i # Reached there, epoch: train/validation: 2: .5/.4; 3 s an epoch.' share/recipes/other >share/recipes/there
 status 0 "results writes a page" page a
-is "$(sed -n 's/^| \(goal\|other\|there\) | //p' "$T/out")" "a net of a test; on noise | 0.75 after 9 epochs | not run | | | | | |
-a test | - | not run | | | | | |
-a test | epoch: train/validation: 2: .5/.4; 3 s an epoch | not run | | | | | |" \
+is "$(sed -n 's/^| \(goal\|other\|there\) | //p' "$T/out")" "a net of a test; on noise | 0.75 after 9 epochs | not run | | | | | | |
+a test | - | not run | | | | | | |
+a test | epoch: train/validation: 2: .5/.4; 3 s an epoch | not run | | | | | | |" \
 	"the page has what a source published, and rows that were not run"
 is "$(grep -c '^| alone+f32 | a test | - | [01]\.' "$T/out")" 1 "the page has the row with a type"
 mean=$(awk -F'\t' '$1 == "alone" && $3 == 2 { sum += $5 / 2 } END { printf "%.4f", sum }' a.tsv)
 best=$(awk -F'\t' '$1 == "alone" && $5 > best[$2] { best[$2] = $5 } END { printf "%.4f", (best[1] + best[2]) / 2 }' a.tsv)
 training=$(awk -F'\t' '$1 == "alone" && $3 == 2 { sum += $4 / 2 } END { printf "%.4f", sum }' a.tsv)
-line="$mean \(2 seeds, [0-9.]+ to [0-9.]+\) \| $best \| $training \| 3 \| [0-9.]+ \| .* x [0-9]+, f32 \|"
+line="$mean \(2 seeds, [0-9.]+ to [0-9.]+\) \| $best \| $training \| 3 \| [0-9.]+ \| [0-9.]+ \| .* x [0-9]+, f32 \|"
 is "$(grep -cE "^\| alone \| a test \| - \| $line$" "$T/out")" 1 \
 	"the page has the mean accuracies of the last and the best epochs of the seeds"
+is "$(sed -n 's/^| \(alone[^ ]*\) | \([0-9] | .*\)/\1 \2/p' "$T/out")" \
+	"$(awk -F'\t' '/^alone(\+f32)?\t1\t[12]\t/ { printf "%s %d | %.4f | %.4f | %.4f | %.4f |\n", $1, $3 + 1, $4, $3 == 1 ? .25 : .125, $5, $3 == 1 ? .5 : .625 }' a.tsv | sort)" \
+	"the page has the published accuracies beside those of the first seed, by epoch"
 mkdir slow
 awk -F'\t' -v OFS='\t' '$1 == "alone" { $6 = NR == 4 ? 90000 : 7 } 1' a.tsv >slow.tsv
 page slow >slow.md
-is "$(sed -n 's/^| alone |.*| 3 | \([0-9.]*\) |.*/\1/p' slow.md)" 7.0 "the page has the median of the seconds of an epoch"
+is "$(sed -n 's/^| alone |.*| 3 | \([0-9.]*\) | \([0-9.]*\) |.*/\1 \2/p' slow.md)" "7.0 45018" \
+	"the page has the medians of the seconds of an epoch and of a seed"
 awk -F'\t' -v OFS='\t' '$1 == "two" { $6 = $3 == 0 ? 4 : 6 } $1 == "steps" { $3 += 3 } 1' a.tsv >even.tsv
 echo "pworker --epochs 9" >>share/recipes/steps
 mkdir even
 page even >even.md
-is "$(awk -F' [|] ' '/^[|] (two|steps) / { print $7, (/steps/ ? "" : $8) }' even.md | paste -sd,)" "5 ,2 5.0" \
+is "$(awk -F' [|] ' '/^[|] (two|steps) / { print $7, (/steps/ ? "" : $8 " " $9) }' even.md | paste -sd,)" "5 ,2 5.0 10" \
 	"two epochs have the mean of their seconds, and a row that ends by --steps is whole"
 recipe steps "pworker --steps 12"
 if command -v gnuplot >/dev/null; then
-	ok "the page has a figure of a net with a curve for each row" grep -q 'alone+f32' a/results-mnist-mlp.svg
+	is "$(grep -o '>[^<>]*\(alone\|other\)[^<>]*<' a/results-mnist-mlp.svg | sort | paste -sd" ")" \
+		">alone+f32< >alone+f32, published< >alone< >alone, published<" \
+		"the page has a figure of a net with a curve for each row that ran"
 else
 	skip "the page has a figure of a net with a curve for each row" "no gnuplot"
 fi
@@ -155,6 +162,18 @@ echo >go
 flock d/alone-1/lock true
 status 0 "the row runs after its worker has ended" row d alone
 is "$(figures d alone)" "$(figures a alone | grep '	1	[012]	')" "the row has the same accuracies"
+
+# A signal to reproduce alone.
+mkdir told
+printf '#!/bin/sh\ntrap "echo saved >%s/told/saved; exit 143" TERM\necho >%s/up\nread -r _ <%s/go\n' "$PWD" "$PWD" "$PWD" >told/pworker
+chmod +x told/pworker
+BUILD=$PWD/told RESULTS=$PWD/e.tsv RUNS=$PWD/e "$TOP/bench/reproduce" alone >/dev/null 2>"$T/err" &
+read -r _ <up
+kill $!
+wait $!
+is $? 143 "reproduce ends with its worker's status after SIGTERM"
+like "$T/err" '^reproduce: alone, seed 1: ended with status 143; call again to go on' "it says that the row goes on"
+is "$(cat told/saved)" saved "the worker got SIGTERM too"
 
 for name in nosuch . ./alone alone+ ""; do
 	status 2 "an unknown row, '$name', is refused" row a "$name"

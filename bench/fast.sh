@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# fast.sh - training the fast net on CIFAR-10 in bf16: seconds of an epoch, by one worker, by two, and by PyTorch.
+#
+#	PEER_TORCH=python3 bench/fast.sh [ROUNDS]
+#
+# tally trains by the recipe fast-muon-9: one worker with two threads; and two workers with one thread and half of the batch
+# each, which share a server.  The peer takes the 25 steps of an epoch of airbench's net, of the same batch, in mode MODE
+# (cl), on random images that are in memory: it reads, augments and exchanges nothing.  All take turns in each of ROUNDS (3)
+# rounds.  tally's seconds are those of the whole command, its start included; nobody's have a validation.
+set -eu
+cd "$(dirname "$0")/.."
+export BUILD=${BUILD:-$PWD/build} TALLY_SHARE=${TALLY_SHARE:-$PWD/share} LC_ALL=C PYTHONDONTWRITEBYTECODE=1
+PATH=$BUILD:$PATH
+data=${TALLY_DATA:-../shared/data} rounds=${1:-3} mode=${MODE:-cl} batch=2000 steps=25
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+make -s BUILD="$BUILD" all >&2
+im2rec -q "$data/cifar-10-binary.tar.xz" --split train -o "$dir/cifar.rec"
+
+# timed NAME COMMAND...: appends its seconds to the file of that name.
+timed() {
+	local name=$1 from=$EPOCHREALTIME
+	shift
+	"$@" >"$dir/out" 2>&1 || { tail -n 1 "$dir/out" >&2; exit 1; }
+	awk -v from="$from" -v to="$EPOCHREALTIME" 'BEGIN { print to - from }' >>"$dir/$name"
+}
+worker() { pworker @fast-muon-9 --dtype bf16 --data "$dir/cifar.rec" --epochs 1 "$@"; }
+workers() { dlaunch -n 2 -s 1 pworker @fast-muon-9 --dtype bf16 --data "$dir/cifar.rec" --epochs 1 "$@"; }
+peer() {
+	echo $steps | "$PEER_TORCH" bench/peers/train_torch.py --net fast --dtype bf16 --batch $batch --threads 2 --mode "$mode" |
+		awk '/^[0-9]/ { for (i = 1; i <= NF; i++) s += $i } END { print s / 1e3 }' >>"$dir/torch"
+}
+for ((r = 0; r < rounds; r++)); do
+	timed one worker --threads 2
+	timed two workers --threads 1 --batch $((batch / 2))
+	[ -z "${PEER_TORCH:-}" ] || peer
+done
+
+median() { sort -g "$1" | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'; }
+# row NAME EPOCHS TITLE
+row() {
+	[ ! -s "$dir/$1" ] || awk -v s="$(median "$dir/$1")" -v one="$(median "$dir/one")" -v epochs="$2" -v title="$3" \
+		-v all="$(tr '\n' ' ' <"$dir/$1")" \
+		'BEGIN { printf "%s\t%.1f\t%d\t%.0f\t%.2f\t%s\n", title, s, epochs, s * epochs, s / one, all }'
+}
+echo "# $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $rounds rounds"
+printf 'trainer\tepoch_s\tepochs\tall_s\tof_one\trounds\n'
+row one 9 "tally, a worker of 2 threads"
+row two 9 "tally, 2 workers of 1 thread"
+row torch 8 "PyTorch, $mode"

@@ -4,9 +4,10 @@
 #	PEER_TORCH=python3 PEER_MXNET=python3 bench/train.sh [--dtype f32|bf16] [--pass evaluate] [--isa SET] [--threads N]
 #		[--rounds N] [--seconds S] [--net NAME [--net-opt KEY=VALUE] [--shape CxHxW] [--classes N] [--batch N]]
 #
-# Without --net: the table of five nets.  All contenders of a net run in one precision and take turns of S seconds (3) in each of
-# N rounds (5), so that all are measured in the same minutes; what counts is the median.  Rounds in which other programs took more
-# than a twentieth of the processors are marked, and do not count when there are three others.
+# Without --net: the table of five nets.  All contenders of a net run in one precision and take turns of S seconds (3), or of
+# three steps if these take longer, in each of N rounds (5), so that all are measured in the same minutes; what counts is the
+# median.  Rounds in which other programs took more than a twentieth of the processors are marked, and do not count when there
+# are three others.
 #
 # PEER_TORCH and PEER_MXNET name pythons that have torch and mxnet; a peer that fails to start is left out with a line.
 # MODES are those of torch ("eager cl compiled").  TALLY is the command in place of $BUILD/bench/train, TALLY_OLD a command of
@@ -93,7 +94,7 @@ turn() {
 	read -r times <&"${!out}" || { echo "train.sh: $name ended: $(tail -n 1 "$dir/$name.err")" >&2; exit 1; }
 	t1=$EPOCHREALTIME b1=$(busy) u1=$(used "${!pid}")
 	if [ "$2" = 0 ]; then
-		printf -v "steps_$name" %s "$(awk -v s="$seconds" -v ms="$times" 'BEGIN { n = int(s * 1e3 / ms); print n < 1 ? 1 : n }')"
+		printf -v "steps_$name" %s "$(awk -v s="$seconds" -v ms="$times" 'BEGIN { n = int(s * 1e3 / ms); print n < 3 ? 3 : n }')"
 		return
 	fi
 	foreign=$(awk -v b=$((b1 - b0 - u1 + u0)) -v t0="$t0" -v t1="$t1" -v hz="$hz" -v n="$cores" \

@@ -80,7 +80,8 @@ line="$mean \(2 seeds, [0-9.]+ to [0-9.]+\) \| $best \| $training \| 3 \| [0-9.]
 is "$(grep -cE "^\| alone \| a test \| - \| $line$" "$T/out")" 1 \
 	"the page has the mean accuracies of the last and the best epochs of the seeds"
 is "$(sed -n 's/^| \(alone[^ ]*\) | \([0-9] | .*\)/\1 \2/p' "$T/out")" \
-	"$(awk -F'\t' '/^alone(\+f32)?\t1\t[12]\t/ { printf "%s %d | %.4f | %.4f | %.4f | %.4f |\n", $1, $3 + 1, $4, $3 == 1 ? .25 : .125, $5, $3 == 1 ? .5 : .625 }' a.tsv | sort)" \
+	"$(awk -F'\t' '/^alone(\+f32)?\t1\t[12]\t/ { printf "%s %d | %.4f | %.4f | %.4f | %.4f |\n", $1, $3 + 1, $4,
+		$3 == 1 ? .25 : .125, $5, $3 == 1 ? .5 : .625 }' a.tsv | sort)" \
 	"the page has the published accuracies beside those of the first seed, by epoch"
 mkdir slow
 awk -F'\t' -v OFS='\t' '$1 == "alone" { $6 = NR == 4 ? 90000 : 7 } 1' a.tsv >slow.tsv
@@ -95,8 +96,8 @@ is "$(awk -F' [|] ' '/^[|] (two|steps) / { print $7, (/steps/ ? "" : $8 " " $9) 
 	"two epochs have the mean of their seconds, and a row that ends by --steps is whole"
 recipe steps "pworker --steps 12"
 if command -v gnuplot >/dev/null; then
-	is "$(grep -o '>[^<>]*\(alone\|other\)[^<>]*<' a/results-mnist-mlp.svg | sort | paste -sd" ")" \
-		">alone+f32< >alone+f32, published< >alone< >alone, published<" \
+	is "$(grep -o '>[^<>]*\(alone\|other\)[^<>]*<' a/results-mnist-mlp.svg | LC_ALL=C sort | paste -sd" ")" \
+		">alone+f32, published< >alone+f32< >alone, published< >alone<" \
 		"the page has a figure of a net with a curve for each row that ran"
 else
 	skip "the page has a figure of a net with a curve for each row" "no gnuplot"
@@ -168,11 +169,13 @@ mkdir told
 printf '#!/bin/sh\ntrap "echo saved >%s/told/saved; exit 143" TERM\necho >%s/up\nread -r _ <%s/go\n' "$PWD" "$PWD" "$PWD" >told/pworker
 chmod +x told/pworker
 BUILD=$PWD/told RESULTS=$PWD/e.tsv RUNS=$PWD/e "$TOP/bench/reproduce" alone >/dev/null 2>"$T/err" &
+pid=$!
 read -r _ <up
-kill $!
-wait $!
+kill "$pid"
+timeout 25 tail -s 0.1 --pid="$pid" -f /dev/null || echo >go
+wait "$pid"
 is $? 143 "reproduce ends with its worker's status after SIGTERM"
-like "$T/err" '^reproduce: alone, seed 1: ended with status 143; call again to go on' "it says that the row goes on"
+like "$T/err" '^reproduce: alone, seed 1: ended with status 143; call again to go on' "reproduce says that another call goes on"
 is "$(cat told/saved)" saved "the worker got SIGTERM too"
 
 for name in nosuch . ./alone alone+ ""; do

@@ -7,7 +7,7 @@
 # Without --net: the table of five nets.  All contenders of a net run in one precision and take turns of S seconds (3), or of
 # three steps if these take longer, in each of N rounds (5), so that all are measured in the same minutes; what counts is the
 # median.  Rounds in which other programs took more than a twentieth of the processors are marked, and do not count when there
-# are three others.
+# are three others.  "peak MB" is the most memory that a process had, its program and libraries included.
 #
 # PEER_TORCH and PEER_MXNET name pythons that have torch and mxnet; a peer that fails to start is left out with a line.
 # MODES are those of torch ("eager cl compiled").  TALLY is the command in place of $BUILD/bench/train, TALLY_OLD a command of
@@ -126,10 +126,15 @@ measure() {
 			turn "$name" "$r"
 		done
 	done
+	for name in "${names[@]}"; do
+		local pid=pid_$name
+		echo "$name $(awk '/^VmHWM/ { print $2 * 1024 / 1e6 }' "/proc/${!pid}/status")"
+	done >"$dir/memory"
 	stop
 	echo "$title, batch $batch, $pass, $dtype${isa:+, $isa}, $threads threads;" \
 		"$rounds rounds of $seconds s in turn; $macs M multiply-adds an image"
-	awk -v batch="$batch" -v macs="$macs" -v flops="$([ "$pass" = train ] && echo 6 || echo 2)" -v title="$title" -v rows="$dir/rows" '
+	awk -v batch="$batch" -v macs="$macs" -v flops="$([ "$pass" = train ] && echo 6 || echo 2)" -v title="$title" \
+		-v rows="$dir/rows" -v memory="$dir/memory" '
 	function median(list,   v, n, i, j, t) {
 		n = split(list, v, " ")
 		for (i = 2; i <= n; i++)
@@ -144,14 +149,15 @@ measure() {
 		if ($3 + 0 <= 0.05) { quiet[$1] = quiet[$1] list; nquiet[$1]++ } else disturbed[$1]++
 	}
 	END {
-		printf "%-15s %10s %10s %10s %10s %12s\n", "", "ms", "best ms", "images/s", "GFLOP/s", "disturbed"
+		while ((getline line < memory) > 0) { split(line, v, " "); mb[v[1]] = v[2] }
+		printf "%-15s %10s %10s %10s %10s %10s %12s\n", "", "ms", "best ms", "images/s", "GFLOP/s", "peak MB", "disturbed"
 		for (k = 1; k <= names; k++) {
 			n = order[k]
 			ms = median(nquiet[n] >= 3 ? quiet[n] : all[n])
 			gflop = n == "limit" ? 2 * 2048 ^ 3 / 1e9 : flops * macs * batch / 1e3
 			rate[n] = batch / ms * 1e3
-			printf "%-15s %10.1f %10.1f %10s %10.0f %7d of %d\n", n, ms, best[n], n == "limit" ? "-" : sprintf("%.1f", rate[n]),
-				gflop / ms * 1e3, disturbed[n], NR / names
+			printf "%-15s %10.1f %10.1f %10s %10.0f %10.0f %7d of %d\n", n, ms, best[n],
+				n == "limit" ? "-" : sprintf("%.1f", rate[n]), gflop / ms * 1e3, mb[n], disturbed[n], NR / names
 			if (n == "limit") top = gflop / ms * 1e3
 			else if (n != "tally" && n != "old" && rate[n] > peer) { peer = rate[n]; who = n }
 		}

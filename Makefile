@@ -369,9 +369,9 @@ dist:	## make a source release of what is committed, build/tally-VERSION.tar.gz
 deb: all	## make a Debian package, build/tally_VERSION_ARCH.deb
 	@share/deb $(VERSION) $(BUILD)
 
-clean:	## remove what was built, but no checkpoints of make reproduce
-	rm -rf build-* $(filter-out build/reproduce,$(wildcard build/*))
-	rmdir build 2>/dev/null || :
+clean:	## remove what was built, but not the checkpoints of make reproduce
+	@for b in build build-*; do [ ! -d $$b ] || find $$b -mindepth 1 -maxdepth 1 ! -name reproduce -exec rm -rf {} +; done
+	@rmdir build build-* 2>/dev/null || :
 
 help:	## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 22

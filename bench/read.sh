@@ -14,7 +14,7 @@
 # PEER_MXNET names a python that has mxnet; without it that column is left out.  The records are packed from TALLY_DATA
 # (../shared/data): photographs of 224x224, eight times over, and CIFAR-10 as PNG.  A round is an epoch of each; medians
 # are shown, of images a second and of images a second of processor time, which other programs disturb less.  The last
-column is the part of the processors that the reader takes beside a training of 1,100 images a second.
+# column is the part of THREADS processors (2) that the reader takes beside a training of 1,100 images a second.
 set -eu
 cd "$(dirname "$0")/.."
 export BUILD=${BUILD:-build} LC_ALL=C

@@ -132,7 +132,7 @@ measure() {
 	done >"$dir/memory"
 	stop
 	echo "$title, batch $batch, $pass, $dtype${isa:+, $isa}, $threads threads;" \
-		"$rounds rounds of $seconds s in turn; $macs M multiply-adds an image"
+		"$rounds rounds of $seconds s or three steps in turn; $macs M multiply-adds an image"
 	awk -v batch="$batch" -v macs="$macs" -v flops="$([ "$pass" = train ] && echo 6 || echo 2)" -v title="$title" \
 		-v rows="$dir/rows" -v memory="$dir/memory" '
 	function median(list,   v, n, i, j, t) {

@@ -11,6 +11,13 @@ status 2 "make refuses a folder with a blank" make -s -C "$T/a b" all
 like "$T/err" "path has a blank: $T/a b\.\s+Stop" "the error names the folder"
 is "$(grep -c . "$T/err")" 1 "the error is one line"
 
+mkdir -p "$T/clean/build/lib" "$T/clean/build-x/reproduce/row" "$T/clean/build/.x" && cp Makefile VERSION "$T/clean"
+touch "$T/clean/build/lib/a.o" "$T/clean/build-x/reproduce/row/w.safetensors"
+status 0 "make clean succeeds" make -s -C "$T/clean" clean
+is "$(cd "$T/clean" && find . -type f | sort | paste -sd' ')" "./Makefile ./VERSION ./build-x/reproduce/row/w.safetensors" \
+	"make clean keeps the checkpoints of make reproduce alone"
+ok "make clean removes an empty build" test ! -e "$T/clean/build"
+
 # A stand-in for CUDA: nvcc lists the devices in $KNOWN and refuses all others, as the real one does, and in the file that
 # is compiled first what $REFUSED says or the header of cuDNN.
 cuda=$T/cuda

@@ -63,7 +63,7 @@ is "$(sed -n 's/^alone	\(.*\)	a test/\1/p' list | grep -o 'seed [12]: 3 epochs, 
 
 # The page of results.
 page() { RESULTS=$PWD/$1.tsv FIGURES=$PWD/$1 PUBLISHED=$PWD/published.tsv "$TOP/bench/results"; }
-printf '%s\t%d\t%s\t%s\n' alone 1 .25 .5 alone 2 .125 .625 alone 9 .1 .2 other 1 .3 .4 >published.tsv
+printf '%s\t%d\t%s\t%s\n' alone 1 .25 .5 alone 2 .125 .625 alone 9 .1 .2 two 1 .1 .1 other 1 .3 .4 >published.tsv
 echo '# goal - a net of a test; on noise: 0.75 after 9 epochs.' | cat - share/recipes/other >goal
 sed '1!{/^# /{/Data/!d}}' goal >share/recipes/goal
 sed '2i # Reached there, epoch: train/validation: 2: .5/.4; 3 s an epoch.' share/recipes/other >share/recipes/there
@@ -83,6 +83,11 @@ is "$(sed -n 's/^| \(alone[^ ]*\) | \([0-9] | .*\)/\1 \2/p' "$T/out")" \
 	"$(awk -F'\t' '/^alone(\+f32)?\t1\t[12]\t/ { printf "%s %d | %.4f | %.4f | %.4f | %.4f |\n", $1, $3 + 1, $4,
 		$3 == 1 ? .25 : .125, $5, $3 == 1 ? .5 : .625 }' a.tsv | sort)" \
 	"the page has the published accuracies beside those of the first seed, by epoch"
+: >empty.tsv
+mkdir empty
+status 0 "results writes a page without published accuracies" \
+	env RESULTS="$PWD/a.tsv" FIGURES="$PWD/empty" PUBLISHED="$PWD/empty.tsv" "$TOP/bench/results"
+is "$(grep -c '^| alone' "$T/out") $(ls empty)" "2 results-mnist-mlp.svg" "that page has rows and figures"
 mkdir slow
 awk -F'\t' -v OFS='\t' '$1 == "alone" { $6 = NR == 4 ? 90000 : 7 } 1' a.tsv >slow.tsv
 page slow >slow.md
@@ -92,15 +97,15 @@ awk -F'\t' -v OFS='\t' '$1 == "two" { $6 = $3 == 0 ? 4 : 6 } $1 == "steps" { $3 
 echo "pworker --epochs 9" >>share/recipes/steps
 mkdir even
 page even >even.md
-is "$(awk -F' [|] ' '/^[|] (two|steps) / { print $7, (/steps/ ? "" : $8 " " $9) }' even.md | paste -sd,)" "5 ,2 5.0 10" \
+is "$(awk -F' [|] ' '/^[|] (two|steps) [|] a test/ { print $7, (/steps/ ? "" : $8 " " $9) }' even.md | paste -sd,)" "5 ,2 5.0 10" \
 	"two epochs have the mean of their seconds, and a row that ends by --steps is whole"
 recipe steps "pworker --steps 12"
 if command -v gnuplot >/dev/null; then
-	is "$(grep -o '>[^<>]*\(alone\|other\)[^<>]*<' a/results-mnist-mlp.svg | LC_ALL=C sort | paste -sd" ")" \
-		">alone+f32, published< >alone+f32< >alone, published< >alone<" \
-		"the page has a figure of a net with a curve for each row that ran"
+	curves() { grep -o '>[^<>]*\(alone\|other\|two\)[^<>]*<' "a/results-mnist-$1.svg" | LC_ALL=C sort | paste -sd" "; }
+	is "$(curves mlp), $(curves published)" ">alone+f32< >alone< >two<, >alone+f32, published< >alone+f32< >alone, published< >alone<" \
+		"the page has figures of a net's rows, and of those that were published"
 else
-	skip "the page has a figure of a net with a curve for each row" "no gnuplot"
+	skip "the page has figures of a net's rows, and of those that were published" "no gnuplot"
 fi
 rm share/recipes/goal share/recipes/there
 
@@ -164,19 +169,29 @@ flock d/alone-1/lock true
 status 0 "the row runs after its worker has ended" row d alone
 is "$(figures d alone)" "$(figures a alone | grep '	1	[012]	')" "the row has the same accuracies"
 
-# A signal to reproduce alone.
+# A signal to reproduce's process group reaches the job once.
 mkdir told
-printf '#!/bin/sh\ntrap "echo saved >%s/told/saved; exit 143" TERM\necho >%s/up\nread -r _ <%s/go\n' "$PWD" "$PWD" "$PWD" >told/pworker
+cat >told/pworker <<-EOF
+	#!/bin/bash
+	n=0
+	trap 'n=\$((n + 1)); echo \$n >>"$PWD/told/signals"' TERM INT HUP
+	echo >"$PWD/up"
+	while [ ! -e "$PWD/told/go" ]; do sleep 0.05; done
+	exit 3
+EOF
 chmod +x told/pworker
-BUILD=$PWD/told RESULTS=$PWD/e.tsv RUNS=$PWD/e "$TOP/bench/reproduce" alone >/dev/null 2>"$T/err" &
+set -m
+BUILD=$PWD/told RESULTS=$PWD/e.tsv RUNS=$PWD/e "$TOP/bench/reproduce" alone 1 2 >/dev/null 2>"$T/err" &
 pid=$!
-read -r _ <up
-kill "$pid"
-timeout 25 tail -s 0.1 --pid="$pid" -f /dev/null || echo >go
+set +m
+timeout 25 sh -c 'read -r _ <up'
+kill -INT -- "-$pid"
+until [ -s told/signals ] || ! kill -0 "$pid"; do read -rt 0.05 <> <(:) || :; done
+touch told/go
 wait "$pid"
-is $? 143 "reproduce ends with its worker's status after SIGTERM"
-like "$T/err" '^reproduce: alone, seed 1: ended with status 143; call again to go on' "reproduce says that another call goes on"
-is "$(cat told/saved)" saved "the worker got SIGTERM too"
+is $? 3 "reproduce ends with its worker's status after SIGINT"
+is "$(cat "$T/err")" "reproduce: alone, seed 1: ended with status 3; call again to go on" "reproduce says that another call goes on"
+is "$(cat told/signals)" 1 "the worker gets one signal"
 
 for name in nosuch . ./alone alone+ ""; do
 	status 2 "an unknown row, '$name', is refused" row a "$name"

@@ -18,6 +18,7 @@ done <<'END'
 mlp --net mlp --batch 128
 lenet --net lenet --batch 128
 inception --net inception --batch 128
+inception-bn --net inception-bn --batch 16
 resnet-110 --net resnet --layers 110 --batch 128
 vgg16-32 --net vgg --shape 3x32x32 --classes 10 --batch 128
 fast --net fast --batch 500

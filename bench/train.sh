@@ -191,11 +191,10 @@ if [ ${#only[@]} -gt 0 ]; then
 	done
 	measure "$batch" "$all" "${rest[@]}"
 else
-	few=${MODES-eager cl}	# large nets take long to compile
 	measure 128 "$all" --net inception
 	measure 128 "$all" --net resnet --net-opt layers=110 --shape 3x28x28 --classes 10
-	measure 128 "$few" --net vgg --net-opt layers=16 --shape 3x32x32 --classes 10
-	measure 32 "$few" --net resnet --net-opt layers=50 --shape 3x224x224 --classes 1000
+	measure 128 "$all" --net vgg --net-opt layers=16 --shape 3x32x32 --classes 10
+	measure 32 "$all" --net resnet --net-opt layers=50 --shape 3x224x224 --classes 1000
 	measure 500 "$all" --net fast
 fi
 printf '%-40s %6s %9s %9s %9s  %-15s %6s %6s\n' "$dtype${isa:+, $isa}: images/s" batch tally old peer "best peer" /peer /old

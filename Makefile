@@ -370,7 +370,7 @@ deb: all	## make a Debian package, build/tally_VERSION_ARCH.deb
 	@share/deb $(VERSION) $(BUILD)
 
 clean:	## remove what was built, but not the checkpoints of make reproduce
-	@for b in build build-*; do [ ! -d $$b ] || find $$b -mindepth 1 -maxdepth 1 ! -name reproduce -exec rm -rf {} +; done
+	@for b in build build-*; do [ ! -d $$b ] || find $$b/ -mindepth 1 -maxdepth 1 ! -name reproduce -exec rm -rf {} + || exit; done
 	@rmdir build build-* 2>/dev/null || :
 
 help:	## list the targets

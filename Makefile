@@ -331,8 +331,10 @@ $(BUILD)/run/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/mutate.o $
 	@mkdir -p $(@D)
 	$(call say,link,$@)$(CC) $(CFLAGS) $(LINK) -fsanitize=fuzzer -o $@ $^ $(LIBS)
 
-bench: all	## measure; each bench/*.sh prints a table
-	@for b in $(filter-out bench/profile.sh,$(wildcard bench/*.sh)); do BUILD=$(abspath $(BUILD)) $$b || exit; done
+# Those that need arguments, and parts of scripts.
+BENCH_SKIP := alone arguments codec codec_accuracy defaults link profile recipe slow
+bench: all	## measure; each bench/*.sh that needs no arguments prints a table
+	@for b in $(filter-out $(BENCH_SKIP:%=bench/%.sh),$(wildcard bench/*.sh)); do BUILD=$(abspath $(BUILD)) $$b || exit; done
 
 bench-profile: all	## write what each layer of the nets costs into build/profile
 	@BUILD=$(abspath $(BUILD)) bench/profile.sh

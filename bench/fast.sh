@@ -9,9 +9,10 @@
 # rounds.  tally's seconds are those of the whole command, its start included; nobody's have a validation.  all_s is for the
 # epochs with which each reaches 0.94: 9 of tally's in bf16, and 8 of airbench94_muon.py.
 set -euo pipefail
-cd "$(dirname "$0")/.."
-export BUILD=${BUILD:-$PWD/build} TALLY_SHARE=${TALLY_SHARE:-$PWD/share} LC_ALL=C PYTHONDONTWRITEBYTECODE=1
-PATH=$BUILD:$PATH
+. "$(dirname "$0")/arguments.sh"
+unset OMP_NUM_THREADS
+cd "$TOP"
+export PYTHONDONTWRITEBYTECODE=1
 data=${TALLY_DATA:-../shared/data} rounds=${1:-3} mode=${MODE:-cl} batch=2000 steps=25
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -38,10 +39,9 @@ for ((r = 0; r < rounds; r++)); do
 	[ -z "${PEER_TORCH:-}" ] || peer
 done
 
-median() { sort -g "$1" | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'; }
 # row NAME EPOCHS TITLE
 row() {
-	[ ! -s "$dir/$1" ] || awk -v s="$(median "$dir/$1")" -v one="$(median "$dir/one")" -v epochs="$2" -v title="$3" \
+	[ ! -s "$dir/$1" ] || awk -v s="$(median <"$dir/$1")" -v one="$(median <"$dir/one")" -v epochs="$2" -v title="$3" \
 		-v all="$(tr '\n' ' ' <"$dir/$1")" \
 		'BEGIN { printf "%s\t%.1f\t%d\t%.0f\t%.2f\t%s\n", title, s, epochs, s * epochs, s / one, all }'
 }

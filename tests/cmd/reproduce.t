@@ -170,13 +170,13 @@ flock d/alone-1/lock true
 status 0 "the row runs after its worker has ended" row d alone
 is "$(figures d alone)" "$(figures a alone | grep '	1	[012]	')" "the row has the same accuracies"
 
-# The weights of a row's end cannot be judged.
+# The evaluation of a row's last weights fails.
 mkdir mute
 printf '#!/bin/sh\ncase " $* " in *" --eval "*) exit 1 ;; esac\nexec "%s/pworker" "$@"\n' "$BUILD" >mute/pworker
 chmod +x mute/pworker
-BUILD=$PWD/mute status 1 "reproduce fails if it cannot judge the last epoch" row f steps
-like "$T/err" '^reproduce: steps, seed 1: an epoch could not be judged; call again to go on$' "the error names the row"
-status 0 "another call judges the epoch" row f steps
+BUILD=$PWD/mute status 1 "reproduce fails if it cannot evaluate the last epoch" row f steps
+like "$T/err" '^reproduce: steps, seed 1: an epoch could not be evaluated; call again to go on$' "the error names the row"
+status 0 "another call evaluates the epoch" row f steps
 is "$(figures f steps)" "$(figures a steps)" "the row has its accuracies"
 
 # A signal to reproduce's process group reaches the job once.

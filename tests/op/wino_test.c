@@ -128,7 +128,7 @@ rule(void)
 	s[3].stride[1] = 2;
 	s[4].pad[0] = 0;
 	s[5].bf16 = s[8].bf16 = half.bf16 = true;
-	s[5].c = s[5].k = 40;
+	s[5].c = s[5].k = 44;
 	s[8].y_f32 = true;
 	s[6].channels_last = true;
 	s[7].groups = 2;
@@ -158,6 +158,8 @@ main(void)
 	if (dnnl_dev_bf16_pairs()) {
 		compare((struct dnnl_shape){ .n = 1, .c = 16, .h = 3, .w = 3, .k = 16, .bf16 = true }, 16);
 		compare((struct dnnl_shape){ .n = 7, .c = 48, .h = 9, .w = 8, .k = 32, .bias = true, .bf16 = true }, 16);
+		compare((struct dnnl_shape){ .n = 5, .c = 24, .h = 10, .w = 31, .k = 64, .bias = true, .bf16 = true }, 16);
+		compare((struct dnnl_shape){ .n = 3, .c = 40, .h = 9, .w = 8, .k = 56, .bias = true, .bf16 = true }, 16);
 		compare((struct dnnl_shape){ .n = 11, .c = 32, .h = 14, .w = 15, .k = 80, .relu = true, .bf16 = true },
 		    16);
 		compare((struct dnnl_shape){ .n = 2, .c = 256, .h = 5, .w = 31, .k = 272, .bias = true, .bf16 = true },

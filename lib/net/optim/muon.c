@@ -46,9 +46,12 @@ count_panels(size_t cols)
 	return (cols + COLS - 1) / COLS;
 }
 
-/* c [p, q] = a [p, k] b [k, q]; panel [count_panels(q), k, COLS] gets the columns of b side by side. */
+/*
+ * c [p, q] = a [p, k] b [k, q]; panel [count_panels(q), k, COLS] gets the columns of b side by side.  symmetric: c is
+ * its own transpose to the bit, as its products are the same in the same order, and only the upper half is computed.
+ */
 static void
-multiply_matrices(float *c, const float *a, const float *b, size_t p, size_t k, size_t q, float *panel)
+multiply_matrices(float *c, const float *a, const float *b, size_t p, size_t k, size_t q, bool symmetric, float *panel)
 {
 	size_t panels = count_panels(q);
 
@@ -63,13 +66,17 @@ multiply_matrices(float *c, const float *a, const float *b, size_t p, size_t k, 
 			for (size_t l = 0; l < k; l++)
 				memcpy(to + l * COLS, b + l * q + at * COLS, some * sizeof(float));
 		}
-		#pragma omp for collapse(2)
+		#pragma omp for collapse(2) schedule(dynamic)
 		for (size_t at = 0; at < panels; at++)
 			for (size_t i = 0; i < p; i += BAND)
-				multiply_band(c + i * q + at * COLS, a + i * k, panel + at * k * COLS,
-				    p - i < BAND ? p - i : BAND, k, q,
-				    q - at * COLS < COLS ? q - at * COLS : COLS);
+				if (!symmetric || i < (at + 1) * COLS)
+					multiply_band(c + i * q + at * COLS, a + i * k, panel + at * k * COLS,
+					    p - i < BAND ? p - i : BAND, k, q,
+					    q - at * COLS < COLS ? q - at * COLS : COLS);
 	}
+	for (size_t i = 0; symmetric && i < p; i++)
+		for (size_t j = 0; j < i; j++)
+			c[i * q + j] = c[j * q + i];
 }
 
 /* to [q, p] = x [p, q]^T */
@@ -88,11 +95,11 @@ orthogonalize_once(float *restrict x, float *restrict t, float *restrict a, floa
     float *panel)
 {
 	transpose_matrix(t, x, p, q);
-	multiply_matrices(a, x, t, p, q, p, panel);
-	multiply_matrices(b, a, a, p, p, p, panel);
+	multiply_matrices(a, x, t, p, q, p, true, panel);
+	multiply_matrices(b, a, a, p, p, p, true, panel);
 	for (size_t i = 0; i < p * p; i++)
 		b[i] = -4.7750f * a[i] + 2.0315f * b[i];
-	multiply_matrices(t, b, x, p, p, q, panel);
+	multiply_matrices(t, b, x, p, p, q, false, panel);
 	for (size_t i = 0; i < p * q; i++)
 		x[i] = 3.4445f * x[i] + t[i];
 }

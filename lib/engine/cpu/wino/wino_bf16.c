@@ -8,6 +8,8 @@
 
 #include "base/isa.h"
 
+#include <string.h>
+
 #define LANES 16
 #define BF16 true
 #define LANE_INLINE ISA_BF16 ISA_INLINE

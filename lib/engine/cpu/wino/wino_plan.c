@@ -17,7 +17,7 @@
 static bool
 does_bf16_pay(const struct dnnl_shape *s)
 {
-	return dnnl_dev_bf16_pairs() && !s->y_f32 && s->c % 16 == 0 && s->k % 16 == 0;
+	return dnnl_dev_bf16_pairs() && !s->y_f32 && s->c % 8 == 0 && s->k % 8 == 0;
 }
 
 bool
@@ -37,7 +37,8 @@ describe_side(const struct dnnl_shape *s, uint32_t channels, uint32_t lanes)
 
 	return (struct wino_side) { .map = { .h = s->h, .w = s->w, .blocks = blocks,
 	    .pixel = s->bf16 ? channels : lanes, .block = s->bf16 ? lanes : (size_t)s->h * s->w * lanes,
-	    .step = blocks * s->h * s->w * lanes, .bf16 = s->bf16 }, .channels = channels,
+	    .step = (size_t)s->h * s->w * (s->bf16 ? channels : blocks * lanes), .bf16 = s->bf16,
+	    .half = s->bf16 && channels % lanes > 0 }, .channels = channels,
 	    .line = wino_spread(blocks * lanes), .halves = wino_spread(blocks * lanes / 2) };
 }
 

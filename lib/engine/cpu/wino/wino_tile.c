@@ -4,6 +4,8 @@
 #include "base/isa.h"
 #include "engine/cpu/wino/wino_bf16.h"
 
+#include <string.h>
+
 #define BF16 false
 #define LANE_INLINE ISA_INLINE
 #define WIDEN(p, v) ((void)(v))

@@ -18,9 +18,9 @@
  * F(6x6, 3x3) also wastes more of small maps.
  *
  * Activations in f32 are blocked, [n, blocks, h, w, lanes] with 8 or 16 lanes; in bf16 they are [n, h, w, channels],
- * whose channels are a multiple of 16 lanes.  Tiles are rows of matrices, one matrix for each of the 36 positions:
- * channel c of tile t at position p is the element p * position + t * line + c.  In bf16 an element of 32 bits has a
- * pair: of channels (WINO_HALVES), or of tiles or rows (WINO_PAIRS), the even one in the lower half.
+ * whose channels are a multiple of half of the 16 lanes.  Tiles are rows of matrices, one matrix for each of the 36
+ * positions: channel c of tile t at position p is the element p * position + t * line + c.  In bf16 an element of 32
+ * bits has a pair: of channels (WINO_HALVES), or of tiles or rows (WINO_PAIRS), the even one in the lower half.
  */
 #ifndef ENGINE_CPU_WINO_WINO_TILE_H
 #define ENGINE_CPU_WINO_WINO_TILE_H
@@ -44,6 +44,7 @@ struct wino_map {
 	size_t	 blocks;
 	size_t	 pixel, block, step;	/* elements from one pixel, block and sample to the next */
 	bool	 bf16;
+	bool	 half;	/* the last block has half as many channels as lanes */
 };
 
 /*
@@ -90,6 +91,13 @@ struct wino_sums {
 	size_t	     line, position, slice;	/* floats from one to the next */
 	size_t	     slices;
 };
+
+/* Whether a block has half as many channels as lanes. */
+static inline bool
+wino_is_half(const struct wino_map *m, size_t block)
+{
+	return m->half && block + 1 == m->blocks;
+}
 
 static inline size_t
 wino_min(size_t a, size_t b)

@@ -111,6 +111,15 @@ isa_load_bf16(const void *from, void *to)
 	_mm512_storeu_si512(to, _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(from)), 16));
 }
 
+/* The same for eight numbers, and 0 in place of the other eight. */
+ISA_BF16 ISA_INLINE void
+isa_load_half_bf16(const void *from, void *to)
+{
+	const __m256i half = _mm256_zextsi128_si256(_mm_loadu_si128(from));
+
+	_mm512_storeu_si512(to, _mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
+}
+
 /* Rounds sixteen floats to bf16, to nearest, ties to even; a number below the normal ones becomes 0. */
 ISA_BF16 ISA_INLINE void
 isa_store_bf16(const void *from, void *to)
@@ -301,6 +310,13 @@ isa_load_bf16(const void *from, void *to)
 {
 	for (int i = 0; i < 16; i++)
 		((uint32_t *)to)[i] = (uint32_t)((const uint16_t *)from)[i] << 16;
+}
+
+ISA_INLINE void
+isa_load_half_bf16(const void *from, void *to)
+{
+	for (int i = 0; i < 16; i++)
+		((uint32_t *)to)[i] = i < 8 ? (uint32_t)((const uint16_t *)from)[i] << 16 : 0;
 }
 
 ISA_INLINE void

@@ -22,6 +22,7 @@ struct shape {
 static const struct shape shapes[] = {
 	{ "3x3 by Winograd", 32, 14, 64, 3, 1, 1, false, true, false, ISA_SSE41 },
 	{ "3x3 by Winograd, a bias, channels that fill no block", 40, 9, 39, 3, 1, 1, true, false, false, ISA_SSE41 },
+	{ "3x3 by Winograd, half a block", 24, 9, 40, 3, 1, 1, true, true, false, ISA_SSE41 },
 	{ "1x1", 32, 14, 48, 1, 1, 1, false, true, false, ISA_SSE41 },
 	{ "1x1 with a bias", 32, 14, 48, 1, 1, 1, true, true, false, ISA_SSE41 },
 	{ "1x1 with a stride", 64, 14, 64, 1, 2, 1, false, false, false, ISA_SSE41 },

@@ -11,17 +11,42 @@
 #include "engine/cpu/wino/wino_product.h"
 
 #include <omp.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define BOUND 3e-6	/* 1.3e-6 was measured */
 #define BF16_BOUND 1.25e-2	/* 1.2e-2 was measured; without rounding to nearest it is 1.4e-2 */
+
+/* Memory of these bytes, with a page after it that nobody may touch. */
+static void *
+fence(size_t bytes)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE), all = (bytes + page - 1) / page * page;
+	char *p = mmap(NULL, all + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED || mprotect(p + all, page, PROT_NONE) < 0) {
+		printf("Bail out! out of memory\n");
+		exit(1);
+	}
+	return p + all - bytes;
+}
+
+static void
+unfence(void *p, size_t bytes)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE), all = (bytes + page - 1) / page * page;
+
+	munmap((char *)p + bytes - all, all + page);
+}
 
 /* Runs all three directions.  Returns true if they succeed and keep the padding lanes zero. */
 static bool
 run(struct layer *l, int threads)
 {
 	const struct dnnl_shape *s = &l->shape;
-	struct dnnl_place at = { .x = room(blocked(l, false) * 4), .y = room(blocked(l, true) * 4),
-		.dx = room(blocked(l, false) * 4), .dy = room(blocked(l, true) * 4), .bias = l->bias,
+	const size_t number = s->bf16 ? 2 : 4, xs = blocked(l, false) * number, ys = blocked(l, true) * number;
+	float *x = room(blocked(l, false) * 4), *y = room(blocked(l, true) * 4);
+	struct dnnl_place at = { .x = fence(xs), .y = fence(ys), .dx = fence(xs), .dy = fence(ys), .bias = l->bias,
 		.dbias = l->dbias };
 	struct wino *w;
 	int e;
@@ -35,12 +60,14 @@ run(struct layer *l, int threads)
 	at.packed = room(wino_needs(w)->packed);
 	at.scratch = room(wino_needs(w)->scratch);
 	memset(at.scratch, 0xff, wino_needs(w)->scratch);	/* NaN: must be written before it is read */
-	memset(at.y, 0xff, blocked(l, true) * 4);
-	memset(at.dx, 0xff, blocked(l, false) * 4);
-	copy(l, false, l->x, at.x, false);
-	copy(l, true, l->dy, at.dy, false);
-	round_map(l, false, at.x);
-	round_map(l, true, at.dy);
+	memset(at.y, 0xff, ys);
+	memset(at.dx, 0xff, xs);
+	copy(l, false, l->x, x, false);
+	copy(l, true, l->dy, y, false);
+	round_map(l, false, x);
+	round_map(l, true, y);
+	memcpy(at.x, x, xs);
+	memcpy(at.dy, y, ys);
 	wino_bind(w, &at);
 	wino_load(w, l->w);
 	e = wino_run(w, DNNL_FORWARD, NULL);
@@ -48,12 +75,19 @@ run(struct layer *l, int threads)
 	e = e < 0 ? e : wino_run(w, DNNL_WEIGHT, l->dw);
 	if (e < 0)
 		printf("# %s\n", err_line());
-	widen_map(l, true, at.y);
-	widen_map(l, false, at.dx);
-	copy(l, true, l->y, at.y, true);
-	copy(l, false, l->dx, at.dx, true);
-	zero = padded(l, true, at.y) && padded(l, false, at.dx);
+	memcpy(y, at.y, ys);
+	memcpy(x, at.dx, xs);
+	widen_map(l, true, y);
+	widen_map(l, false, x);
+	copy(l, true, l->y, y, true);
+	copy(l, false, l->dx, x, true);
+	zero = padded(l, true, y) && padded(l, false, x);
 	wino_free(w);
+	unfence(at.x, xs);
+	unfence(at.dx, xs);
+	unfence(at.y, ys);
+	unfence(at.dy, ys);
+	at = (struct dnnl_place){ .x = x, .y = y, .packed = at.packed, .scratch = at.scratch };
 	free_place(&at);
 	return e == 0 && zero;
 }

@@ -48,7 +48,8 @@ count_panels(size_t cols)
 
 /*
  * c [p, q] = a [p, k] b [k, q]; panel [count_panels(q), k, COLS] gets the columns of b side by side.  symmetric: c is
- * its own transpose to the bit, as its products are the same in the same order, and only the upper half is computed.
+ * its own transpose to the bit, as its products are the same in the same order.  Then only blocks that reach above the
+ * diagonal are computed.
  */
 static void
 multiply_matrices(float *c, const float *a, const float *b, size_t p, size_t k, size_t q, bool symmetric, float *panel)

@@ -14,6 +14,7 @@
 #define BF16 true
 #define LANE_INLINE ISA_BF16 ISA_INLINE
 #define WIDEN(p, v) isa_load_bf16(p, v)
+#define WIDEN_HALF(p, v) isa_load_half_bf16(p, v)
 #define ROUND(v, p) isa_store_bf16(v, p)
 #include "engine/cpu/wino/wino_lanes.inc"
 

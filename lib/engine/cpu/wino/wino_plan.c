@@ -38,7 +38,7 @@ describe_side(const struct dnnl_shape *s, uint32_t channels, uint32_t lanes)
 	return (struct wino_side) { .map = { .h = s->h, .w = s->w, .blocks = blocks,
 	    .pixel = s->bf16 ? channels : lanes, .block = s->bf16 ? lanes : (size_t)s->h * s->w * lanes,
 	    .step = (size_t)s->h * s->w * (s->bf16 ? channels : blocks * lanes), .bf16 = s->bf16,
-	    .half = s->bf16 && channels % lanes > 0 }, .channels = channels,
+	    .narrow = s->bf16 && channels % lanes > 0 }, .channels = channels,
 	    .line = wino_spread(blocks * lanes), .halves = wino_spread(blocks * lanes / 2) };
 }
 

@@ -9,6 +9,7 @@
 #define BF16 false
 #define LANE_INLINE ISA_INLINE
 #define WIDEN(p, v) ((void)(v))
+#define WIDEN_HALF(p, v) ((void)(v))
 #define ROUND(v, p) ((void)(v))
 #define LANES 8
 #include "engine/cpu/wino/wino_lanes.inc"

@@ -44,7 +44,7 @@ struct wino_map {
 	size_t	 blocks;
 	size_t	 pixel, block, step;	/* elements from one pixel, block and sample to the next */
 	bool	 bf16;
-	bool	 half;	/* the last block has half as many channels as lanes */
+	bool	 narrow;	/* the last block has half as many channels as lanes */
 };
 
 /*
@@ -94,9 +94,9 @@ struct wino_sums {
 
 /* Whether a block has half as many channels as lanes. */
 static inline bool
-wino_is_half(const struct wino_map *m, size_t block)
+wino_is_narrow(const struct wino_map *m, size_t block)
 {
-	return m->half && block + 1 == m->blocks;
+	return m->narrow && block + 1 == m->blocks;
 }
 
 static inline size_t

@@ -30,29 +30,64 @@ wino_bf16_product(const struct dnnl_matrices *s, const uint32_t *a, const uint32
 	multiply_matrices(s, a, b, c);
 }
 
-/* Each kind of element is a constant, so that the compiler removes the branches on it. */
+/*
+ * Each kind of element, and whether a block is narrow, is a constant, so that the compiler removes the branches on it.
+ * Narrow blocks have functions of their own, which leave the others as short as they would be without them.
+ */
+ISA_BF16 __attribute__((noinline)) static void
+transform_narrow_x(const struct wino_map *m, const struct wino_grid *g, const struct wino_run *r, const void *x,
+    const struct wino_tiles *v)
+{
+	if (v->elements == WINO_HALVES)
+		transform_x_all_16(m, g, r, x, v, WINO_HALVES, true);
+	else
+		transform_x_all_16(m, g, r, x, v, WINO_PAIRS, true);
+}
+
+ISA_BF16 __attribute__((noinline)) static void
+transform_narrow_dy(const struct wino_map *m, const struct wino_grid *g, const struct wino_run *r, const void *dy,
+    const struct wino_tiles *v, float *sums)
+{
+	transform_dy_all_16(m, g, r, dy, v, sums, WINO_PAIRS, true);
+}
+
+ISA_BF16 __attribute__((noinline)) static void
+transform_narrow_y(const struct wino_map *m, const struct wino_grid *g, const struct wino_run *r,
+    const struct wino_tiles *v, const struct wino_after *after, void *y)
+{
+	transform_y_all_16(m, g, r, v, after, y, true);
+}
+
 ISA_BF16 void
 wino_bf16_x(const struct wino_map *m, const struct wino_grid *g, const struct wino_run *r, const void *x,
     const struct wino_tiles *v)
 {
-	if (v->elements == WINO_HALVES)
-		transform_x_all_16(m, g, r, x, v, WINO_HALVES);
+	if (wino_is_narrow(m, r->block))
+		transform_narrow_x(m, g, r, x, v);
+	else if (v->elements == WINO_HALVES)
+		transform_x_all_16(m, g, r, x, v, WINO_HALVES, false);
 	else
-		transform_x_all_16(m, g, r, x, v, WINO_PAIRS);
+		transform_x_all_16(m, g, r, x, v, WINO_PAIRS, false);
 }
 
 ISA_BF16 void
 wino_bf16_dy(const struct wino_map *m, const struct wino_grid *g, const struct wino_run *r, const void *dy,
     const struct wino_tiles *v, float *sums)
 {
-	transform_dy_all_16(m, g, r, dy, v, sums, WINO_PAIRS);
+	if (wino_is_narrow(m, r->block))
+		transform_narrow_dy(m, g, r, dy, v, sums);
+	else
+		transform_dy_all_16(m, g, r, dy, v, sums, WINO_PAIRS, false);
 }
 
 ISA_BF16 void
 wino_bf16_y(const struct wino_map *m, const struct wino_grid *g, const struct wino_run *r,
     const struct wino_tiles *v, const struct wino_after *after, void *y)
 {
-	transform_y_all_16(m, g, r, v, after, y);
+	if (wino_is_narrow(m, r->block))
+		transform_narrow_y(m, g, r, v, after, y);
+	else
+		transform_y_all_16(m, g, r, v, after, y, false);
 }
 
 ISA_BF16 void

@@ -26,21 +26,21 @@ ISA_CLONES(static, void, transform_x, (uint32_t lanes, const struct wino_map *m,
     const struct wino_run *r, const void *x, const struct wino_tiles *v),
     (lanes, m, g, r, x, v))
 {
-	FOR_LANES(transform_x_all, m, g, r, x, v, WINO_FLOATS);
+	FOR_LANES(transform_x_all, m, g, r, x, v, WINO_FLOATS, false);
 }
 
 ISA_CLONES(static, void, transform_dy, (uint32_t lanes, const struct wino_map *m, const struct wino_grid *g,
     const struct wino_run *r, const void *dy, const struct wino_tiles *v, float *sums),
     (lanes, m, g, r, dy, v, sums))
 {
-	FOR_LANES(transform_dy_all, m, g, r, dy, v, sums, WINO_FLOATS);
+	FOR_LANES(transform_dy_all, m, g, r, dy, v, sums, WINO_FLOATS, false);
 }
 
 ISA_CLONES(static, void, transform_y, (uint32_t lanes, const struct wino_map *m, const struct wino_grid *g,
     const struct wino_run *r, const struct wino_tiles *v, const struct wino_after *after, void *y),
     (lanes, m, g, r, v, after, y))
 {
-	FOR_LANES(transform_y_all, m, g, r, v, after, y);
+	FOR_LANES(transform_y_all, m, g, r, v, after, y, false);
 }
 
 ISA_CLONES(static, void, transform_w, (uint32_t lanes, const struct wino_weights *w, size_t row, size_t column,

@@ -85,7 +85,7 @@ main(void)
 	ok(count_tails() == 0, "gelu in bf16 is 0 from -4 down");
 	ok(isinf(widen(y[0x7f80])) && isnan(widen(y[0xff80])), "gelu of infinity is infinite, that of -infinity NaN");
 	ok(find_error(y, false) < 2e-4, "gelu in bf16 is within rounding and 2e-4: %g", find_error(y, false));
-	ok(find_error(dx, true) < 7e-4, "its slope is within rounding and 7e-4: %g", find_error(dx, true));
+	ok(find_error(dx, true) < 7e-4, "the slope of gelu in bf16 is within rounding and 7e-4: %g", find_error(dx, true));
 	ok(keeps_nan(y) && keeps_nan(dx), "NaN stays NaN");
 	return done();
 }

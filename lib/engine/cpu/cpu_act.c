@@ -231,7 +231,8 @@ act_backward_line(enum graph_act act, float alpha, const void *restrict v, const
 	if (d1 == NULL) {
 		ISA_IVDEP
 		for (size_t j = 0; j < count; j++)
-			cpu_write(dx, j, bf16, cpu_read(d0, j, bf16) * slope_of(act, alpha, cpu_read(v, j, bf16), bf16));
+			cpu_write(dx, j, bf16,
+			    cpu_read(d0, j, bf16) * slope_of(act, alpha, cpu_read(v, j, bf16), bf16));
 	} else {
 		ISA_IVDEP
 		for (size_t j = 0; j < count; j++)

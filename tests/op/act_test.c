@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define ALL		65536
-#define ROUNDING	0x1p-8	/* largest relative error of rounding to bf16, doubled */
+#define ROUNDING	0x1p-8	/* largest relative error of rounding to bf16 */
 
 static uint16_t x[ALL], y[ALL], dy[ALL], dx[ALL];
 

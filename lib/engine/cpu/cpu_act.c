@@ -7,9 +7,11 @@
  * exp(x) is 2^k exp(r), |r| <= log(2)/2, with exp(r) by a polynomial.  tanh(x) is a polynomial near 0, and elsewhere
  * 1 - 2 / (exp(2|x|) + 1) with the sign of x.  Both are within 2 units in the last place.  Polynomials: Moshier, Cephes
  * library, expf.c and tanhf.c.  The error function is within 1.5e-7: Abramowitz, Stegun, "Handbook of mathematical
- * functions", 1964, 7.1.26.  In bf16 the normal distribution and the slope of gelu come
- * from polynomials of degree 15.  Their errors are at most 4e-5 and 6e-4, and that of gelu is 1.4e-4.  Far below 0 that
- * is most of the result.
+ * functions", 1964, 7.1.26.
+ *
+ * In bf16 the normal distribution and the slope of gelu come from polynomials of degree 15, which tests/op/act_test.c
+ * compares with the error function.  Their errors are at most 4e-5 and 6e-4, and the error of gelu is at most 1.4e-4.
+ * Near -4 that is most of gelu.
  */
 #include "engine/cpu/cpu.h"
 #include "engine/cpu/cpu_vec.h"
@@ -89,8 +91,8 @@ half_plus_odd(float x, const float c[8])
 }
 
 /*
- * normal_of(), and the slope of gelu, with the errors at the head of this file.  Of all odd polynomials of this degree
- * that are -1/2 and 1/2 at -4 and 4, these have the smallest largest error.
+ * normal_of(), with the error at the head of this file.  The odd part is -1/2 at -4 and 1/2 at 4, and is fitted between
+ * them for the smallest largest error.
  */
 ISA_INLINE float
 rough_normal_of(float x)
@@ -99,9 +101,10 @@ rough_normal_of(float x)
 		-1.021134318e-3f, 9.581672959e-3f, -6.606449187e-2f, 3.988057077e-1f };
 
 	x = half_plus_odd(x, c);
-	return x < 0 ? 0 : x;
+	return x < 0 ? 0 : x;	/* at -4 it is a little below 0, which gelu would multiply by any x */
 }
 
+/* The slope of gelu in the same way. */
 ISA_INLINE float
 rough_gelu_slope_of(float x)
 {

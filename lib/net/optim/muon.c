@@ -46,6 +46,15 @@ count_panels(size_t cols)
 	return (cols + COLS - 1) / COLS;
 }
 
+/* Copies what is above the diagonal of c [p, p] to what is below it. */
+static void
+mirror_upper_half(float *c, size_t p)
+{
+	for (size_t i = 0; i < p; i++)
+		for (size_t j = 0; j < i; j++)
+			c[i * p + j] = c[j * p + i];
+}
+
 /*
  * c [p, q] = a [p, k] b [k, q]; panel [count_panels(q), k, COLS] gets the columns of b side by side.  symmetric: c is
  * its own transpose to the bit, as its products are the same in the same order.  Then only blocks that reach above the
@@ -75,9 +84,8 @@ multiply_matrices(float *c, const float *a, const float *b, size_t p, size_t k, 
 					    p - i < BAND ? p - i : BAND, k, q,
 					    q - at * COLS < COLS ? q - at * COLS : COLS);
 	}
-	for (size_t i = 0; symmetric && i < p; i++)
-		for (size_t j = 0; j < i; j++)
-			c[i * q + j] = c[j * q + i];
+	if (symmetric)
+		mirror_upper_half(c, p);
 }
 
 /* to [q, p] = x [p, q]^T */

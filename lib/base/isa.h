@@ -11,7 +11,8 @@
  *	}
  *
  * This makes scale_sse2(), scale_avx2(), scale_avx512(), and scale(), which calls the last one that isa_level()
- * includes.  On processors other than x86-64 it makes only scale().  type is void or bool; linkage is static or extern.
+ * includes.  On processors other than x86-64, or with ISA_PORTABLE defined, it makes only scale().  type is void or
+ * bool; linkage is static or extern.
  *
  * All versions give the same bits: no sum changes its order, and the build forbids fused multiply-add.  Exceptions are
  * wino_product.c and point_product.c of engine/cpu, whose products only AVX-512 uses.  Such a function must not use
@@ -69,7 +70,7 @@ struct isa_tiles {
 	bool	    add;		/* to what is in the sums */
 };
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(ISA_PORTABLE)
 
 #include <immintrin.h>
 
@@ -86,6 +87,19 @@ isa_stream(const isa_floats *from, void *to)
 {
 	_mm_stream_ps(to, __builtin_shufflevector(*from, *from, 0, 1, 2, 3));
 	_mm_stream_ps((float *)to + 4, __builtin_shufflevector(*from, *from, 4, 5, 6, 7));
+}
+
+/* The same for a line of sixteen floats. */
+typedef float isa_line __attribute__((vector_size(64), aligned(4), may_alias));
+
+ISA_INLINE void
+isa_stream_line(const isa_line *from, void *to)
+{
+	const isa_floats low = __builtin_shufflevector(*from, *from, 0, 1, 2, 3, 4, 5, 6, 7);
+	const isa_floats high = __builtin_shufflevector(*from, *from, 8, 9, 10, 11, 12, 13, 14, 15);
+
+	isa_stream(&low, to);
+	isa_stream(&high, (float *)to + 8);
 }
 
 ISA_INLINE void
@@ -285,6 +299,14 @@ ISA_INLINE void
 isa_stream(const isa_floats *from, void *to)
 {
 	*(isa_floats *)to = *from;
+}
+
+typedef float isa_line __attribute__((vector_size(64), aligned(4), may_alias));
+
+ISA_INLINE void
+isa_stream_line(const isa_line *from, void *to)
+{
+	*(isa_line *)to = *from;
 }
 
 ISA_INLINE void

@@ -24,17 +24,6 @@ point_panel_at(size_t row, size_t column, size_t rows, size_t blocks)
 	return first * LANES * rows + row * width + column - first * LANES;
 }
 
-ISA_INLINE void
-stream_line(const vec *from, float *to)
-{
-	isa_floats half[2];
-
-	half[0] = __builtin_shufflevector(*from, *from, 0, 1, 2, 3, 4, 5, 6, 7);
-	half[1] = __builtin_shufflevector(*from, *from, 8, 9, 10, 11, 12, 13, 14, 15);
-	isa_stream(&half[0], to);
-	isa_stream(&half[1], to + 8);
-}
-
 /*
  * pixels and blocks are constants of the caller, so that the compiler keeps the sums in registers.  The first panel
  * fetches pixels that follow; the others find them in the cache.
@@ -76,7 +65,7 @@ multiply_pixels(const struct point_map *x, size_t first, size_t pixels, const fl
 			if (plus != NULL)
 				sum[i][j] += *(const vec *)(plus + at);
 			if (stream)
-				stream_line(&sum[i][j], y + at);
+				isa_stream_line(&sum[i][j], y + at);
 			else
 				*(vec *)(y + at) = sum[i][j];
 		}

@@ -138,10 +138,10 @@ if have mnist; then
 	kill -9 $found
 	ends_killed both
 	for codec in f32 bf16 fp16 2bit topk:0.05 powersgd; do
-		start acc-$codec -- "$@" --codec $codec --val "$MNIST_PART" --epochs 1
+		start acc-$codec -- "$@" --codec $codec --val "$MNIST_PART" --epochs 2
 		ends 0 || cat "$T/err"
 		eval "with_${codec%:*}=$(awk -F '\t' '$1 == "time_s" { for (i = 1; i <= NF; i++) at[$i] = i; next }
-			$at["event"] == "validation" { print int(10000 * $at["accuracy"]); exit }' "$T/acc-$codec.log")"
+			$at["event"] == "validation" { right = int(10000 * $at["accuracy"]) } END { print right }' "$T/acc-$codec.log")"
 	done
 	for codec in bf16 fp16 2bit topk powersgd; do
 		as=with_$codec

@@ -39,6 +39,11 @@ load_library(void)
 	setenv("UCX_LOG_FILE", "stderr", 0);
 	setenv("UCX_LOG_LEVEL", "error", 0);
 	setenv("UCX_HANDLE_ERRORS", "none", 0);
+	/*
+	 * A part of this size or more waits at the sender until the peer takes it.  By itself UCX 1.18 sends 1 MiB over
+	 * TCP at once, and the peer's memory has no bound.
+	 */
+	setenv("UCX_RNDV_THRESH", "65536", 0);
 	if (so_load(names, symbols, sizeof(symbols) / sizeof(*symbols)) < 0)
 		return err_fail(ERR_NOTSUP, "UCX: %s: install libucx0", err_line());
 	s = ucx_library.init_version(UCP_API_MAJOR, UCP_API_MINOR, &p, NULL, &ucx_library.context);

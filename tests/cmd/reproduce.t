@@ -36,9 +36,12 @@ is "$(awk -F'\t' '{ print NF }' a.tsv | sort -u) $(cut -f 1-3 a.tsv | tail -n +2
 	"9 alone 1 0 alone 1 1 alone 1 2 alone 2 0 alone 2 1 alone 2 2 " "the table has each epoch of each seed"
 ok "the row's net learns" awk -F'\t' '$2 == 1 { if ($3 == 0) first = $4; last = $4 }
 	END { exit !(last > first && last > 0.5 && last <= 1) }' a.tsv
-is "$(awk -F'\t' 'NR > 1 && !($5 > 0 && $5 <= 1 && $6 >= 0 && $6 != "" && $7 != "" &&
-	$8 ~ /^tally [^=]*(oneDNN|ref: )[^=]*$/ && $9 != "")' a.tsv)" "" \
-		"the table has accuracy, time, machine, versions and commit"
+# incomplete: the lines of the table that lack something.
+incomplete() {
+	awk -F'\t' 'NR > 1 && !($5 > 0 && $5 <= 1 && $6 >= 0 && $6 != "" && $7 != "" &&
+	    $8 ~ /^tally [^=]*(oneDNN|ref: )[^=]*$/ && $9 != "")' a.tsv
+}
+is "$(incomplete)" "" "the table has accuracy, time, machine, versions and commit"
 is "$(pworker @alone --eval a/alone-1/w-0003.safetensors --data packed/mnist-test.rec | awk -F'\t' 'NR == 2 { printf "%.4f", $3 }')" \
 	"$(awk -F'\t' '$2 == 1 && $3 == 2 { printf "%.4f", $5 }' a.tsv)" \
 		"the saved weights have the accuracy of the table"
@@ -46,6 +49,7 @@ status 0 "reproduce runs the row again" row a alone
 like "$T/out" '^alone, seed 1: done already' "reproduce says that the row is done"
 status 0 "reproduce runs a job of two workers" row a two
 is "$(cut -f 1-3 a.tsv | grep -c '^two')" 2 "the job of two workers has two epochs"
+is "$(incomplete)" "" "its lines have the workers' versions, wherever the log has the server's"
 status 0 "reproduce runs a row that ends within an epoch" row a steps
 is "$(grep -c '^steps	1	[01]	' a.tsv)" 2 "the table has both parts of the row that ends within an epoch"
 ok "the last epoch has the accuracy of the last weights" awk -F'\t' '$1 == "steps" && $3 == 1 { exit !($5 > 0) }' a.tsv

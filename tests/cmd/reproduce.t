@@ -49,7 +49,7 @@ status 0 "reproduce runs the row again" row a alone
 like "$T/out" '^alone, seed 1: done already' "reproduce says that the row is done"
 status 0 "reproduce runs a job of two workers" row a two
 is "$(cut -f 1-3 a.tsv | grep -c '^two')" 2 "the job of two workers has two epochs"
-is "$(incomplete)" "" "its lines have the workers' versions, wherever the log has the server's"
+is "$(incomplete)" "" "the table has the workers' versions, wherever the log has the server's"
 status 0 "reproduce runs a row that ends within an epoch" row a steps
 is "$(grep -c '^steps	1	[01]	' a.tsv)" 2 "the table has both parts of the row that ends within an epoch"
 ok "the last epoch has the accuracy of the last weights" awk -F'\t' '$1 == "steps" && $3 == 1 { exit !($5 > 0) }' a.tsv

@@ -70,6 +70,9 @@ struct isa_tiles {
 	bool	    add;		/* to what is in the sums */
 };
 
+/* A line of the cache: sixteen floats. */
+typedef float isa_line __attribute__((vector_size(64), aligned(4), may_alias));
+
 #if defined(__x86_64__) && !defined(ISA_PORTABLE)
 
 #include <immintrin.h>
@@ -89,9 +92,7 @@ isa_stream(const isa_floats *from, void *to)
 	_mm_stream_ps((float *)to + 4, __builtin_shufflevector(*from, *from, 4, 5, 6, 7));
 }
 
-/* The same for a line of sixteen floats. */
-typedef float isa_line __attribute__((vector_size(64), aligned(4), may_alias));
-
+/* The same for a line. */
 ISA_INLINE void
 isa_stream_line(const isa_line *from, void *to)
 {
@@ -300,8 +301,6 @@ isa_stream(const isa_floats *from, void *to)
 {
 	*(isa_floats *)to = *from;
 }
-
-typedef float isa_line __attribute__((vector_size(64), aligned(4), may_alias));
 
 ISA_INLINE void
 isa_stream_line(const isa_line *from, void *to)

@@ -40,8 +40,8 @@ load_library(void)
 	setenv("UCX_LOG_LEVEL", "error", 0);
 	setenv("UCX_HANDLE_ERRORS", "none", 0);
 	/*
-	 * A part of this size or more waits at the sender until the peer takes it.  By itself UCX 1.18 sends even 1 MiB
-	 * over TCP without waiting, so that a peer that reads nothing would have to hold it all, as it does smaller parts.
+	 * A part of this size or more waits at the sender until the peer takes it.  By itself UCX 1.18 sends even
+	 * 1 MiB over TCP without waiting: a peer that reads nothing would hold it all, as it does smaller parts.
 	 */
 	setenv("UCX_RNDV_THRESH", "65536", 0);
 	if (so_load(names, symbols, sizeof(symbols) / sizeof(*symbols)) < 0)

@@ -4,9 +4,9 @@ cd "$TOP" || exit 1
 for lua in lua5.4 lua-5.4 lua54 lua; do pkg-config --exists $lua && break; done
 flags=$(pkg-config --cflags $lua libjpeg)
 finds() { echo "#include <$1>" | "${CC:-cc}" -fopenmp -E - >/dev/null 2>&1; }
-# These headers include isa.h.
-headers='base/isa|engine/cpu/cpu_vec|image/jpeg/huff_table|wire/codec_in'
-for c in $(grep -lrE --include='*.c' "\"($headers)\.h\"" lib | sort); do
+# Files that include isa.h, or a header that does.
+headers=$(grep -lr --include='*.h' '"base/isa\.h"' lib | sed 's,^lib/\(.*\)\.h,\1,' | tr '\n' '|')
+for c in $(grep -lrE --include='*.c' "\"(${headers}base/isa)\.h\"" lib | sort); do
 	case $c in
 	lib/engine/cpu/*) finds dnnl.h && finds omp.h || { skip "$c" "no oneDNN, or no OpenMP of this compiler"; continue; } ;;
 	esac

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define PARTS	16u		/* most that are sent at a time */
+#define SYNC	(1u << 20)	/* bytes after which a part waits until the peer has begun to receive it */
 #define VECTORS	64		/* more than PARTS parts have, as a message is two pieces at most */
 #define TURNS	64		/* most calls of progress at a time, so that no peer delays the others */
 
@@ -34,6 +35,7 @@ struct ucx {
 	struct part	 part[PARTS];	/* a ring */
 	unsigned	 first, parts;
 	size_t		 under_way;
+	size_t		 unsynced;	/* bytes after the last part that waits for the peer */
 	void		*flush;		/* request that ends when the peer's side has them; NULL: none */
 	bool		 unflushed;	/* bytes were sent since it was asked */
 	/* What is received. */
@@ -93,29 +95,6 @@ get_address(const struct ucx *u, const void **p, size_t *n)
 	*n = u->address_n;
 }
 
-/*
- * Whether UCX_TLS leaves a transport that can leave the host.  The library's shared memory does not report that a peer
- * has failed, and cannot be used if that is asked for.
- */
-static bool
-has_network(void)
-{
-	static const char *const local[] = { "sm", "shm", "posix", "sysv", "cma", "xpmem", "knem", "self" };
-	const char *p = getenv("UCX_TLS");
-	bool known = true;
-	size_t n;
-
-	if (p == NULL || *p == 0)
-		return true;
-	for (; *p != 0 && known; p += n + (p[n] != 0)) {
-		n = strcspn(p, ",");
-		known = false;
-		for (size_t i = 0; i < sizeof(local) / sizeof(*local); i++)
-			known |= strlen(local[i]) == n && memcmp(p, local[i], n) == 0;
-	}
-	return !known;
-}
-
 static int
 connect_endpoint(struct ucx *u, const void *address, size_t n)
 {
@@ -123,7 +102,7 @@ connect_endpoint(struct ucx *u, const void *address, size_t n)
 	uint8_t *copy = calloc(1, 2 * UCX_ADDRESS);
 	ucp_ep_params_t p = { .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
 		UCP_EP_PARAM_FIELD_ERR_HANDLER, .address = (const ucp_address_t *)copy,
-		.err_mode = has_network() ? UCP_ERR_HANDLING_MODE_PEER : UCP_ERR_HANDLING_MODE_NONE,
+		.err_mode = ucx_has_network() ? UCP_ERR_HANDLING_MODE_PEER : UCP_ERR_HANDLING_MODE_NONE,
 		.err_handler = { note_failure, u } };
 	ucs_status_t s;
 
@@ -161,7 +140,7 @@ end_request(struct ucx *u, bool wait, void **request)
 }
 
 /*
- * The end of an endpoint ends what it sends, except without error handling (has_network()): then only the peer can.  A
+ * The end of an endpoint ends what it sends, except without error handling (ucx_has_network()): then only the peer can.  A
  * worker with what has not ended cannot be destroyed.  It stays until the process ends, and moves nothing more.
  */
 static void
@@ -388,6 +367,21 @@ drop_sent(struct ucx *u, struct queue *q)
 	return 0;
 }
 
+/*
+ * Begins to send a part.  Most are done once the library has them, which may be in the peer's memory, unread.  One in
+ * SYNC bytes is done when the peer has begun to receive it.  Parts are received in order, and later ones wait for it
+ * when they fill the ring: so a peer that reads nothing holds SYNC bytes and PARTS parts at most.
+ */
+static ucs_status_ptr_t
+send_part(struct ucx *u, const void *p, size_t n)
+{
+	u->unsynced += n;
+	if (u->unsynced < SYNC)
+		return ucx_library.tag_send_nbx(u->ep, p, n, 0, &plain_param);
+	u->unsynced = 0;
+	return ucx_library.tag_send_sync_nbx(u->ep, p, n, 0, &plain_param);
+}
+
 /* Begins to send bytes that are together in memory. */
 static int
 send_piece(struct ucx *u, const uint8_t *p, size_t n)
@@ -396,7 +390,7 @@ send_piece(struct ucx *u, const uint8_t *p, size_t n)
 		struct part *t = &u->part[(u->first + u->parts) % PARTS];
 
 		t->n = n < UCX_PART ? n : UCX_PART;
-		t->request = ucx_library.tag_send_nbx(u->ep, p, t->n, 0, &plain_param);
+		t->request = send_part(u, p, t->n);
 		if (UCS_PTR_IS_ERR(t->request))
 			return finish_request("send", &t->request);
 		u->under_way += t->n;

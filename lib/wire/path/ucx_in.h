@@ -21,6 +21,8 @@
 	X(ucs_status_ptr_t, ep_close_nbx, (ucp_ep_h, const ucp_request_param_t *)) \
 	X(ucs_status_ptr_t, ep_flush_nbx, (ucp_ep_h, const ucp_request_param_t *)) \
 	X(ucs_status_ptr_t, tag_send_nbx, (ucp_ep_h, const void *, size_t, ucp_tag_t, const ucp_request_param_t *)) \
+	X(ucs_status_ptr_t, tag_send_sync_nbx, \
+	    (ucp_ep_h, const void *, size_t, ucp_tag_t, const ucp_request_param_t *)) \
 	X(ucp_tag_message_h, tag_probe_nb, (ucp_worker_h, ucp_tag_t, ucp_tag_t, int, ucp_tag_recv_info_t *)) \
 	X(ucs_status_ptr_t, tag_msg_recv_nbx, \
 	    (ucp_worker_h, void *, size_t, ucp_tag_message_h, const ucp_request_param_t *)) \
@@ -39,6 +41,12 @@ struct ucx_library {
 int	 ucx_load(void);
 /* What ucx_load() has loaded. */
 extern struct ucx_library ucx_library;
+
+/*
+ * Whether UCX_TLS leaves a transport that can leave the host.  The library's shared memory does not report that a peer
+ * has failed, and cannot be used if that is asked for.
+ */
+bool	 ucx_has_network(void);
 
 /* ERR_NOMEM or `otherwise`, with a line that says what failed and why. */
 int	 ucx_fail(int otherwise, const char *what, ucs_status_t s);

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct ucx_library ucx_library;
 
@@ -19,6 +20,25 @@ ucx_fail(int otherwise, const char *what, ucs_status_t s)
 	if (s == UCS_ERR_NO_MEMORY)
 		return err_nomem();
 	return err_fail(otherwise, "UCX: %s: %s", what, ucx_library.status_string(s));
+}
+
+bool
+ucx_has_network(void)
+{
+	static const char *const local[] = { "sm", "shm", "posix", "sysv", "cma", "xpmem", "knem", "self" };
+	const char *p = getenv("UCX_TLS");
+	bool known = true;
+	size_t n;
+
+	if (p == NULL || *p == 0)
+		return true;
+	for (; *p != 0 && known; p += n + (p[n] != 0)) {
+		n = strcspn(p, ",");
+		known = false;
+		for (size_t i = 0; i < sizeof(local) / sizeof(*local); i++)
+			known |= strlen(local[i]) == n && memcmp(p, local[i], n) == 0;
+	}
+	return !known;
 }
 
 static int
@@ -39,10 +59,7 @@ load_library(void)
 	setenv("UCX_LOG_FILE", "stderr", 0);
 	setenv("UCX_LOG_LEVEL", "error", 0);
 	setenv("UCX_HANDLE_ERRORS", "none", 0);
-	/*
-	 * A part of this size or more waits at the sender until the peer takes it.  By itself UCX 1.18 sends even
-	 * 1 MiB over TCP without waiting: a peer that reads nothing would hold it all, as it does smaller parts.
-	 */
+	/* Parts of this size wait at the sender, and are not copied.  UCX 1.18 would copy even 1 MiB over TCP. */
 	setenv("UCX_RNDV_THRESH", "65536", 0);
 	if (so_load(names, symbols, sizeof(symbols) / sizeof(*symbols)) < 0)
 		return err_fail(ERR_NOTSUP, "UCX: %s: install libucx0", err_line());

@@ -106,6 +106,11 @@ awk -F'\t' -v OFS='\t' '$1 == "alone" { $6 = NR == 4 ? 90000 : 7 } 1' a.tsv >slo
 page slow >slow.md
 is "$(sed -n 's/^| alone |.*| 3 | \([0-9.]*\) | \([0-9.]*\) |.*/\1 \2/p' slow.md)" "7.0 45018" \
 	"the page has the medians of the seconds of an epoch and of a seed"
+awk -F'\t' -v OFS='\t' '$1 == "alone" && $2 == 2 { $6 = 9 + $3; $7 = "another" } 1' slow.tsv >machines.tsv
+mkdir machines
+page machines >machines.md
+is "$(sed -n 's/^| alone |.*| 3 | \([0-9.; ]*\) | \([0-9.; ]*\) | .*; another, f32 |$/\1, \2/p' machines.md)" "7.0; 10, 90014; 30" \
+	"a row of two machines has the seconds of each"
 awk -F'\t' -v OFS='\t' '$1 == "two" { $6 = $3 == 0 ? 4 : 6 } $1 == "steps" { $3 += 3 } 1' a.tsv >even.tsv
 echo "pworker --epochs 9" >>share/recipes/steps
 mkdir even

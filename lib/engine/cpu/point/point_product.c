@@ -13,8 +13,6 @@
 #define SMALL_SUMS	32u	/* blocks of sums that the fastest cache holds beside pixels */
 #define SHARES	65536u	/* parts of a pixel, in which the fetched ones are counted */
 
-typedef float vec __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
-
 size_t
 point_panel_at(size_t row, size_t column, size_t rows, size_t blocks)
 {
@@ -32,7 +30,7 @@ ISA_INLINE void
 multiply_pixels(const struct point_map *x, size_t first, size_t pixels, const float *w, size_t blocks,
     const float *plus, bool fetch, bool stream, float *y, size_t y_apart)
 {
-	vec sum[POINT_PIXELS][POINT_PANEL];
+	isa_line sum[POINT_PIXELS][POINT_PANEL];
 
 	for (size_t i = 0; plus != NULL && i < pixels; i++)
 		for (size_t j = 0; j < blocks; j++)
@@ -42,7 +40,7 @@ multiply_pixels(const struct point_map *x, size_t first, size_t pixels, const fl
 	for (size_t i = 0; i < pixels; i++)
 		#pragma GCC unroll 2
 		for (size_t j = 0; j < blocks; j++)
-			sum[i][j] = (vec){ 0 };
+			sum[i][j] = (isa_line){ 0 };
 	for (size_t b = 0; b < x->blocks; b++) {
 		const float *from = x->p + b * x->apart + first * LANES;
 
@@ -53,7 +51,7 @@ multiply_pixels(const struct point_map *x, size_t first, size_t pixels, const fl
 			for (size_t i = 0; i < pixels; i++)
 				#pragma GCC unroll 2
 				for (size_t j = 0; j < blocks; j++)
-					sum[i][j] += from[i * LANES + l] * *(const vec *)(w + j * LANES);
+					sum[i][j] += from[i * LANES + l] * *(const isa_line *)(w + j * LANES);
 		}
 	}
 	#pragma GCC unroll 14
@@ -63,11 +61,11 @@ multiply_pixels(const struct point_map *x, size_t first, size_t pixels, const fl
 			const size_t at = j * y_apart + (first + i) * LANES;
 
 			if (plus != NULL)
-				sum[i][j] += *(const vec *)(plus + at);
+				sum[i][j] += *(const isa_line *)(plus + at);
 			if (stream)
 				isa_stream_line(&sum[i][j], y + at);
 			else
-				*(vec *)(y + at) = sum[i][j];
+				*(isa_line *)(y + at) = sum[i][j];
 		}
 }
 
@@ -139,7 +137,7 @@ sum_channels(const struct calls *c, const float *x, size_t channels, const float
 {
 	const size_t apart = c->dy->apart, share = SHARES / c->per_block;
 	const float *fetch = find_fetched(c);
-	vec each[LANES][POINT_PANEL];
+	isa_line each[LANES][POINT_PANEL];
 	size_t shares = 0;
 
 	for (size_t l = 0; c->fetch_sums && l < channels; l++)
@@ -149,20 +147,20 @@ sum_channels(const struct calls *c, const float *x, size_t channels, const float
 	for (size_t l = 0; l < channels; l++)
 		#pragma GCC unroll 2
 		for (size_t j = 0; j < blocks; j++)
-			each[l][j] = (vec){ 0 };
+			each[l][j] = (isa_line){ 0 };
 	for (size_t i = 0; i < c->pixels; i++, x += LANES, dy += LANES, shares += share) {
 		__builtin_prefetch(fetch + shares / SHARES * LANES);
 		#pragma GCC unroll 16
 		for (size_t l = 0; l < channels; l++)
 			#pragma GCC unroll 2
 			for (size_t j = 0; j < blocks; j++)
-				each[l][j] += x[l] * *(const vec *)(dy + j * apart);
+				each[l][j] += x[l] * *(const isa_line *)(dy + j * apart);
 	}
 	#pragma GCC unroll 16
 	for (size_t l = 0; l < channels; l++)
 		#pragma GCC unroll 2
 		for (size_t j = 0; j < blocks; j++) {
-			vec *to = (vec *)(sum + (j * LANES + l) * LANES);
+			isa_line *to = (isa_line *)(sum + (j * LANES + l) * LANES);
 
 			if (add)
 				each[l][j] += *to;

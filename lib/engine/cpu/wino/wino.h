@@ -16,8 +16,8 @@
  *
  * In bf16 the transforms compute in f32 and round once, and products are summed in f32.  Rounding before the products
  * is amplified: relative L2 errors of y, dx and dw are 1.1e-2, where a direct sum whose result is rounded has 1.7e-3.
- * Training is as accurate (tally-training(7)).  Two cores of an EPYC 9005 compute direct sums at 500 to 1,000 GFLOP/s
- * and this at 1,000 to 2,300, counted as direct sums.  AMX computes direct sums faster still.
+ * tally-training(7) says what training loses by it.  Two cores of an EPYC 9005 compute direct sums at 500 to 1,000
+ * GFLOP/s and this at 1,000 to 2,300, counted as direct sums.  AMX computes direct sums faster still.
  *
  * Layouts, ownership and threads: as in dnnl.h.  In f32 x and y have the processor's preferred block.
  */

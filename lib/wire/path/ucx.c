@@ -140,8 +140,8 @@ end_request(struct ucx *u, bool wait, void **request)
 }
 
 /*
- * The end of an endpoint ends what it sends, except without error handling (ucx_has_network()): then only the peer can.  A
- * worker with what has not ended cannot be destroyed.  It stays until the process ends, and moves nothing more.
+ * The end of an endpoint ends what it sends, except without error handling (ucx_has_network()): then only the peer can.
+ * A worker with what has not ended cannot be destroyed.  It stays until the process ends, and moves nothing more.
  */
 static void
 end_worker(struct ucx *u)

@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #define PARTS	16u		/* most that are sent at a time */
-#define SYNC	(1u << 20)	/* bytes after which a part waits until the peer has begun to receive it */
+#define SYNC	(1u << 20)	/* bytes after which a part is synchronous */
+#define SYNC_PART 1024u		/* most bytes of such a part */
+#define PART_COST 8192u		/* bytes that a part counts as at least, for what the library keeps of it */
 #define VECTORS	64		/* more than PARTS parts have, as a message is two pieces at most */
 #define TURNS	64		/* most calls of progress at a time, so that no peer delays the others */
 
@@ -35,7 +37,7 @@ struct ucx {
 	struct part	 part[PARTS];	/* a ring */
 	unsigned	 first, parts;
 	size_t		 under_way;
-	size_t		 unsynced;	/* bytes after the last part that waits for the peer */
+	size_t		 unsynced;	/* bytes sent since the last synchronous part */
 	void		*flush;		/* request that ends when the peer's side has them; NULL: none */
 	bool		 unflushed;	/* bytes were sent since it was asked */
 	/* What is received. */
@@ -368,18 +370,26 @@ drop_sent(struct ucx *u, struct queue *q)
 }
 
 /*
- * Begins to send a part.  Most are done once the library has them, which may be in the peer's memory, unread.  One in
- * SYNC bytes is done when the peer has begun to receive it.  Parts are received in order, and later ones wait for it
- * when they fill the ring: so a peer that reads nothing holds SYNC bytes and PARTS parts at most.
+ * Begins to send a part of n bytes or less.  Most parts are done once the library has taken them; they may then lie
+ * unread in the peer's memory.  One in SYNC bytes is synchronous: it is done when the peer has begun to receive it.
+ * Parts are received in order, and the ring waits for its first: so a peer that reads nothing holds SYNC bytes and
+ * PARTS parts at most.  A synchronous part is small, because UCX may abort if the peer is lost within one that it sends
+ * in several fragments.
  */
-static ucs_status_ptr_t
-send_part(struct ucx *u, const void *p, size_t n)
+static void
+send_part(struct ucx *u, struct part *t, const void *p, size_t n)
 {
-	u->unsynced += n;
-	if (u->unsynced < SYNC)
-		return ucx_library.tag_send_nbx(u->ep, p, n, 0, &plain_param);
+	size_t cost = n > PART_COST ? n : PART_COST;
+
+	t->n = n;
+	if (u->unsynced + cost < SYNC) {
+		u->unsynced += cost;
+		t->request = ucx_library.tag_send_nbx(u->ep, p, n, 0, &plain_param);
+		return;
+	}
 	u->unsynced = 0;
-	return ucx_library.tag_send_sync_nbx(u->ep, p, n, 0, &plain_param);
+	t->n = n < SYNC_PART ? n : SYNC_PART;
+	t->request = ucx_library.tag_send_sync_nbx(u->ep, p, t->n, 0, &plain_param);
 }
 
 /* Begins to send bytes that are together in memory. */
@@ -389,8 +399,7 @@ send_piece(struct ucx *u, const uint8_t *p, size_t n)
 	for (; n > 0 && u->parts < PARTS; u->parts++) {
 		struct part *t = &u->part[(u->first + u->parts) % PARTS];
 
-		t->n = n < UCX_PART ? n : UCX_PART;
-		t->request = send_part(u, p, t->n);
+		send_part(u, t, p, n < UCX_PART ? n : UCX_PART);
 		if (UCS_PTR_IS_ERR(t->request))
 			return finish_request("send", &t->request);
 		u->under_way += t->n;

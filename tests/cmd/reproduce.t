@@ -111,6 +111,11 @@ mkdir machines
 page machines >machines.md
 is "$(sed -n 's/^| alone |.*| 3 | \([0-9.; ]*\) | \([0-9.; ]*\) | .*; another, f32 |$/\1, \2/p' machines.md)" "7.0; 10, 90014; 30" \
 	"a row of two machines has the seconds of each"
+awk -F'\t' -v OFS='\t' '$1 == "alone" && $2 == 2 && $3 > 0 { $7 = "third" } 1' machines.tsv >moved.tsv
+mkdir moved
+page moved >moved.md
+is "$(sed -n 's/^| alone |.*| 3 | \([0-9.; ]*\) | \([0-9.; -]*\) | .*; another, f32; third, f32 |$/\1, \2/p' moved.md)" \
+	"7.0; 9.0; 10, 90014; -; -" "the epochs of a seed that changed its machine count for each, and their sum for none"
 awk -F'\t' -v OFS='\t' '$1 == "two" { $6 = $3 == 0 ? 4 : 6 } $1 == "steps" { $3 += 3 } 1' a.tsv >even.tsv
 echo "pworker --epochs 9" >>share/recipes/steps
 mkdir even

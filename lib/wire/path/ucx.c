@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define PARTS	16u		/* most that are sent at a time */
-#define SYNC	(1u << 20)	/* bytes after which a part is synchronous */
+#define SYNC	(1u << 20)	/* bytes after which the next part is synchronous */
 #define SYNC_PART 1024u		/* most bytes of such a part */
 #define PART_COST 8192u		/* bytes that a part counts as at least, for what the library keeps of it */
 #define VECTORS	64		/* more than PARTS parts have, as a message is two pieces at most */
@@ -37,7 +37,7 @@ struct ucx {
 	struct part	 part[PARTS];	/* a ring */
 	unsigned	 first, parts;
 	size_t		 under_way;
-	size_t		 unsynced;	/* bytes sent since the last synchronous part */
+	size_t		 unsynced;	/* sum of what the parts since the last synchronous one count as */
 	void		*flush;		/* request that ends when the peer's side has them; NULL: none */
 	bool		 unflushed;	/* bytes were sent since it was asked */
 	/* What is received. */
@@ -371,19 +371,17 @@ drop_sent(struct ucx *u, struct queue *q)
 
 /*
  * Begins to send a part of n bytes or less.  Most parts are done once the library has taken them; they may then lie
- * unread in the peer's memory.  One in SYNC bytes is synchronous: it is done when the peer has begun to receive it.
+ * unread in the peer's memory.  After SYNC bytes one is synchronous: it is done when the peer has begun to receive it.
  * Parts are received in order, and the ring waits for its first: so a peer that reads nothing holds SYNC bytes and
- * PARTS parts at most.  A synchronous part is small, because UCX may abort if the peer is lost within one that it sends
- * in several fragments.
+ * PARTS + 1 parts at most.  A synchronous part is small, because UCX may abort if the peer is lost within one that it
+ * sends in several fragments.
  */
 static void
 send_part(struct ucx *u, struct part *t, const void *p, size_t n)
 {
-	size_t cost = n > PART_COST ? n : PART_COST;
-
 	t->n = n;
-	if (u->unsynced + cost < SYNC) {
-		u->unsynced += cost;
+	if (u->unsynced < SYNC) {
+		u->unsynced += n > PART_COST ? n : PART_COST;
 		t->request = ucx_library.tag_send_nbx(u->ep, p, n, 0, &plain_param);
 		return;
 	}

@@ -7,7 +7,8 @@
  * order.  A payload that has a place of its own is received there.
  *
  * wire/conn_ucx.c agrees on it over an open connection: each end sends the address of its worker.  Nothing is
- * authenticated or encrypted.  The library does not say that a peer has ended, which the socket does.
+ * authenticated or encrypted.  The library does not say that a peer has ended, which the socket does.  A peer that
+ * reads nothing holds 18 MiB at most; the rest stays in the queue.
  *
  * The calls mean what the functions of wire/path/shm.h with the same names mean.
  * Threads: one at a time for each struct ucx.

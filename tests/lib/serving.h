@@ -12,6 +12,7 @@
 #include "wire/conn.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -37,6 +38,8 @@ struct party {
 	uint64_t	 steps, sent, got;
 	uint64_t	 quit;		/* a worker closes without a word after so many steps; 0: never */
 	uint64_t	 stop;		/* it asks for the end after so many; 0: never */
+	int		 pause_ms;	/* a server is stopped for so long when it says that it holds weights; 0: it is not */
+	unsigned	 late;		/* times that it said that it waits for a worker */
 };
 
 struct job {
@@ -75,6 +78,9 @@ said(void *arg, const char *line)
 	struct party *p = arg;
 
 	snprintf(p->said, sizeof(p->said), "%s", line);
+	p->late += strncmp(line, "waiting for worker ", 19) == 0;
+	if (strncmp(line, "holds ", 6) == 0)
+		poll(NULL, 0, p->pause_ms);
 }
 
 static void *
@@ -215,7 +221,7 @@ stop(struct job *j)
 	finish(j);
 }
 
-static void
+__attribute__((unused)) static void
 all_well(struct job *j)
 {
 	for (uint32_t i = 0; i < S; i++)

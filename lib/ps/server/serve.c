@@ -318,8 +318,7 @@ get_poll_timeout(const struct serve *s)
 
 	for (uint32_t i = 0; i < s->n; i++)
 		first = fmin(first, s->client[i].until);
-	first = fmin(first, serve_next_return(s));
-	first = fmin(first, clk_s() + strangers_wait_s(&s->strangers));
+	first = fmin(first, fmin(serve_next_return(s), clk_s() + strangers_wait_s(&s->strangers)));
 	if (s->paused)
 		return PAUSE_MS;
 	if (isinf(first))
@@ -364,6 +363,7 @@ poll_clients(struct serve *s, int timeout_ms, bool listening)
 			serve_run_client(s, g);
 	}
 	serve_run_strangers(s, n);
+	serve_check_pause(s);
 	if (turn && listening && s->err == 0)
 		serve_check_workers(s);
 	if (s->poll[1].revents != 0 && s->err == 0)

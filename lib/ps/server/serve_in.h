@@ -108,7 +108,10 @@ void	 serve_answer_wait(struct serve *s, struct client *g, const struct msg *m);
  * others have.
  */
 void	 serve_check_workers(struct serve *s);
-/* Call it before and after each wait: if this process was stopped, the time of all others begins again. */
+/*
+ * If this process was stopped since the last call, the time of all others begins again.  Call it before and after each
+ * wait, and before others are judged by the time that they have had.
+ */
 void	 serve_check_pause(struct serve *s);
 
 /* serve_return.c: gives the workers that a server before this one knew their time to return. */

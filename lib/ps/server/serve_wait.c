@@ -16,8 +16,11 @@ static void
 report_late(struct serve *s, uint32_t rank)
 {
 	const struct client *g = serve_find_client(s, rank);
-	double now = clk_s();
+	double now;
 
+	/* This process may have been stopped since the loop looked, with messages of that worker unread. */
+	serve_check_pause(s);
+	now = clk_s();
 	if (now < s->quiet_until || (s->told[rank] > 0 && now - s->told[rank] < TELL_S))
 		return;
 	s->told[rank] = now;
@@ -122,8 +125,8 @@ serve_check_pause(struct serve *s)
 			struct client *g = &s->client[i];
 
 			g->heard = g->asked = 0;
-			if (g->rank < 0 && !g->done && g->claims < 0)
-				g->until = now + SERVE_HELLO_S;
+			if (g->rank < 0 && !g->done)
+				g->until = now + (g->claims < 0 ? SERVE_HELLO_S : CLAIM_SILENCE_S);
 		}
 	}
 	s->due = now;

@@ -35,64 +35,19 @@ while [ $# -gt 0 ]; do
 	esac
 	shift 2
 done
-hz=$(getconf CLK_TCK) cores=$(getconf _NPROCESSORS_ONLN)
-dir=$(mktemp -d)
-pids=() names=()
-stop() {
-	local n
-	for n in "${names[@]}"; do
-		local in=in_$n out=out_$n
-		eval "exec ${!in}>&- ${!out}<&-"
-	done
-	[ ${#pids[@]} = 0 ] || wait "${pids[@]}" 2>/dev/null || true
-	pids=() names=()
-}
-trap 'stop; kill $(jobs -p) 2>/dev/null || true; rm -rf "$dir"' EXIT
+. bench/contenders.sh
 
 if [ -z "${TALLY:-}" ]; then
 	make -s BUILD="$BUILD" "$BUILD/bench/ps" "$BUILD/bench/ps_bare"
 	TALLY=$BUILD/bench/ps
 fi
 
-# start NAME COMMAND...: a contender waits on fd in_NAME and answers on fd out_NAME.
-start() {
-	local name=$1 word n
-	shift
-	rm -f "$dir/$name.in" "$dir/$name.out"
-	mkfifo "$dir/$name.in" "$dir/$name.out"
-	"$@" <"$dir/$name.in" >"$dir/$name.out" 2>"$dir/$name.err" &
-	local pid=$!
-	exec {in}>"$dir/$name.in" {out}<"$dir/$name.out"
-	if ! read -r word n <&"$out" || [ "$word" != ready ]; then
-		echo "$name: left out: $(tail -n 1 "$dir/$name.err")" >&2
-		exec {in}>&- {out}<&-
-		wait "$pid" || true
-		return 0
-	fi
-	pids+=("$pid")
-	names+=("$name")
-	printf -v "in_$name" %s "$in"
-	printf -v "out_$name" %s "$out"
-	printf -v "pid_$name" %s "$pid"
-	printf -v "steps_$name" %s 3
-	bytes=$n
-}
-
-# busy: jiffies that programs used on all processors.
-busy() { awk '/^cpu / { print $2 + $3 + $4 }' /proc/stat; }
-# used PID: jiffies that a process and its children used.
-used() {
-	local pid
-	for pid in "$1" $(pgrep -P "$1"); do sed 's/.*) //' "/proc/$pid/stat"; done 2>/dev/null |
-		awk '{ n += $12 + $13 } END { print n + 0 }'
-}
-
 # turn NAME ROUND: its steps of a round, into the file of times; the round 0 only says how many steps fill a turn.
 turn() {
-	local name=$1 in=in_$1 out=out_$1 pid=pid_$1 steps=steps_$1 t0 b0 u0 u1 times
+	local name=$1 pid=pid_$1 steps=steps_$1 t0 b0 u0 u1 times
+	[ "$2" != 0 ] || printf -v "$steps" 3
 	t0=$EPOCHREALTIME b0=$(busy) u0=$(used "${!pid}")
-	echo "${!steps}" >&"${!in}"
-	read -r times <&"${!out}" || { echo "ps.sh: $name ended: $(tail -n 1 "$dir/$name.err")" >&2; exit 1; }
+	run_steps "$name"
 	u1=$(used "${!pid}")
 	if [ "$2" = 0 ]; then
 		printf -v "steps_$name" %s "$(awk -v s="$seconds" -v ms="$times" '
@@ -160,7 +115,7 @@ measure() {
 		iperf "$r"
 	done
 	stop
-	awk -v shape="$shape" -v title="$title" -v bytes="$bytes" -v workers="${shape%x*}" '
+	awk -v shape="$shape" -v title="$title" -v bytes="$ready" -v workers="${shape%x*}" '
 	function median(list,   v, n, i, j, t, gap) {
 		n = split(list, v, " ")
 		for (gap = int(n / 2); gap > 0; gap = int(gap / 2))

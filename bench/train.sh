@@ -38,60 +38,18 @@ if [ -n "$isa" ]; then
 	export TALLY_MAX_ISA=avx2 ONEDNN_MAX_CPU_ISA=AVX2 DNNL_MAX_CPU_ISA=AVX2	# tally; oneDNN, older ones the last
 	export ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 OPENBLAS_CORETYPE=Haswell	# torch, its MKL; MXNet's BLAS
 fi
-hz=$(getconf CLK_TCK) cores=$(getconf _NPROCESSORS_ONLN)
-dir=$(mktemp -d)
-pids=() names=()
-stop() {
-	local n
-	for n in "${names[@]}"; do
-		local in=in_$n out=out_$n
-		eval "exec ${!in}>&- ${!out}<&-"
-	done
-	[ ${#pids[@]} = 0 ] || { kill "${pids[@]}" && wait "${pids[@]}"; } 2>/dev/null || true
-	pids=() names=()
-}
-trap 'stop; rm -rf "$dir"' EXIT
+. bench/contenders.sh
 
 if [ -z "${TALLY:-}" ]; then
 	make -s BUILD="$BUILD" "$BUILD/bench/train"
 	TALLY=$BUILD/bench/train
 fi
 
-# start NAME COMMAND...: a contender waits on fd in_NAME and answers on fd out_NAME.
-start() {
-	local name=$1 word more
-	shift
-	rm -f "$dir/$name.in" "$dir/$name.out"
-	mkfifo "$dir/$name.in" "$dir/$name.out"
-	"$@" <"$dir/$name.in" >"$dir/$name.out" 2>"$dir/$name.err" &
-	local pid=$!
-	exec {in}>"$dir/$name.in" {out}<"$dir/$name.out"
-	if ! read -r word more <&"$out" || [ "$word" != ready ]; then
-		echo "$name: left out: $(grep . "$dir/$name.err" | tail -n 1)" >&2
-		exec {in}>&- {out}<&-
-		wait "$pid" || true
-		return 0
-	fi
-	pids+=("$pid")
-	names+=("$name")
-	printf -v "in_$name" %s "$in"
-	printf -v "out_$name" %s "$out"
-	printf -v "pid_$name" %s "$pid"
-	printf -v "steps_$name" %s 1
-	[ "$name" != tally ] || macs=$more
-}
-
-# busy: jiffies that programs used on all processors (not interrupts: the loopback's are nobody's).
-busy() { awk '/^cpu / { print $2 + $3 + $4 }' /proc/stat; }
-# used PID: jiffies that one process used.
-used() { sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'; }
-
 # turn NAME ROUND: its steps of a round, into the file of times; the round 0 only says how many steps fill a turn.
 turn() {
-	local name=$1 in=in_$1 out=out_$1 pid=pid_$1 steps=steps_$1 t0 b0 u0 t1 b1 u1 times foreign
+	local name=$1 pid=pid_$1 t0 b0 u0 t1 b1 u1 times foreign
 	t0=$EPOCHREALTIME b0=$(busy) u0=$(used "${!pid}")
-	echo "${!steps}" >&"${!in}"
-	read -r times <&"${!out}" || { echo "train.sh: $name ended: $(tail -n 1 "$dir/$name.err")" >&2; exit 1; }
+	run_steps "$name"
 	t1=$EPOCHREALTIME b1=$(busy) u1=$(used "${!pid}")
 	if [ "$2" = 0 ]; then
 		printf -v "steps_$name" %s "$(awk -v s="$seconds" -v ms="$times" 'BEGIN { n = int(s * 1e3 / ms); print n < 3 ? 3 : n }')"
@@ -112,6 +70,7 @@ measure() {
 	# shellcheck disable=SC2086
 	start tally $TALLY "$@" --dtype "$dtype" --threads "$threads"
 	[ "${#names[@]}" -gt 0 ] || exit 1
+	macs=$ready
 	# shellcheck disable=SC2086
 	[ -z "${TALLY_OLD:-}" ] || start old $TALLY_OLD "$@" --dtype "$dtype" --threads "$threads"
 	# shellcheck disable=SC2086

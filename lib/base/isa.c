@@ -36,7 +36,7 @@ isa_limit(enum isa *limit)
 static enum isa
 find_best(void)
 {
-	if (!ISA_HAS("avx2") || !ISA_HAS("bmi") || !ISA_HAS("bmi2"))
+	if (!ISA_HAS("avx2") || !ISA_HAS("fma") || !ISA_HAS("bmi") || !ISA_HAS("bmi2"))
 		return ISA_SSE41;
 	if (!ISA_HAS("avx512f") || !ISA_HAS("avx512cd") || !ISA_HAS("avx512bw") || !ISA_HAS("avx512dq") ||
 	    !ISA_HAS("avx512vl"))

@@ -14,9 +14,10 @@
  * includes.  On processors other than x86-64, or with ISA_PORTABLE defined, it makes only scale().  type is void or
  * bool; linkage is static or extern.
  *
- * All versions give the same bits: no sum changes its order, and the build forbids fused multiply-add.  Exceptions are
- * wino_product.c and point_product.c of engine/cpu, whose products only AVX-512 uses.  Such a function must not use
- * OpenMP, because the compiler outlines parallel regions without their function's instruction set.
+ * All versions give the same bits: no sum changes its order, and the build forbids fused multiply-add where a function
+ * does not call fmaf().  Exceptions are wino_product.c and point_product.c of engine/cpu, whose products only AVX-512
+ * uses.  Such a function must not use OpenMP, because the compiler outlines parallel regions without their function's
+ * instruction set.
  *
  * A function that starts with ISA_BF16 may call the functions whose names end in _bf16.  On x86-64 it must run only on
  * processors with avx512_bf16, which isa_level() >= ISA_AVX512_BF16 tells.  One that starts with ISA_TILES may also
@@ -271,9 +272,9 @@ isa_tiles_sum(const struct isa_tiles *t)
 
 #define ISA_CLONES(linkage, type, name, parameters, arguments) \
 	ISA_INLINE type name##_inline parameters; \
-	__attribute__((target("avx512f,avx512cd,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2"))) static type \
+	__attribute__((target("avx512f,avx512cd,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2"))) static type \
 	name##_avx512 parameters { ISA_GIVE_##type name##_inline arguments; } \
-	__attribute__((target("avx2,bmi,bmi2"))) static type \
+	__attribute__((target("avx2,fma,bmi,bmi2"))) static type \
 	name##_avx2 parameters { ISA_GIVE_##type name##_inline arguments; } \
 	__attribute__((noinline)) static type \
 	name##_sse2 parameters { ISA_GIVE_##type name##_inline arguments; } \

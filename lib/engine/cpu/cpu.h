@@ -5,8 +5,8 @@
  * oneDNN (dnnl.h) for layouts, and lists the steps of the forward and the backward pass.  cpu_arena.c places each
  * buffer in memory for the steps in which it is alive.  cpu_pass.c runs the steps.  cpu_conv.h passes convolutions on
  * to a library or to kernels of our own, wino.h, point.h and amx.h; those of small maps become products by cpu_dense.h.
- * The other files have kernels of our own, too, which work on views of buffers.  cpu_bn_unit.h and cpu_bn_bf16.h have
- * the inner loops of batch norm, cpu_vec.h the vectors of most kernels.
+ * The other files have kernels of our own, too, which work on views of buffers.  bn_unit.h and bn_bf16.h have the inner
+ * loops of batch norm, cpu_pool_bf16.h those of max pooling in bf16, cpu_vec.h the vectors of most kernels.
  *
  * What makes the passes fast:
  *  - a concatenation is one buffer; its inputs are written into it, and their gradients are read out of it, with a
@@ -24,10 +24,10 @@
  *  - a monotonic activation before a max pool runs after it, on fewer values: max f(x) = f(max x).
  *
  * Layouts: as in dnnl.h.  A bf16 plan stores outputs and their gradients in bf16 with channels last, and input data,
- * scores and probabilities in f32.  Its kernels are those of f32, by cpu_vec.h, but batch norm and sums have faster
- * ones where the processor computes with bf16.  The inputs of a bf16 concatenation are written and read with a stride
- * from pixel to pixel.  The lanes after the last channel of a block are zero in every buffer, and every kernel keeps
- * them zero.
+ * scores and probabilities in f32.  Its kernels are those of f32, by cpu_vec.h, but max pooling has others, and so
+ * have batch norm and sums where the processor computes with bf16.  The inputs of a bf16 concatenation are written and
+ * read with a stride from pixel to pixel.  The lanes after the last channel of a block are zero in every buffer, and
+ * every kernel keeps them zero.
  *
  * A unit is one sample's block of channels.  Kernels distribute units among threads, some by share.h, and add in an
  * order that depends neither on the number of threads nor on which thread takes what.

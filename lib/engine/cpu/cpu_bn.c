@@ -20,8 +20,8 @@
  * f32 take 0.94 of the time that they take from the first sample on (two cores of an EPYC 9004, 32 MB of cache).
  */
 #include "engine/cpu/cpu.h"
-#include "engine/cpu/cpu_bn_bf16.h"
-#include "engine/cpu/cpu_bn_unit.h"
+#include "engine/cpu/bn/bn_bf16.h"
+#include "engine/cpu/bn/bn_unit.h"
 #include "engine/cpu/cpu_vec.h"
 #include "engine/share.h"
 
@@ -97,7 +97,7 @@ static struct bn_line
 get_result(const struct bn_walk *u, const struct cpu_view *v, bool stream, size_t i, size_t g)
 {
 	struct bn_line l = get_line(u, v, i, g);
-	const bool whole = u->bf16 ? cpu_bn_bf16_fits(u) : u->width == CPU_VEC;
+	const bool whole = u->bf16 ? bn_bf16_fits(u) : u->width == CPU_VEC;
 
 	l.stream = stream && whole && (l.stride * cpu_size(v) | (uintptr_t)l.p) % 64 == 0;
 	return l;
@@ -117,12 +117,12 @@ struct kernels {
 static const struct kernels *
 choose_kernels(const struct bn_walk *u)
 {
-	static const struct kernels any = { cpu_bn_unit_moments, cpu_bn_unit_forward, cpu_bn_unit_reduce,
-		cpu_bn_unit_backward };
-	static const struct kernels bf16 = { cpu_bn_bf16_moments, cpu_bn_bf16_forward, cpu_bn_bf16_reduce,
-		cpu_bn_bf16_backward };
+	static const struct kernels any = { bn_unit_moments, bn_unit_forward, bn_unit_reduce,
+		bn_unit_backward };
+	static const struct kernels bf16 = { bn_bf16_moments, bn_bf16_forward, bn_bf16_reduce,
+		bn_bf16_backward };
 
-	return cpu_bn_bf16_fits(u) ? &bf16 : &any;
+	return bn_bf16_fits(u) ? &bf16 : &any;
 }
 
 static struct bn_incoming

@@ -9,56 +9,22 @@
  * if the sum is, which also holds for infinities of both signs.
  */
 #include "engine/cpu/cpu.h"
+#include "engine/cpu/cpu_pool_bf16.h"
 #include "engine/cpu/cpu_vec.h"
 #include "engine/share.h"
 
 #include <omp.h>
 #include <string.h>
 
-struct window {
-	size_t h0, h1, w0, w1;	/* lines [h0, h1), columns [w0, w1) */
-	size_t r0, s0;		/* lines and columns clipped at the top and the left */
-};
-
-/* The layer. */
-struct frame {
-	size_t h, w, oh, ow;	/* pixels in and out */
-	size_t r, s, stride[2], pad[2];
-	size_t lanes;		/* channels in a unit */
-	bool   bf16;
-	enum graph_divide divide;
-	enum graph_pool pool;
-	bool   stream;		/* the gradient of f32 is written by non-temporal stores of whole lines of the cache */
-};
-
-ISA_INLINE size_t
-min_size(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
-ISA_INLINE struct window
-clip_window(const struct frame *f, size_t i, size_t j)
-{
-	size_t top = i * f->stride[0], left = j * f->stride[1], above = f->pad[0], before = f->pad[1];
-	struct window v = { .r0 = top < above ? above - top : 0, .s0 = left < before ? before - left : 0 };
-
-	v.h0 = top + v.r0 - above;
-	v.w0 = left + v.s0 - before;
-	v.h1 = min_size(top + f->r - above, f->h);
-	v.w1 = min_size(left + f->s - before, f->w);
-	return v;
-}
-
 /* 1 / the divisor of the average of window v, at (i, j). */
 ISA_INLINE float
-get_reciprocal(const struct frame *f, size_t i, size_t j, const struct window *v)
+get_reciprocal(const struct pool_frame *f, size_t i, size_t j, const struct pool_window *v)
 {
 	size_t r = f->r, s = f->s;
 
 	if (f->divide == GRAPH_PADDED) {
-		r = min_size(r, f->h + 2 * f->pad[0] - i * f->stride[0]);
-		s = min_size(s, f->w + 2 * f->pad[1] - j * f->stride[1]);
+		r = pool_min(r, f->h + 2 * f->pad[0] - i * f->stride[0]);
+		s = pool_min(s, f->w + 2 * f->pad[1] - j * f->stride[1]);
 	} else if (f->divide == GRAPH_INSIDE) {
 		r = v->h1 - v->h0;
 		s = v->w1 - v->w0;
@@ -124,12 +90,12 @@ add_max_window(const void *p, size_t pitch, size_t w, size_t lines, size_t colum
 
 /* Computes channels [c, c + lanes) of line i of a unit's output. */
 ISA_INLINE void
-compute_max(const struct frame *f, const struct cpu_ptr *x, size_t i, size_t c, size_t lanes, bool bf16,
+compute_max(const struct pool_frame *f, const struct cpu_ptr *x, size_t i, size_t c, size_t lanes, bool bf16,
     const struct cpu_ptr *y, uint16_t *restrict argmax)
 {
 	for (size_t j = 0; j < f->ow; j++) {
 		const size_t o = i * f->ow + j;
-		struct window v = clip_window(f, i, j);
+		struct pool_window v = pool_clip(f, i, j);
 		int32_t skipped = (int32_t)(f->s - (v.w1 - v.w0));
 		int32_t n = (int32_t)(v.r0 * f->s + v.s0);
 		const size_t lines = v.h1 - v.h0, columns = v.w1 - v.w0;
@@ -155,11 +121,11 @@ compute_max(const struct frame *f, const struct cpu_ptr *x, size_t i, size_t c, 
 }
 
 ISA_INLINE void
-compute_average(const struct frame *f, const struct cpu_ptr *x, size_t i, size_t c, size_t lanes, bool bf16,
+compute_average(const struct pool_frame *f, const struct cpu_ptr *x, size_t i, size_t c, size_t lanes, bool bf16,
     const struct cpu_ptr *y)
 {
 	for (size_t j = 0; j < f->ow; j++) {
-		struct window v = clip_window(f, i, j);
+		struct pool_window v = pool_clip(f, i, j);
 		struct cpu_vec sum = { 0 }, p = { 0 };
 		float share = get_reciprocal(f, i, j, &v);
 
@@ -173,19 +139,6 @@ compute_average(const struct frame *f, const struct cpu_ptr *x, size_t i, size_t
 			sum.v[k] *= share;
 		cpu_store_some(&sum, y->p, (i * f->ow + j) * y->pitch + c, bf16, lanes);
 	}
-}
-
-/* Windows [find_first_window, find_end_window) of a side contain its index i. */
-ISA_INLINE size_t
-find_first_window(size_t i, size_t pad, size_t side, size_t stride)
-{
-	return i + pad < side ? 0 : (i + pad - side) / stride + 1;
-}
-
-ISA_INLINE size_t
-find_end_window(size_t i, size_t pad, size_t stride, size_t windows)
-{
-	return min_size((i + pad) / stride + 1, windows);
 }
 
 /* Loads the gradient of output o. */
@@ -213,8 +166,8 @@ add_where_max(const struct cpu_vec *d, const struct cpu_mask *at, int32_t n, str
 
 /* Adds the gradient of pixel (h, w) from window (i, j). */
 ISA_INLINE void
-add_window_gradient(const struct frame *f, enum graph_pool pool, const struct cpu_ptr *d0, const struct cpu_ptr *d1,
-    size_t c, size_t lanes, bool bf16, const uint16_t *restrict argmax, size_t i,
+add_window_gradient(const struct pool_frame *f, enum graph_pool pool, const struct cpu_ptr *d0,
+    const struct cpu_ptr *d1, size_t c, size_t lanes, bool bf16, const uint16_t *restrict argmax, size_t i,
     size_t j, size_t h, size_t w, struct cpu_vec *sum)
 {
 	size_t o = i * f->ow + j;
@@ -227,7 +180,7 @@ add_window_gradient(const struct frame *f, enum graph_pool pool, const struct cp
 		add_where_max(&d, &at, (int32_t)((h + f->pad[0] - i * f->stride[0]) * f->s + w + f->pad[1] -
 		    j * f->stride[1]), sum);
 	} else {
-		struct window v = clip_window(f, i, j);
+		struct pool_window v = pool_clip(f, i, j);
 		float share = get_reciprocal(f, i, j, &v);
 
 		CPU_EACH(k)
@@ -238,7 +191,7 @@ add_window_gradient(const struct frame *f, enum graph_pool pool, const struct cp
 }
 
 ISA_INLINE void
-store_gradient(const struct frame *f, const struct cpu_vec *sum, const struct cpu_ptr *dx, size_t pixel, size_t c,
+store_gradient(const struct pool_frame *f, const struct cpu_vec *sum, const struct cpu_ptr *dx, size_t pixel, size_t c,
     size_t lanes, bool bf16)
 {
 	if (!bf16 && lanes == CPU_VEC && f->stream)
@@ -249,15 +202,15 @@ store_gradient(const struct frame *f, const struct cpu_vec *sum, const struct cp
 
 /* Computes channels [c, c + lanes) of line h of a unit's input. */
 ISA_INLINE void
-gather_gradient(const struct frame *f, enum graph_pool pool, const struct cpu_ptr *d0, const struct cpu_ptr *d1,
+gather_gradient(const struct pool_frame *f, enum graph_pool pool, const struct cpu_ptr *d0, const struct cpu_ptr *d1,
     size_t h, size_t c, size_t lanes, bool bf16, const struct cpu_ptr *dx, const uint16_t *restrict argmax)
 {
-	const size_t i0 = find_first_window(h, f->pad[0], f->r, f->stride[0]);
-	const size_t i1 = find_end_window(h, f->pad[0], f->stride[0], f->oh);
+	const size_t i0 = pool_first(h, f->pad[0], f->r, f->stride[0]);
+	const size_t i1 = pool_end(h, f->pad[0], f->stride[0], f->oh);
 
 	for (size_t w = 0; w < f->w; w++) {
-		size_t j0 = find_first_window(w, f->pad[1], f->s, f->stride[1]);
-		size_t j1 = find_end_window(w, f->pad[1], f->stride[1], f->ow);
+		size_t j0 = pool_first(w, f->pad[1], f->s, f->stride[1]);
+		size_t j1 = pool_end(w, f->pad[1], f->stride[1], f->ow);
 		struct cpu_vec sum = { 0 };
 
 		for (size_t j = j0; j < j1; j++)
@@ -272,11 +225,12 @@ gather_gradient(const struct frame *f, enum graph_pool pool, const struct cpu_pt
  * gradient is loaded once for a line, because registers hold the sums of a window's columns.
  */
 ISA_INLINE void
-gather_windows(const struct frame *f, size_t side, size_t stride, const struct cpu_ptr *d0, const struct cpu_ptr *d1,
-    size_t h, size_t c, size_t lanes, bool bf16, const struct cpu_ptr *dx, const uint16_t *restrict argmax)
+gather_windows(const struct pool_frame *f, size_t side, size_t stride, const struct cpu_ptr *d0,
+    const struct cpu_ptr *d1, size_t h, size_t c, size_t lanes, bool bf16, const struct cpu_ptr *dx,
+    const uint16_t *restrict argmax)
 {
-	const size_t i0 = find_first_window(h, f->pad[0], f->r, f->stride[0]);
-	const size_t i1 = find_end_window(h, f->pad[0], f->stride[0], f->oh);
+	const size_t i0 = pool_first(h, f->pad[0], f->r, f->stride[0]);
+	const size_t i1 = pool_end(h, f->pad[0], f->stride[0], f->oh);
 	struct cpu_vec sum[3] = { { { { 0 } } } }, d = { 0 };
 	struct cpu_mask at;
 
@@ -305,7 +259,7 @@ gather_windows(const struct frame *f, size_t side, size_t stride, const struct c
 }
 
 ISA_INLINE void
-gather_maximum(const struct frame *f, const struct cpu_ptr *d0, const struct cpu_ptr *d1, size_t h, size_t c,
+gather_maximum(const struct pool_frame *f, const struct cpu_ptr *d0, const struct cpu_ptr *d1, size_t h, size_t c,
     size_t lanes, bool bf16, const struct cpu_ptr *dx, const uint16_t *restrict argmax)
 {
 	if (f->s == 3 && f->stride[1] == 2)
@@ -320,17 +274,17 @@ gather_maximum(const struct frame *f, const struct cpu_ptr *d0, const struct cpu
 
 /* Is there one window, of all pixels? */
 ISA_INLINE bool
-is_global(const struct frame *f)
+is_global(const struct pool_frame *f)
 {
 	return f->oh * f->ow == 1 && f->r >= f->h + f->pad[0] && f->s >= f->w + f->pad[1];
 }
 
 /* Computes channels [c, c + lanes) of line h of a unit's input, whose pixels are all in the one window. */
 ISA_INLINE void
-spread_average(const struct frame *f, const struct cpu_ptr *d0, const struct cpu_ptr *d1, size_t h, size_t c,
+spread_average(const struct pool_frame *f, const struct cpu_ptr *d0, const struct cpu_ptr *d1, size_t h, size_t c,
     size_t lanes, bool bf16, const struct cpu_ptr *dx)
 {
-	const struct window v = clip_window(f, 0, 0);
+	const struct pool_window v = pool_clip(f, 0, 0);
 	const float share = get_reciprocal(f, 0, 0, &v);
 	struct cpu_vec d = { 0 };
 
@@ -361,7 +315,7 @@ spread_average(const struct frame *f, const struct cpu_ptr *d0, const struct cpu
 	else \
 		DO(0, (f)->lanes, (f)->bf16)
 
-ISA_CLONES(static, void, unit_forward, (const struct frame *f, const struct cpu_ptr *x, const struct cpu_ptr *y,
+ISA_CLONES(static, void, unit_forward, (const struct pool_frame *f, const struct cpu_ptr *x, const struct cpu_ptr *y,
     uint16_t *restrict argmax),
     (f, x, y, argmax))
 {
@@ -374,7 +328,7 @@ ISA_CLONES(static, void, unit_forward, (const struct frame *f, const struct cpu_
 			EACH_LANES(f, AVG);
 }
 
-ISA_CLONES(static, void, unit_backward, (const struct frame *f, const struct cpu_ptr *d0, const struct cpu_ptr *d1,
+ISA_CLONES(static, void, unit_backward, (const struct pool_frame *f, const struct cpu_ptr *d0, const struct cpu_ptr *d1,
     const struct cpu_ptr *dx, const uint16_t *restrict argmax),
     (f, d0, d1, dx, argmax))
 {
@@ -394,11 +348,12 @@ ISA_CLONES(static, void, unit_backward, (const struct frame *f, const struct cpu
 		isa_streamed();
 }
 
-static struct frame
+static struct pool_frame
 describe_pool_frame(const struct graph_node *node, const struct cpu_view *in)
 {
-	return (struct frame) { in->h, in->w, node->h, node->w, node->r, node->s, { node->stride[0], node->stride[1] },
-	    { node->pad[0], node->pad[1] }, in->block, in->bf16, node->divide, node->pool, false };
+	return (struct pool_frame) { in->h, in->w, node->h, node->w, node->r, node->s,
+	    { node->stride[0], node->stride[1] }, { node->pad[0], node->pad[1] }, in->block, in->bf16, node->divide,
+	    node->pool, false };
 }
 
 /* Elements of argmax for a unit. */
@@ -412,7 +367,7 @@ void
 cpu_pool_forward(const struct graph_node *node, const struct cpu_view *x, const struct cpu_view *y, uint16_t *argmax,
     uint32_t n)
 {
-	struct frame f = describe_pool_frame(node, x);
+	struct pool_frame f = describe_pool_frame(node, x);
 	size_t blocks = cpu_blocks(x), outs = count_maxima(node, y);
 
 	#pragma omp parallel for schedule(dynamic, share_chunk(n * blocks))
@@ -420,7 +375,8 @@ cpu_pool_forward(const struct graph_node *node, const struct cpu_view *x, const 
 		struct cpu_ptr from = cpu_ptr(x, u / blocks, u % blocks),
 		    to = cpu_ptr(y, u / blocks, u % blocks);
 
-		unit_forward(&f, &from, &to, argmax + u * outs);
+		if (!cpu_pool_bf16_fits(&f) || !cpu_pool_bf16_forward(&f, &from, &to, argmax + u * outs))
+			unit_forward(&f, &from, &to, argmax + u * outs);
 	}
 }
 
@@ -428,8 +384,9 @@ void
 cpu_pool_backward(const struct graph_node *node, const struct cpu_view *dy, uint32_t ndy, const struct cpu_view *dx,
     const uint16_t *argmax, uint32_t n)
 {
-	struct frame f = describe_pool_frame(node, dx);
+	struct pool_frame f = describe_pool_frame(node, dx);
 	size_t blocks = cpu_blocks(dx), outs = count_maxima(node, &dy[0]);
+	const bool pairs = cpu_pool_bf16_fits(&f) && cpu_pool_bf16_has_pairs(&f);
 
 	f.stream = !dx->bf16 && dx->block == CPU_VEC && (uintptr_t)dx->p % 64 == 0 && cpu_arena_large(dx, n);
 	#pragma omp parallel for schedule(dynamic, share_chunk(n * blocks))
@@ -438,6 +395,9 @@ cpu_pool_backward(const struct graph_node *node, const struct cpu_view *dy, uint
 		struct cpu_ptr d0 = cpu_ptr(dy, i, b), d1 = cpu_ptr_second(dy, ndy, i, b),
 		    to = cpu_ptr(dx, i, b);
 
-		unit_backward(&f, &d0, &d1, &to, argmax + u * outs);
+		if (pairs && d1.p == NULL)
+			cpu_pool_bf16_backward(&f, &d0, &to, argmax + u * outs);
+		else
+			unit_backward(&f, &d0, &d1, &to, argmax + u * outs);
 	}
 }

@@ -21,7 +21,7 @@ multiply_rows(float *restrict c, const float *restrict a, const float *restrict 
 	for (size_t l = 0; l < k; l++)
 		for (size_t i = 0; i < n; i++)
 			for (size_t j = 0; j < COLS; j++)
-				sum[i][j] += a[i * k + l] * b[l * COLS + j];
+				sum[i][j] = fmaf(a[i * k + l], b[l * COLS + j], sum[i][j]);
 	for (size_t i = 0; i < n; i++)
 		memcpy(c + i * q, sum[i], some * sizeof(float));
 }

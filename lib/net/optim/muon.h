@@ -13,8 +13,8 @@
  * unless it is 0. Sources: Jordan and others, "Muon: An optimizer for hidden layers in neural networks", 2024
  * (kellerjordan.github.io/posts/muon); unit: github.com/KellerJordan/cifar10-airbench, airbench94_muon.py.
  *
- * All arithmetic is f32, each sum in a fixed order: the same bits on every machine and for every number of OpenMP
- * threads. Threads: different matrices at the same time.
+ * All arithmetic is f32, each sum in a fixed order, and fmaf() adds the products of matrices: the same bits on every
+ * machine and for every number of OpenMP threads.  Threads: different matrices at the same time.
  */
 #ifndef NET_OPTIM_MUON_H
 #define NET_OPTIM_MUON_H

@@ -1,5 +1,5 @@
-/* cpu_bn_bf16 - batch norm of one sample's groups of channels in bf16. */
-#include "engine/cpu/cpu_bn_bf16.h"
+/* bn_bf16 - batch norm of one sample's groups of channels in bf16. */
+#include "engine/cpu/bn/bn_bf16.h"
 
 #include "base/isa.h"
 
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define LANES	16u
-#define RUN	32u	/* pixels whose sums are f32, as in cpu_bn_unit.c */
+#define RUN	32u	/* pixels whose sums are f32, as in bn_unit.c */
 #define STEP	8u	/* pixels of two groups before those of the next two; divides RUN */
 #define AHEAD	32u	/* pixels from one that is loaded to one that is fetched */
 #define UNIT_INLINE ISA_BF16 ISA_INLINE
@@ -36,7 +36,7 @@ struct run {
 };
 
 bool
-cpu_bn_bf16_fits(const struct bn_walk *u)
+bn_bf16_fits(const struct bn_walk *u)
 {
 	return u->bf16 && u->width == LANES && u->period == LANES && u->tail == 0 && isa_level() >= ISA_AVX512_BF16;
 }
@@ -173,7 +173,7 @@ measure_run(const struct run *r, size_t groups, const struct bn_line *x, const s
 }
 
 ISA_BF16 void
-cpu_bn_bf16_moments(const struct bn_walk *u, const struct bn_line *x, float *s)
+bn_bf16_moments(const struct bn_walk *u, const struct bn_line *x, float *s)
 {
 	const struct bn_line from = *x;
 	struct sums sums[PAIRS];
@@ -205,7 +205,7 @@ forward_run(const struct run *r, size_t groups, const struct bn_line *x, const s
 }
 
 ISA_BF16 void
-cpu_bn_bf16_forward(const struct bn_walk *u, const struct bn_line *x, const struct bn_line *y, const struct bn_lanes *c,
+bn_bf16_forward(const struct bn_walk *u, const struct bn_line *x, const struct bn_line *y, const struct bn_lanes *c,
     bool relu)
 {
 	const struct bn_line from = *x, to = *y;
@@ -267,7 +267,7 @@ reduce_run(const struct run *r, size_t groups, const struct bn_incoming *in, con
 }
 
 ISA_BF16 void
-cpu_bn_bf16_reduce(const struct bn_walk *u, const struct bn_incoming *in, const struct bn_lanes *c, bool relu, float *s)
+bn_bf16_reduce(const struct bn_walk *u, const struct bn_incoming *in, const struct bn_lanes *c, bool relu, float *s)
 {
 	const struct bn_incoming from = *in;
 	struct sums sums[PAIRS];
@@ -305,7 +305,7 @@ backward_run(const struct run *r, size_t groups, const struct bn_incoming *in, c
 }
 
 ISA_BF16 void
-cpu_bn_bf16_backward(const struct bn_walk *u, const struct bn_incoming *in, const struct bn_line *dx,
+bn_bf16_backward(const struct bn_walk *u, const struct bn_incoming *in, const struct bn_line *dx,
     const struct bn_lanes *c, bool relu)
 {
 	const struct bn_incoming from = *in;

@@ -1,5 +1,5 @@
-/* cpu_bn_unit - batch norm of one sample's groups of channels. */
-#include "engine/cpu/cpu_bn_unit.h"
+/* bn_unit - batch norm of one sample's groups of channels. */
+#include "engine/cpu/bn/bn_unit.h"
 #include "engine/cpu/cpu_vec.h"
 
 /* struct bn_lanes for the CPU_VEC elements of a vector. */
@@ -208,7 +208,7 @@ load_first(const struct bn_walk *u, const struct bn_line *x, size_t g, struct cp
 	cpu_from_floats(f, u->bf16, to);
 }
 
-ISA_CLONES(extern, void, cpu_bn_unit_moments, (const struct bn_walk *u, const struct bn_line *x, float *s),
+ISA_CLONES(extern, void, bn_unit_moments, (const struct bn_walk *u, const struct bn_line *x, float *s),
     (u, x, s))
 {
 	const struct bn_line from = *x;
@@ -252,7 +252,7 @@ forward_run(const struct run *r, bool bf16, size_t width, const struct bn_line *
 	}
 }
 
-ISA_CLONES(extern, void, cpu_bn_unit_forward, (const struct bn_walk *u, const struct bn_line *x,
+ISA_CLONES(extern, void, bn_unit_forward, (const struct bn_walk *u, const struct bn_line *x,
     const struct bn_line *y, const struct bn_lanes *c, bool relu),
     (u, x, y, c, relu))
 {
@@ -317,7 +317,7 @@ reduce_run(const struct run *r, bool bf16, size_t width, const struct bn_incomin
 	}
 }
 
-ISA_CLONES(extern, void, cpu_bn_unit_reduce, (const struct bn_walk *u, const struct bn_incoming *in,
+ISA_CLONES(extern, void, bn_unit_reduce, (const struct bn_walk *u, const struct bn_incoming *in,
     const struct bn_lanes *c, bool relu, float *s),
     (u, in, c, relu, s))
 {
@@ -380,7 +380,7 @@ backward_run(const struct run *r, bool bf16, size_t width, const struct bn_incom
 		backward_vectors(r, bf16, width, in, two, dx, w, relu, false);
 }
 
-ISA_CLONES(extern, void, cpu_bn_unit_backward, (const struct bn_walk *u, const struct bn_incoming *in,
+ISA_CLONES(extern, void, bn_unit_backward, (const struct bn_walk *u, const struct bn_incoming *in,
     const struct bn_line *dx, const struct bn_lanes *c, bool relu),
     (u, in, dx, c, relu))
 {

@@ -1,9 +1,11 @@
 /*
- * cpu_bn_unit - the inner loops of cpu_bn: batch norm of a unit, which is one sample's group of channels, or several
- * adjacent groups whose pixels are adjacent.
+ * bn_unit - batch norm of a unit, which is one sample's group of channels, or several adjacent groups whose pixels are
+ * adjacent.
+ *
+ * lib/engine/cpu/bn has the inner loops of cpu_bn.c: bn_unit for all types and processors, and bn_bf16 for bf16.
  */
-#ifndef ENGINE_CPU_CPU_BN_UNIT_H
-#define ENGINE_CPU_CPU_BN_UNIT_H
+#ifndef ENGINE_CPU_BN_BN_UNIT_H
+#define ENGINE_CPU_BN_BN_UNIT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,14 +46,14 @@ struct bn_incoming {
  * For each channel: sum (x - x[0]), and sum (x - x[0])^2.  s gets the first sums of a group's channels, and then the
  * second ones; from one group to the next are 2 CPU_VEC floats.
  */
-void	 cpu_bn_unit_moments(const struct bn_walk *u, const struct bn_line *x, float *s);
-void	 cpu_bn_unit_forward(const struct bn_walk *u, const struct bn_line *x, const struct bn_line *y,
+void	 bn_unit_moments(const struct bn_walk *u, const struct bn_line *x, float *s);
+void	 bn_unit_forward(const struct bn_walk *u, const struct bn_line *x, const struct bn_line *y,
 	     const struct bn_lanes *c, bool relu);
 /* The same with sum dy, and sum dy (x - mean). */
-void	 cpu_bn_unit_reduce(const struct bn_walk *u, const struct bn_incoming *in, const struct bn_lanes *c, bool relu,
+void	 bn_unit_reduce(const struct bn_walk *u, const struct bn_incoming *in, const struct bn_lanes *c, bool relu,
 	     float *s);
 /* dx may be x or plus. */
-void	 cpu_bn_unit_backward(const struct bn_walk *u, const struct bn_incoming *in, const struct bn_line *dx,
+void	 bn_unit_backward(const struct bn_walk *u, const struct bn_incoming *in, const struct bn_line *dx,
 	     const struct bn_lanes *c, bool relu);
 
 #endif

@@ -16,6 +16,7 @@
 #include "engine/cpu/cpu.h"
 #include "engine/cpu/cpu_vec.h"
 
+#include <math.h>
 #include <omp.h>
 
 ISA_INLINE float
@@ -86,8 +87,8 @@ half_plus_odd(float x, const float c[8])
 	z = x * x;
 	#pragma GCC unroll 7
 	for (int i = 1; i < 8; i++)
-		p = p * z + c[i];
-	return 0.5f + x * p;
+		p = fmaf(p, z, c[i]);
+	return fmaf(x, p, 0.5f);
 }
 
 /*

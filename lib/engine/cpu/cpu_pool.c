@@ -388,7 +388,7 @@ cpu_pool_backward(const struct graph_node *node, const struct cpu_view *dy, uint
 	size_t blocks = cpu_blocks(dx), outs = count_maxima(node, &dy[0]);
 	const bool pairs = cpu_pool_bf16_fits(&f) && cpu_pool_bf16_has_pairs(&f);
 
-	f.stream = !dx->bf16 && dx->block == CPU_VEC && (uintptr_t)dx->p % 64 == 0 && cpu_arena_large(dx, n);
+	f.stream = (dx->bf16 ? pairs : dx->block == CPU_VEC) && (uintptr_t)dx->p % 64 == 0 && cpu_arena_large(dx, n);
 	#pragma omp parallel for schedule(dynamic, share_chunk(n * blocks))
 	for (size_t u = 0; u < n * blocks; u++) {
 		size_t i = u / blocks, b = u % blocks;

@@ -1,7 +1,8 @@
 /*
  * cpu_pool_bf16 - max pooling of bf16 in integers, which order as the numbers do: serves cpu_pool.
  *
- * Both passes take whole vectors of channels.  They give the bits of cpu_pool.c, except that a gradient of -0 stays -0.
+ * Both passes take whole vectors of channels.  They give the bits of cpu_pool.c, except that a maximum of -0 becomes 0,
+ * and that a gradient of -0 stays -0.
  */
 #ifndef ENGINE_CPU_CPU_POOL_BF16_H
 #define ENGINE_CPU_CPU_POOL_BF16_H
@@ -22,7 +23,7 @@ struct pool_frame {
 	bool   bf16;
 	enum graph_divide divide;
 	enum graph_pool pool;
-	bool   stream;		/* the gradient of f32 is written by non-temporal stores of whole lines of the cache */
+	bool   stream;		/* the gradient is written by non-temporal stores, of which f32 takes whole lines */
 };
 
 ISA_INLINE size_t

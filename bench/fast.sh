@@ -35,7 +35,7 @@ peer() {
 }
 for ((r = 0; r < rounds; r++)); do
 	timed one worker --threads 2
-	timed two workers --threads 1 --batch 782
+	timed two workers --threads 1 --batch 500
 	[ -z "${PEER_TORCH:-}" ] || peer
 done
 

@@ -16,7 +16,7 @@ want() {
 	*inception* | cifar-sync) echo 1652826 204.2 ;;
 	resnet50-*)	echo 758624 85.6 ;;
 	resnet110-*)	echo 1730784 194.0 ;;
-	fast-muon | fast-muon-[79]) echo 1972792 118.1 ;;
+	fast-muon | fast-muon-[89]) echo 1972792 118.1 ;;
 	fast-muon-wide*) echo 4606520 301.6 ;;
 	vgg19-*)	echo 38947914 417.0 ;;
 	esac

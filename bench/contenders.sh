@@ -6,8 +6,9 @@ hz=$(getconf CLK_TCK) cores=$(getconf _NPROCESSORS_ONLN)
 dir=$(mktemp -d)
 pids=() names=()
 
-# start NAME COMMAND...: sets $ready to what the contender writes after "ready", and leaves it out if it fails to start.
-# It waits on fd in_NAME and answers on fd out_NAME.  Its process is pid_NAME, and a turn takes steps_NAME steps.
+# start NAME COMMAND...: sets $ready to what the contender writes after "ready".  If it fails to start, a line says so, and
+# $ready and the list of contenders stay as they are.  It waits on fd in_NAME and answers on fd out_NAME.  Its process is
+# pid_NAME, and a turn takes steps_NAME steps.
 start() {
 	local name=$1 word rest pid in out
 	shift

@@ -4,8 +4,8 @@
 #	PEER_TORCH=python3 bench/fast.sh [ROUNDS]
 #
 # tally trains by the recipe fast-muon-8: one worker with two threads; and two workers with one thread and half of the batch
-# each, which share a server.  The peer takes the 25 steps, of 2,000 images each, of an epoch of airbench's net in mode MODE (cl), on
-# random images that are in memory: it reads, augments and exchanges nothing.  All take turns in each of ROUNDS (3)
+# each, which share a server.  The peer takes the 25 steps, of 2,000 images each, of an epoch of airbench's net in mode MODE
+# (cl), on random images that are in memory: it reads, augments and exchanges nothing.  All take turns in each of ROUNDS (3)
 # rounds.  tally's seconds are those of the whole command, its start included; nobody's have a validation.  all_s is for the
 # epochs with which each reaches 0.94 in bf16: 8 of tally's, and 8 of airbench94_muon.py.
 set -euo pipefail

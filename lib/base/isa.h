@@ -15,9 +15,9 @@
  * bool; linkage is static or extern.
  *
  * All versions give the same bits: no sum changes its order, and the build forbids fused multiply-add where a function
- * does not call fmaf().  Exceptions are wino_product.c and point_product.c of engine/cpu, whose products only AVX-512
- * uses.  Such a function must not use OpenMP, because the compiler outlines parallel regions without their function's
- * instruction set.
+ * does not call fmaf(), which is a slow call of the library on processors before AVX2.  Exceptions are wino_product.c
+ * and point_product.c of engine/cpu, whose products only AVX-512 uses.  Such a function must not use OpenMP, because
+ * the compiler outlines parallel regions without their function's instruction set.
  *
  * A function that starts with ISA_BF16 may call the functions whose names end in _bf16.  On x86-64 it must run only on
  * processors with avx512_bf16, which isa_level() >= ISA_AVX512_BF16 tells.  One that starts with ISA_TILES may also

@@ -101,6 +101,38 @@ test_claims(void)
 	stop(&j);
 }
 
+/* The server is stopped for longer than a claim's time, and then finds the worker's answer. */
+static void
+test_stopped(void)
+{
+	const struct msg nonsense = { .type = MSG_PULL };
+	static struct job j;
+	struct conn *first, *second, *stranger;
+	struct msg m;
+	char c;
+
+	prepare(&j, STALE_SYNC);
+	j.servers[0].pause_ms = (int)(CLAIM_SILENCE_S * 1e3) + 500;
+	j.servers[0].pause_at = "refused ";
+	first = dial(&j, 0, 9);
+	second = dial(&j, 0, 0);
+	stranger = dial(&j, 0, 0);
+	say_hello(&j, second, 0, 10);
+	(void)conn_run(second);
+	ok(wait_for(first, &m) == 0 && m.type == MSG_PING, "the worker is asked before the server is stopped");
+	(void)conn_send(stranger, &nonsense);
+	(void)conn_run(stranger);
+	(void)!read(j.servers[0].told[0], &c, 1);
+	m.incarnation = 9;
+	(void)conn_send(first, &m);
+	(void)conn_run(first);
+	ok(wait_for(second, &m) == 0 && m.type == MSG_REFUSE, "a server that was stopped reads the worker's answer before it decides");
+	conn_close(first);
+	conn_close(second);
+	conn_close(stranger);
+	stop(&j);
+}
+
 static void
 test_second(void)
 {
@@ -165,6 +197,7 @@ main(void)
 {
 	test_late();
 	test_claims();
+	test_stopped();
 	test_second();
 	test_silent();
 	return done();

@@ -33,10 +33,11 @@ main(void)
 	wait_for_first_weights(&j, &m);
 	stop(&j);
 	ok(m.type == MSG_WAIT && m.slice == 0, "a worker that waits learns for whom");
-	is(j.servers[0].late, 1, "the server calls that worker late");
+	is(j.servers[0].late, 1, "the server calls the worker late that the other waits for");
 
 	prepare(&j, STALE_SYNC);
 	j.servers[0].pause_ms = STOPPED_MS;
+	j.servers[0].pause_at = "holds ";
 	wait_for_first_weights(&j, &m);
 	stop(&j);
 	ok(m.type == MSG_WAIT && m.slice == 0, "a server that was stopped between two messages of a worker answers it");

@@ -38,7 +38,8 @@ struct party {
 	uint64_t	 steps, sent, got;
 	uint64_t	 quit;		/* a worker closes without a word after so many steps; 0: never */
 	uint64_t	 stop;		/* it asks for the end after so many; 0: never */
-	int		 pause_ms;	/* a server is stopped for so long when it says that it holds weights; 0: it is not */
+	int		 pause_ms;	/* a server is stopped for so long when it says a line that begins so; 0: it is not */
+	const char	*pause_at;
 	unsigned	 late;		/* times that it said that it waits for a worker */
 };
 
@@ -79,8 +80,10 @@ said(void *arg, const char *line)
 
 	snprintf(p->said, sizeof(p->said), "%s", line);
 	p->late += strncmp(line, "waiting for worker ", 19) == 0;
-	if (strncmp(line, "holds ", 6) == 0)
+	if (p->pause_ms > 0 && strncmp(line, p->pause_at, strlen(p->pause_at)) == 0) {
+		(void)!write(p->told[1], "!", 1);
 		poll(NULL, 0, p->pause_ms);
+	}
 }
 
 static void *

@@ -184,7 +184,7 @@ main(void)
 
 		ok(r.level > 0 && r.hash == 0, "%s: an output is its window's first maximum, which gets the gradient", limits[i]);
 		r = levels_run(limits[i], count_all_special);
-		ok(r.level > 0 && r.hash == 0, "%s: a maximum is right beside infinities, NaN and zeros of both signs", limits[i]);
+		ok(r.level > 0 && r.hash == 0, "%s: a maximum is correct among infinities, NaN and zeros of both signs", limits[i]);
 	}
 	return done();
 }

@@ -6,7 +6,7 @@
  * buffer in memory for the steps in which it is alive.  cpu_pass.c runs the steps.  cpu_conv.h passes convolutions on
  * to a library or to kernels of our own, wino.h, point.h and amx.h; those of small maps become products by cpu_dense.h.
  * The other files have kernels of our own, too, which work on views of buffers.  bn_unit.h and bn_bf16.h have the inner
- * loops of batch norm, cpu_pool_bf16.h those of max pooling in bf16, cpu_vec.h the vectors of most kernels.
+ * loops of batch norm, cpu_pool_in.h and cpu_pool_bf16.h parts of pooling, cpu_vec.h the vectors of most kernels.
  *
  * What makes the passes fast:
  *  - a concatenation is one buffer; its inputs are written into it, and their gradients are read out of it, with a
@@ -17,8 +17,8 @@
  *  - batch norm and ReLU are one pass, whose backward pass overwrites its input;
  *  - a sum and ReLU are one pass, or part of a 1x1 convolution that computes one of the two parts;
  *  - ReLU after a convolution is part of the convolution;
- *  - batch norm, 1x1 convolutions and gradients of pooling in f32, and sums in bf16, write large outputs with
- *    non-temporal stores, so that the cache does not read the lines first;
+ *  - batch norm, 1x1 convolutions and gradients of pooling in f32, and batch norm, sums and gradients of 2x2 max
+ *    pooling in bf16, write large outputs with non-temporal stores, so that the cache does not read the lines first;
  *  - in evaluation a batch norm after a convolution, and its ReLU, are part of the convolution, with the same bits
  *    in f32;
  *  - a monotonic activation before a max pool runs after it, on fewer values: max f(x) = f(max x).

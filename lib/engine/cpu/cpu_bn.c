@@ -117,10 +117,8 @@ struct kernels {
 static const struct kernels *
 choose_kernels(const struct bn_walk *u)
 {
-	static const struct kernels any = { bn_unit_moments, bn_unit_forward, bn_unit_reduce,
-		bn_unit_backward };
-	static const struct kernels bf16 = { bn_bf16_moments, bn_bf16_forward, bn_bf16_reduce,
-		bn_bf16_backward };
+	static const struct kernels any = { bn_unit_moments, bn_unit_forward, bn_unit_reduce, bn_unit_backward };
+	static const struct kernels bf16 = { bn_bf16_moments, bn_bf16_forward, bn_bf16_reduce, bn_bf16_backward };
 
 	return bn_bf16_fits(u) ? &bf16 : &any;
 }

@@ -95,7 +95,7 @@ compute_max(const struct pool_frame *f, const struct cpu_ptr *x, size_t i, size_
 {
 	for (size_t j = 0; j < f->ow; j++) {
 		const size_t o = i * f->ow + j;
-		struct pool_window v = pool_clip(f, i, j);
+		struct pool_window v = pool_clip_window(f, i, j);
 		int32_t skipped = (int32_t)(f->s - (v.w1 - v.w0));
 		int32_t n = (int32_t)(v.r0 * f->s + v.s0);
 		const size_t lines = v.h1 - v.h0, columns = v.w1 - v.w0;
@@ -125,7 +125,7 @@ compute_average(const struct pool_frame *f, const struct cpu_ptr *x, size_t i, s
     const struct cpu_ptr *y)
 {
 	for (size_t j = 0; j < f->ow; j++) {
-		struct pool_window v = pool_clip(f, i, j);
+		struct pool_window v = pool_clip_window(f, i, j);
 		struct cpu_vec sum = { 0 }, p = { 0 };
 		float share = get_reciprocal(f, i, j, &v);
 
@@ -180,7 +180,7 @@ add_window_gradient(const struct pool_frame *f, enum graph_pool pool, const stru
 		add_where_max(&d, &at, (int32_t)((h + f->pad[0] - i * f->stride[0]) * f->s + w + f->pad[1] -
 		    j * f->stride[1]), sum);
 	} else {
-		struct pool_window v = pool_clip(f, i, j);
+		struct pool_window v = pool_clip_window(f, i, j);
 		float share = get_reciprocal(f, i, j, &v);
 
 		CPU_EACH(k)
@@ -205,12 +205,12 @@ ISA_INLINE void
 gather_gradient(const struct pool_frame *f, enum graph_pool pool, const struct cpu_ptr *d0, const struct cpu_ptr *d1,
     size_t h, size_t c, size_t lanes, bool bf16, const struct cpu_ptr *dx, const uint16_t *restrict argmax)
 {
-	const size_t i0 = pool_first(h, f->pad[0], f->r, f->stride[0]);
-	const size_t i1 = pool_end(h, f->pad[0], f->stride[0], f->oh);
+	const size_t i0 = pool_first_window(h, f->pad[0], f->r, f->stride[0]);
+	const size_t i1 = pool_end_window(h, f->pad[0], f->stride[0], f->oh);
 
 	for (size_t w = 0; w < f->w; w++) {
-		size_t j0 = pool_first(w, f->pad[1], f->s, f->stride[1]);
-		size_t j1 = pool_end(w, f->pad[1], f->stride[1], f->ow);
+		size_t j0 = pool_first_window(w, f->pad[1], f->s, f->stride[1]);
+		size_t j1 = pool_end_window(w, f->pad[1], f->stride[1], f->ow);
 		struct cpu_vec sum = { 0 };
 
 		for (size_t j = j0; j < j1; j++)
@@ -229,8 +229,8 @@ gather_windows(const struct pool_frame *f, size_t side, size_t stride, const str
     const struct cpu_ptr *d1, size_t h, size_t c, size_t lanes, bool bf16, const struct cpu_ptr *dx,
     const uint16_t *restrict argmax)
 {
-	const size_t i0 = pool_first(h, f->pad[0], f->r, f->stride[0]);
-	const size_t i1 = pool_end(h, f->pad[0], f->stride[0], f->oh);
+	const size_t i0 = pool_first_window(h, f->pad[0], f->r, f->stride[0]);
+	const size_t i1 = pool_end_window(h, f->pad[0], f->stride[0], f->oh);
 	struct cpu_vec sum[3] = { { { { 0 } } } }, d = { 0 };
 	struct cpu_mask at;
 
@@ -284,7 +284,7 @@ ISA_INLINE void
 spread_average(const struct pool_frame *f, const struct cpu_ptr *d0, const struct cpu_ptr *d1, size_t h, size_t c,
     size_t lanes, bool bf16, const struct cpu_ptr *dx)
 {
-	const struct pool_window v = pool_clip(f, 0, 0);
+	const struct pool_window v = pool_clip_window(f, 0, 0);
 	const float share = get_reciprocal(f, 0, 0, &v);
 	struct cpu_vec d = { 0 };
 
@@ -386,16 +386,17 @@ cpu_pool_backward(const struct graph_node *node, const struct cpu_view *dy, uint
 {
 	struct pool_frame f = describe_pool_frame(node, dx);
 	size_t blocks = cpu_blocks(dx), outs = count_maxima(node, &dy[0]);
-	const bool pairs = cpu_pool_bf16_fits(&f) && cpu_pool_bf16_has_pairs(&f);
+	const bool is_2x2 = cpu_pool_bf16_is_2x2(&f);
 
-	f.stream = (dx->bf16 ? pairs : dx->block == CPU_VEC) && (uintptr_t)dx->p % 64 == 0 && cpu_arena_large(dx, n);
+	f.stream = (dx->bf16 ? is_2x2 && (dx->block | dx->pitch | dx->step) % 32 == 0 : dx->block == CPU_VEC) &&
+	    (uintptr_t)dx->p % 64 == 0 && cpu_arena_large(dx, n);
 	#pragma omp parallel for schedule(dynamic, share_chunk(n * blocks))
 	for (size_t u = 0; u < n * blocks; u++) {
 		size_t i = u / blocks, b = u % blocks;
 		struct cpu_ptr d0 = cpu_ptr(dy, i, b), d1 = cpu_ptr_second(dy, ndy, i, b),
 		    to = cpu_ptr(dx, i, b);
 
-		if (pairs && d1.p == NULL)
+		if (is_2x2 && d1.p == NULL)
 			cpu_pool_bf16_backward(&f, &d0, &to, argmax + u * outs);
 		else
 			unit_backward(&f, &d0, &d1, &to, argmax + u * outs);

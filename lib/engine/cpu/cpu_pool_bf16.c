@@ -3,8 +3,8 @@
 
 #define REGS	(2u * CPU_VEC / ISA_BYTES)	/* registers of CPU_VEC numbers */
 #define EACH(k) for (size_t k = 0; k < REGS; k++)
-#define SIZE	0x7fff		/* all bits but the sign */
-#define INFINITE 0x7f80		/* the least size that is not finite */
+#define MAGNITUDE 0x7fff	/* all bits but the sign */
+#define INFINITE  0x7f80	/* the least magnitude that is not finite */
 
 typedef int16_t shorts __attribute__((vector_size(ISA_BYTES), aligned(2), may_alias));
 typedef uint16_t words __attribute__((vector_size(ISA_BYTES), aligned(2), may_alias));
@@ -21,9 +21,9 @@ cpu_pool_bf16_fits(const struct pool_frame *f)
 }
 
 bool
-cpu_pool_bf16_has_pairs(const struct pool_frame *f)
+cpu_pool_bf16_is_2x2(const struct pool_frame *f)
 {
-	return f->r == 2 && f->s == 2 && f->stride[0] == 2 && f->stride[1] == 2;
+	return cpu_pool_bf16_fits(f) && f->r == 2 && f->s == 2 && f->stride[0] == 2 && f->stride[1] == 2;
 }
 
 /* Sets *order to integers that order as the numbers do.  Those of 0 and -0 are equal. */
@@ -32,7 +32,7 @@ order_numbers(const shorts *v, shorts *order)
 {
 	const shorts sign = *v >> 15;
 
-	*order = ((*v & SIZE) ^ sign) - sign;
+	*order = ((*v & MAGNITUDE) ^ sign) - sign;
 }
 
 /* Sets *v to the numbers of these integers. */
@@ -41,7 +41,7 @@ restore_numbers(const shorts *order, shorts *v)
 {
 	const shorts sign = *order >> 15;
 
-	*v = ((*order ^ sign) - sign) | (sign & ~SIZE);
+	*v = ((*order ^ sign) - sign) | (sign & ~MAGNITUDE);
 }
 
 /* Adds the number at p, which has index n.  The highest bit of *special is set if it is not finite. */
@@ -56,7 +56,7 @@ add_number(const uint16_t *p, int16_t n, struct maximum *m, words *special)
 		more = order > m->top[k];
 		m->top[k] = (order & more) | (m->top[k] & ~more);
 		m->at[k] = (n & more) | (m->at[k] & ~more);
-		special[k] |= (words)(v & SIZE) + (0x8000 - INFINITE);
+		special[k] |= (words)(v & MAGNITUDE) + (0x8000 - INFINITE);
 	}
 }
 
@@ -105,7 +105,7 @@ ISA_CLONES(extern, bool, cpu_pool_bf16_forward, (const struct pool_frame *f, con
 	bool finite = true;
 
 	for (size_t o = 0; o < f->oh * f->ow; o++) {
-		const struct pool_window v = pool_clip(f, o / f->ow, o % f->ow);
+		const struct pool_window v = pool_clip_window(f, o / f->ow, o % f->ow);
 		const size_t lines = v.h1 - v.h0, columns = v.w1 - v.w0;
 		const int16_t n = (int16_t)(v.r0 * f->s + v.s0);
 		const uint16_t *p = (const uint16_t *)x->p + (v.h0 * f->w + v.w0) * x->pitch;
@@ -123,22 +123,23 @@ ISA_CLONES(extern, bool, cpu_pool_bf16_forward, (const struct pool_frame *f, con
 	return finite;
 }
 
-/* Computes a pixel of dx: of dy what `index` of the window had, or 0 if no window has the pixel (dy NULL). */
+/* Computes a pixel of dx: dy where the maximum has this index, else 0.  dy NULL: no window has the pixel. */
 ISA_INLINE void
 spread_pixel(const struct pool_frame *f, const uint16_t *dy, const uint16_t *argmax, int16_t index, uint16_t *dx)
 {
-	const bool stream = f->stream && (uintptr_t)dx % 32 == 0 && f->lanes % CPU_VEC == 0;
-
 	EACH_CHANNELS(f, c)
 		EACH(k) {
 			shorts d = { 0 };
 
 			if (dy != NULL)
 				d = ((const shorts *)(dy + c))[k] & (((const shorts *)(argmax + c))[k] == index);
-			if (stream)
-				isa_stream((const isa_floats *)&d, (shorts *)(dx + c) + k);
-			else
+			if (f->stream) {
+				const isa_floats bits = (isa_floats)d;
+
+				isa_stream(&bits, (shorts *)(dx + c) + k);
+			} else {
 				((shorts *)(dx + c))[k] = d;
+			}
 		}
 }
 
@@ -147,15 +148,18 @@ ISA_CLONES(extern, void, cpu_pool_bf16_backward, (const struct pool_frame *f, co
     (f, dy, dx, argmax))
 {
 	for (size_t h = 0; h < f->h; h++) {
-		const size_t i = pool_first(h, f->pad[0], 2, 2), end = pool_end(h, f->pad[0], 2, f->oh);
+		const size_t i = pool_first_window(h, f->pad[0], 2, 2), end = pool_end_window(h, f->pad[0], 2, f->oh);
 
 		for (size_t w = 0; w < f->w; w++) {
 			const size_t j = (w + f->pad[1]) / 2, o = i * f->ow + j;
 			const int16_t index = (int16_t)((h + f->pad[0] - i * 2) * 2 + (w + f->pad[1]) % 2);
-			const bool has = i < end && j < f->ow;
+			uint16_t *to = (uint16_t *)dx->p + (h * f->w + w) * dx->pitch;
 
-			spread_pixel(f, has ? (const uint16_t *)dy->p + o * dy->pitch : NULL, argmax + o * f->lanes,
-			    index, (uint16_t *)dx->p + (h * f->w + w) * dx->pitch);
+			if (i < end && j < f->ow)
+				spread_pixel(f, (const uint16_t *)dy->p + o * dy->pitch, argmax + o * f->lanes, index,
+				    to);
+			else
+				spread_pixel(f, NULL, NULL, 0, to);
 		}
 	}
 	if (f->stream)

@@ -292,7 +292,7 @@ serve_close_finished(struct serve *s)
 	double now;
 
 	serve_claims(s);
-	now = clk_s();
+	now = serve_check_pause(s);
 	for (uint32_t i = 0; i < s->n;) {
 		struct client *g = &s->client[i];
 
@@ -346,6 +346,7 @@ poll_clients(struct serve *s, int timeout_ms, bool listening)
 	}
 	s->paused = false;
 	serve_check_pause(s);
+	s->turns++;
 	s->due = timeout_ms < 0 ? (double)INFINITY : s->due + timeout_ms * 1e-3;
 	if (poll(s->poll, SERVE_POLLS + n, timeout_ms) < 0)
 		return;		/* interrupted */
@@ -363,7 +364,6 @@ poll_clients(struct serve *s, int timeout_ms, bool listening)
 			serve_run_client(s, g);
 	}
 	serve_run_strangers(s, n);
-	serve_check_pause(s);
 	if (turn && listening && s->err == 0)
 		serve_check_workers(s);
 	if (s->poll[1].revents != 0 && s->err == 0)

@@ -28,6 +28,7 @@ struct client {
 	uint64_t	 incarnation;	/* incarnation in its hello */
 	int64_t		 claims;	/* rank in its hello while another connection has that rank; -1: none */
 	struct claim	 claim;
+	uint64_t	 ripe;		/* the turn in which the claim's time was found to be over; 0: none */
 	struct msg	 hello;		/* HELLO of the claim; lent by conn, which is not run meanwhile */
 	struct claim_sign seen;		/* a worker's last sign of life */
 	double		 heard, asked;	/* when that was seen, and when another one was asked for since; 0: not */
@@ -51,8 +52,9 @@ struct serve {
 	double		 joins_until;	/* a worker may join an elastic job: strangers are not limited before */
 	uint64_t	 conns;		/* accepted so far */
 	uint64_t	*latest;	/* [nworkers] `nth` of the worker's connection; 0: none yet */
+	uint64_t	 turns;		/* turns of the loop so far */
 	double		 turn_at;	/* when all connections are run: their peers' hosts may be silent */
-	double		 due;		/* when the present turn of the loop should be over; 0: none yet */
+	double		 due;		/* when this process last ran, or should have run after a wait; 0: not yet */
 	double		 quiet_until;	/* others are not called late before, because this process was stopped itself */
 	double		 since;		/* time of the first hello */
 	uint32_t	*waits;		/* [nworkers] server for which the worker waits; MSG_NOBODY: none */
@@ -109,10 +111,10 @@ void	 serve_answer_wait(struct serve *s, struct client *g, const struct msg *m);
  */
 void	 serve_check_workers(struct serve *s);
 /*
- * If this process was stopped since the last call, the time of all others begins again.  Call it before and after each
- * wait, and before others are judged by the time that they have had.
+ * Returns the time.  If this process was stopped since the last call, the time of all others begins again.  Call it
+ * before and after each wait, and before others are judged by the time that they have had.
  */
-void	 serve_check_pause(struct serve *s);
+double	 serve_check_pause(struct serve *s);
 
 /* serve_return.c: gives the workers that a server before this one knew their time to return. */
 void	 serve_expect_workers(struct serve *s);

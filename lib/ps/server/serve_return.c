@@ -71,7 +71,7 @@ serve_next_return(const struct serve *s)
 void
 serve_lose_absent(struct serve *s)
 {
-	double now = clk_s();
+	const double now = serve_check_pause(s);
 
 	for (uint32_t w = 0; w < s->o->nworkers; w++)
 		if (now >= s->return_by[w]) {

@@ -16,11 +16,9 @@ static void
 report_late(struct serve *s, uint32_t rank)
 {
 	const struct client *g = serve_find_client(s, rank);
-	double now;
+	/* If this process was stopped, messages of that worker may be unread. */
+	const double now = serve_check_pause(s);
 
-	/* This process may have been stopped since the loop looked, with messages of that worker unread. */
-	serve_check_pause(s);
-	now = clk_s();
 	if (now < s->quiet_until || (s->told[rank] > 0 && now - s->told[rank] < TELL_S))
 		return;
 	s->told[rank] = now;
@@ -89,7 +87,7 @@ void
 serve_check_workers(struct serve *s)
 {
 	const uint32_t start = s->o->elastic > 0 ? s->o->elastic : s->o->nworkers;
-	const double now = clk_s();
+	const double now = serve_check_pause(s);
 	uint32_t absent = 0, awaited, silent;
 
 	for (uint32_t w = 0; w < start; w++)
@@ -108,15 +106,15 @@ serve_check_workers(struct serve *s)
 			report_late(s, w);
 			absent++;
 		}
-	for (uint32_t i = 0; i < s->n; i++)
+	for (uint32_t i = 0; i < s->n && now >= s->quiet_until; i++)
 		if (is_awaited(s, &s->client[i]) && is_silent(s, &s->client[i], now))
 			report_late(s, (uint32_t)s->client[i].rank);
 }
 
-void
+double
 serve_check_pause(struct serve *s)
 {
-	double now = clk_s();
+	const double now = clk_s();
 
 	if (s->due > 0 && clk_stopped(s->due)) {
 		s->quiet_until = now + QUIET_S;
@@ -125,9 +123,10 @@ serve_check_pause(struct serve *s)
 			struct client *g = &s->client[i];
 
 			g->heard = g->asked = 0;
-			if (g->rank < 0 && !g->done)
-				g->until = now + (g->claims < 0 ? SERVE_HELLO_S : CLAIM_SILENCE_S);
+			if (g->rank < 0 && !g->done && g->claims < 0)
+				g->until = now + SERVE_HELLO_S;
 		}
 	}
 	s->due = now;
+	return now;
 }

@@ -6,7 +6,8 @@
  * buffer in memory for the steps in which it is alive.  cpu_pass.c runs the steps.  cpu_conv.h passes convolutions on
  * to a library or to kernels of our own, wino.h, point.h and amx.h; those of small maps become products by cpu_dense.h.
  * The other files have kernels of our own, too, which work on views of buffers.  bn_unit.h and bn_bf16.h have the inner
- * loops of batch norm, cpu_pool_in.h and cpu_pool_bf16.h parts of pooling, cpu_vec.h the vectors of most kernels.
+ * loops of batch norm, cpu_pool_in.h the windows of pooling, cpu_pool_bf16.h its maximum in bf16, and cpu_vec.h the
+ * vectors of most kernels.
  *
  * What makes the passes fast:
  *  - a concatenation is one buffer; its inputs are written into it, and their gradients are read out of it, with a

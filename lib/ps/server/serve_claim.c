@@ -55,7 +55,7 @@ serve_claim_begin(struct serve *s, struct client *g, const struct msg *m)
 	g->claims = m->worker;
 	g->hello = *m;
 	claim_begin(&g->claim, &sign, clk_s());
-	g->ripe = 0;
+	g->over_at = 0;
 	g->until = g->claim.until;
 	serve_send(s, first, m->worker, &(struct msg){ .type = MSG_PING, .incarnation = s->o->incarnation,
 	    .worker = m->worker,
@@ -111,12 +111,12 @@ serve_claims(struct serve *s)
 		if (g->claims < 0 || g->over || now < g->until)
 			continue;
 		/* If this process was stopped or busy, the worker's answer may be unread: the next turn reads it. */
-		if (g->ripe == 0 || g->ripe == s->turns) {
-			g->ripe = s->turns;
+		if (g->over_at == 0 || g->over_at == s->turns) {
+			g->over_at = s->turns;
 			g->until = now + NEXT_TURN_S;
 			continue;
 		}
-		g->ripe = 0;
+		g->over_at = 0;
 		/* Without a connection the worker is about to be dropped, which grants the claim. */
 		g->until = now + CLAIM_SILENCE_S;
 		if ((first = serve_find_client(s, (uint32_t)g->claims)) == NULL)

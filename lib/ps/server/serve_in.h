@@ -28,7 +28,7 @@ struct client {
 	uint64_t	 incarnation;	/* incarnation in its hello */
 	int64_t		 claims;	/* rank in its hello while another connection has that rank; -1: none */
 	struct claim	 claim;
-	uint64_t	 ripe;		/* the turn in which the claim's time was found to be over; 0: none */
+	uint64_t	 over_at;	/* the turn in which the claim's time was found to be over; 0: none */
 	struct msg	 hello;		/* HELLO of the claim; lent by conn, which is not run meanwhile */
 	struct claim_sign seen;		/* a worker's last sign of life */
 	double		 heard, asked;	/* when that was seen, and when another one was asked for since; 0: not */

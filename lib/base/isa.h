@@ -166,6 +166,27 @@ isa_keep_bf16(const void *by, bool nan, void *to)
 	_mm512_storeu_ps(to, _mm512_maskz_mov_ps(keep, _mm512_loadu_ps(to)));
 }
 
+/*
+ * Stores the maxima of four vectors of sixteen floats, two at `upper` and two at `lower`, rounded as isa_store_bf16()
+ * rounds, and the index of each: that of the first maximum, or of the last NaN.
+ */
+ISA_BF16 ISA_INLINE void
+isa_store_max_bf16(const void *upper, const void *lower, void *to, uint16_t *index)
+{
+	__m512 top = _mm512_loadu_ps(upper);
+	__m512i at = _mm512_setzero_si512();
+
+	for (int i = 1; i < 4; i++) {
+		const __m512 v = _mm512_loadu_ps((const float *)(i < 2 ? upper : lower) + i % 2 * 16);
+		const __mmask16 more = _mm512_cmp_ps_mask(v, top, _CMP_GT_OQ) | _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+
+		top = _mm512_mask_mov_ps(top, more, v);
+		at = _mm512_mask_mov_epi32(at, more, _mm512_set1_epi32(i));
+	}
+	_mm256_storeu_si256(to, (__m256i)_mm512_cvtneps_pbh(top));
+	_mm256_storeu_si256((__m256i *)index, _mm512_cvtepi32_epi16(at));
+}
+
 /* Sixteen pairs, each of a number of bf16 from `even` and one from `odd`. */
 ISA_BF16 ISA_INLINE void
 isa_pair_bf16(const void *even, const void *odd, void *to)
@@ -369,6 +390,24 @@ isa_keep_bf16(const void *by, bool nan, void *to)
 		if (!(f > 0 || (nan && f != f)))
 			((float *)to)[i] = 0;
 	}
+}
+
+ISA_INLINE void
+isa_store_max_bf16(const void *upper, const void *lower, void *to, uint16_t *index)
+{
+	float top[16];
+
+	for (size_t l = 0; l < 16; l++) {
+		top[l] = ((const float *)upper)[l];
+		index[l] = 0;
+		for (uint16_t i = 1; i < 4; i++) {
+			const float v = ((const float *)(i < 2 ? upper : lower))[i % 2 * 16 + l];
+
+			index[l] = v > top[l] || v != v ? i : index[l];
+			top[l] = v > top[l] || v != v ? v : top[l];
+		}
+	}
+	isa_store_bf16(top, to);
 }
 
 ISA_INLINE void

@@ -114,6 +114,92 @@ compare(struct dnnl_shape s, uint32_t block)
 	compare_layer(&l, &other, run, bound, bound, name);
 }
 
+/* What the layer writes: y [n, h, w, k] in bf16, or its maxima [n, h / 2, w / 2, k] and their indices. */
+struct outputs {
+	uint16_t *y, *argmax;
+	size_t	  count;
+};
+
+static struct outputs
+run_forward(const struct layer *l, bool pooled)
+{
+	struct dnnl_shape s = l->shape;
+	struct outputs to = { .count = (size_t)s.n * s.k * (pooled ? (s.h / 2) * (s.w / 2) : s.h * s.w) };
+	struct dnnl_place at = { .bias = l->bias };
+	float *x = room(l->xs * 4);
+	struct wino *w;
+
+	s.pooled = pooled;
+	copy(l, false, l->x, x, false);
+	round_map(l, false, x);
+	must(wino_new(&s, l->block, &w));
+	at.x = x;
+	at.y = to.y = fence(2 * to.count);
+	at.argmax = to.argmax = fence(2 * to.count);
+	at.packed = room(wino_needs(w)->packed);
+	at.scratch = room(wino_needs(w)->scratch);
+	memset(at.y, 0xff, 2 * to.count);
+	memset(at.argmax, 0xff, 2 * to.count);
+	wino_bind(w, &at);
+	wino_load(w, l->w);
+	must(wino_run(w, DNNL_FORWARD, NULL));
+	wino_free(w);
+	free(x);
+	free(at.packed);
+	free(at.scratch);
+	return to;
+}
+
+static void
+outputs_free(struct outputs *o)
+{
+	unfence(o->y, 2 * o->count);
+	unfence(o->argmax, 2 * o->count);
+}
+
+/* Are o the maxima of the windows of all, the output without pooling?  Equal maxima may have either's index. */
+static bool
+are_maxima(const struct dnnl_shape *s, const struct outputs *o, const struct outputs *all)
+{
+	for (size_t i = 0; i < o->count; i++) {
+		const size_t c = i % s->k, column = i / s->k % (s->w / 2), line = i / s->k / (s->w / 2) % (s->h / 2);
+		const size_t n = i / s->k / (s->w / 2) / (s->h / 2);
+		float top = -INFINITY, at = NAN;
+
+		for (size_t k = 0; k < 4; k++) {
+			const size_t pixel = (n * s->h + 2 * line + k / 2) * s->w + 2 * column + k % 2;
+			const float v = cpu_read(all->y, pixel * s->k + c, true);
+
+			top = v > top || v != v ? v : top;
+			at = k == o->argmax[i] ? v : at;
+		}
+		if (top != top ? at == at || cpu_read(o->y, i, true) == cpu_read(o->y, i, true) :
+		    at != top || cpu_read(o->y, i, true) != top)
+			return false;
+	}
+	return true;
+}
+
+static void
+compare_pooled(struct dnnl_shape s, size_t nan, const char *name)
+{
+	struct layer l;
+	struct outputs o, all;
+
+	s.r = s.s = 3;
+	s.stride[0] = s.stride[1] = s.pad[0] = s.pad[1] = s.dilate[0] = s.dilate[1] = s.groups = 1;
+	s.bf16 = s.bias = true;
+	l = layer_new(s, 16);
+	if (nan < l.xs)
+		l.x[nan] = NAN;
+	all = run_forward(&l, false);
+	o = run_forward(&l, true);
+	ok(wino_pools(&s) && are_maxima(&s, &o, &all), "bf16: the maxima of windows of %s", name);
+	outputs_free(&o);
+	outputs_free(&all);
+	layer_free(&l);
+}
+
 /* A NaN in x becomes 0 with ReLU, and stays NaN without. */
 static void
 nan_pixel(bool relu)
@@ -201,6 +287,15 @@ main(void)
 		compare((struct dnnl_shape){ .n = 1, .c = 32, .h = 121, .w = 121, .k = 32, .bias = true, .bf16 = true },
 		    16);
 		nan_half();
+		compare_pooled((struct dnnl_shape){ .n = 3, .c = 24, .h = 31, .w = 31, .k = 64 }, SIZE_MAX,
+		    "31x31 pixels");
+		compare_pooled((struct dnnl_shape){ .n = 5, .c = 32, .h = 7, .w = 14, .k = 40 }, SIZE_MAX,
+		    "7x14 pixels in half a block");
+		compare_pooled((struct dnnl_shape){ .n = 5, .c = 32, .h = 9, .w = 5, .k = 56 }, SIZE_MAX,
+		    "9x5 pixels, whose last tiles have none");
+		compare_pooled((struct dnnl_shape){ .n = 2, .c = 48, .h = 3, .w = 4, .k = 32 }, SIZE_MAX,
+		    "3x4 pixels");
+		compare_pooled((struct dnnl_shape){ .n = 2, .c = 32, .h = 8, .w = 8, .k = 32 }, 27, "pixels with a NaN");
 	}
 	nan_pixel(false);
 	nan_pixel(true);

@@ -5,8 +5,8 @@
  * oneDNN (dnnl.h) for layouts, and lists the steps of the forward and the backward pass.  cpu_arena.c places each
  * buffer in memory for the steps in which it is alive.  cpu_pass.c runs the steps.  cpu_conv.h passes convolutions on
  * to a library or to kernels of our own, wino.h, point.h and amx.h; those of small maps become products by cpu_dense.h.
- * The other files have kernels of our own, too, which work on views of buffers.  bn_unit.h and bn_bf16.h have the inner
- * loops of batch norm, cpu_pool_in.h the windows of pooling, cpu_pool_bf16.h its maximum in bf16, and cpu_vec.h the
+ * The other files have kernels of our own, too, which work on views of buffers.  bn_unit.h, bn_bf16.h and bn_join.h have the
+ * inner loops of batch norm, cpu_pool_in.h the windows of pooling, cpu_pool_bf16.h its maximum in bf16, and cpu_vec.h the
  * vectors of most kernels.
  *
  * What makes the passes fast:
@@ -103,6 +103,7 @@ struct cpu_conv_layer {
 	float		 *loaded;	/* the weights as loaded, if some batch norm's .beta_conv this is; else NULL */
 	struct cpu_view	  x, y, dx, dy;
 	struct cpu_view	  plus;		/* shape.plus: what the forward pass adds to y */
+	int32_t		  pool;		/* shape.pooled: the index of the max pool whose output y is; else -1 */
 	/* Evaluation may compute a batch norm in the same kernel: its index, its output, and whether ReLU follows. */
 	int32_t		  bn;		/* -1: none */
 	struct cpu_view	  bn_y;

@@ -21,6 +21,7 @@
  */
 #include "engine/cpu/cpu.h"
 #include "engine/cpu/bn/bn_bf16.h"
+#include "engine/cpu/bn/bn_join.h"
 #include "engine/cpu/bn/bn_unit.h"
 #include "engine/cpu/cpu_vec.h"
 #include "engine/share.h"
@@ -148,30 +149,27 @@ load_lanes(const struct cpu_bn *bn, size_t first)
 	    bn->k0 + first };
 }
 
-/* Mean and variance of channel l of group g, from the sums of all samples. */
-static void
-join_moments(const struct cpu_view *x, uint32_t n, float *scratch, size_t g, size_t l, struct cpu_bn *bn)
+static struct bn_sums
+describe_sums(const struct cpu_view *x, uint32_t n, float *scratch, size_t g)
 {
-	double pixels = (double)x->h * x->w, mean = 0, squares = 0;
+	return (struct bn_sums) { get_sums(x, scratch, 0, g), 2 * cpu_blocks(x) * x->block, n, cpu_width(x, g),
+	    (double)x->h * x->w, cpu_group(x, 0, g), x->step, x->bf16 };
+}
 
-	for (size_t i = 0; i < n; i++)
-		mean += cpu_read(cpu_group(x, i, g), l, x->bf16) + get_sums(x, scratch, i, g)[l] / pixels;
-	mean /= n;
-	for (size_t i = 0; i < n; i++) {
-		const float *s = get_sums(x, scratch, i, g);
-		double off = s[l] / pixels, d = cpu_read(cpu_group(x, i, g), l, x->bf16) + off - mean;
+/* Mean and variance of the channels of group g. */
+static void
+join_moments(const struct cpu_view *x, uint32_t n, float *scratch, size_t g, struct cpu_bn *bn)
+{
+	const struct bn_sums sums = describe_sums(x, n, scratch, g);
+	const size_t first = g * cpu_lanes(x);
 
-		squares += s[cpu_width(x, g) + l] - s[l] * off + pixels * d * d;
-	}
-	bn->mean[g * cpu_lanes(x) + l] = (float)mean;
-	bn->var[g * cpu_lanes(x) + l] = (float)fmax(squares / (n * pixels), 0);
+	bn_join_moments(&sums, bn->mean + first, bn->var + first);
 }
 
 void
 cpu_bn_moments(const struct cpu_view *x, uint32_t n, float *scratch, struct cpu_bn *bn)
 {
 	const struct units units = describe_units(x, n);
-	size_t lanes = cpu_lanes(x);
 
 	#pragma omp parallel for schedule(dynamic, share_chunk(n * units.each))
 	for (size_t k = 0; k < n * units.each; k++) {
@@ -182,8 +180,8 @@ cpu_bn_moments(const struct cpu_view *x, uint32_t n, float *scratch, struct cpu_
 		choose_kernels(&u)->moments(&u, &from, get_sums(x, scratch, i, g));
 	}
 	#pragma omp parallel for
-	for (size_t c = 0; c < x->c; c++)
-		join_moments(x, n, scratch, c / lanes, c % lanes, bn);
+	for (size_t g = 0; g < cpu_groups(x); g++)
+		join_moments(x, n, scratch, g, bn);
 }
 
 void
@@ -214,23 +212,23 @@ cpu_bn_forward(const struct cpu_view *x, const struct cpu_view *y, uint32_t n, c
 	}
 }
 
-/* dbeta, dgamma and the coefficients of dx for channel l of group g. */
+/* dbeta, dgamma and the coefficients of dx for the channels of group g. */
 static void
-join_reduced(const struct cpu_view *x, uint32_t n, float *scratch, size_t g, size_t l, float eps, struct cpu_bn *bn)
+join_reduced(const struct cpu_view *x, uint32_t n, float *scratch, size_t g, float eps, struct cpu_bn *bn)
 {
-	size_t c = g * cpu_lanes(x) + l;
-	double m = (double)n * x->h * x->w, rstd = 1 / sqrt((double)bn->var[c] + (double)eps), s1 = 0, s2 = 0;
+	const struct bn_sums sums = describe_sums(x, n, scratch, g);
+	const double m = (double)n * sums.pixels;
+	double s[2 * BN_LANES];
 
-	for (size_t i = 0; i < n; i++) {
-		const float *s = get_sums(x, scratch, i, g);
+	bn_join_sums(&sums, s);
+	for (size_t l = 0, c = g * cpu_lanes(x); l < sums.width && c < x->c; l++, c++) {
+		const double rstd = 1 / sqrt((double)bn->var[c] + (double)eps), s1 = s[l], s2 = s[sums.width + l];
 
-		s1 += s[l];
-		s2 += s[cpu_width(x, g) + l];
+		bn->dbeta[c] = (float)s1;
+		bn->dgamma[c] = (float)(rstd * s2);
+		bn->k0[c] = (float)(-bn->scale[c] * s1 / m);
+		bn->k1[c] = (float)(-bn->scale[c] * rstd * rstd * s2 / m);
 	}
-	bn->dbeta[c] = (float)s1;
-	bn->dgamma[c] = (float)(rstd * s2);
-	bn->k0[c] = (float)(-bn->scale[c] * s1 / m);
-	bn->k1[c] = (float)(-bn->scale[c] * rstd * rstd * s2 / m);
 }
 
 static void
@@ -238,20 +236,19 @@ reduce_batch(const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, 
     struct cpu_bn *bn, bool relu, float eps)
 {
 	const struct units units = describe_units(x, n);
-	size_t lanes = cpu_lanes(x);
 
 	#pragma omp parallel for schedule(dynamic, share_chunk(n * units.each))
 	for (size_t k = 0; k < n * units.each; k++) {
 		size_t i = k / units.each, g = k % units.each * units.groups;
 		struct bn_walk u = plan_walk(x, &units, g, dy, ndy);
 		struct bn_incoming in = describe_incoming(&u, x, dy, ndy, i, g);
-		struct bn_lanes c = load_lanes(bn, g * lanes);
+		struct bn_lanes c = load_lanes(bn, g * cpu_lanes(x));
 
 		choose_kernels(&u)->reduce(&u, &in, &c, relu, get_sums(x, scratch, i, g));
 	}
 	#pragma omp parallel for
-	for (size_t c = 0; c < x->c; c++)
-		join_reduced(x, n, scratch, c / lanes, c % lanes, eps, bn);
+	for (size_t g = 0; g < cpu_groups(x); g++)
+		join_reduced(x, n, scratch, g, eps, bn);
 }
 
 void

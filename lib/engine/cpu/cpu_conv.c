@@ -70,6 +70,12 @@ cpu_conv_adds(const struct dnnl_shape *shape)
 }
 
 bool
+cpu_conv_pools(const struct dnnl_shape *shape)
+{
+	return wino_pools(shape);
+}
+
+bool
 cpu_conv_last(const struct dnnl_shape *shape)
 {
 	return !wino_fits(shape) && !point_fits(shape) && !cpu_dense_fits(shape) && dnnl_layer_last(shape);

@@ -20,6 +20,8 @@ void	 cpu_conv_free(struct cpu_conv *conv);	/* NULL is fine */
 bool	 cpu_conv_scales(const struct dnnl_shape *shape, bool stepped);
 /* Can it add dnnl_place.plus? */
 bool	 cpu_conv_adds(const struct dnnl_shape *shape);
+/* Can it compute `pooled`? */
+bool	 cpu_conv_pools(const struct dnnl_shape *shape);
 /* Is the layer faster with its channels last? */
 bool	 cpu_conv_last(const struct dnnl_shape *shape);
 const struct dnnl_needs *cpu_conv_needs(const struct cpu_conv *conv);

@@ -16,8 +16,8 @@ explain_conv(const struct engine_plan *p, const struct cpu_step *s, struct buf *
 	if (s->kind == CPU_CONV) {
 		const struct cpu_conv_layer *m = &p->conv[s->state];
 
-		e = buf_put_fmt(out, "%s forward %s%s%s\n", name, kernel[DNNL_FORWARD], m->shape.plus ? "+sum" : "",
-		    m->shape.relu ? "+relu" : "");
+		e = buf_put_fmt(out, "%s forward %s%s%s%s\n", name, kernel[DNNL_FORWARD],
+		    m->shape.plus ? "+sum" : "", m->shape.relu ? "+relu" : "", m->shape.pooled ? "+maxpool" : "");
 		return e < 0 || p->set[0].folded[s->state] == NULL ? e : buf_put_fmt(out, "%s evaluate %s+bn%s\n", name,
 		    cpu_conv_needs(p->set[0].folded[s->state])->kernel[DNNL_FORWARD], m->bn_relu ? "+relu" : "");
 	}

@@ -121,6 +121,8 @@ cpu_plan_step(struct cpu_planner *pl, struct cpu_step s)
 			touch_buffer(pl, views[k]->buf);
 	if (s.kind == CPU_POOL || s.kind == CPU_POOL_BACK)
 		touch_buffer(pl, p->pool[s.state].buf);
+	if (s.kind == CPU_CONV && p->conv[s.state].pool >= 0)
+		touch_buffer(pl, p->pool[p->conv[s.state].pool].buf);
 	if (s.kind == CPU_CONV && p->conv[s.state].bn >= 0)
 		touch_buffer(pl, p->conv[s.state].bn_y.buf);
 	p->step[p->nstep++] = s;
@@ -174,6 +176,22 @@ plan_plus(struct cpu_planner *pl, uint32_t i, struct dnnl_shape *shape)
 		pl->note[pl->note[sum].reader].dense = true;
 }
 
+/* Layer i, a convolution, computes the max pool that reads it, if its kernel can. */
+static void
+plan_pooled(struct cpu_planner *pl, uint32_t i, struct dnnl_shape *shape)
+{
+	struct cpu_note *note = &pl->note[pl->note[i].reader];
+	const struct graph_node *l = &pl->g->node[pl->note[i].reader], *in = &pl->g->node[i];
+
+	if (pl->note[i].readers != 1 || l->op != GRAPH_POOL || l->pool != GRAPH_MAX || l->r != 2 || l->s != 2 ||
+	    l->stride[0] != 2 || l->stride[1] != 2 || l->pad[0] != 0 || l->pad[1] != 0 || l->h != in->h / 2 ||
+	    l->w != in->w / 2 || !cpu_conv_pools(shape))
+		return;
+	shape->pooled = note->pooled = note->dense = true;
+	if (note->readers == 1 && overwrites_input(&pl->g->node[note->reader]))
+		pl->note[note->reader].dense = true;
+}
+
 static void
 make_conv(struct cpu_planner *pl, uint32_t i)
 {
@@ -182,9 +200,10 @@ make_conv(struct cpu_planner *pl, uint32_t i)
 	struct cpu_conv **kernels = &p->set[0].conv[p->nconv];
 
 	m->node = i;
-	m->bn = -1;
+	m->bn = m->pool = -1;
 	m->shape = cpu_plan_shape(pl, i);
 	plan_plus(pl, i, &m->shape);
+	plan_pooled(pl, i, &m->shape);
 	if ((pl->e = cpu_conv_new(p->dev->dnnl, &m->shape, NULL, kernels)) < 0) {
 		err_within("layer %s", pl->g->node[i].name);
 		return;

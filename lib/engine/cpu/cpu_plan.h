@@ -19,6 +19,7 @@ struct cpu_note {
 	bool		bf16;		/* the type of its output */
 	bool		dense;		/* its output is no part of a concatenation */
 	uint32_t	summed_by;	/* the convolution that computes this sum; 0: none */
+	bool		pooled;		/* a max pool that the convolution before it computes */
 	uint32_t	concat, first;	/* the concatenation that contains its output, from this channel on; 0: none */
 	uint32_t	block;
 	struct cpu_view view;		/* its output */

@@ -17,7 +17,8 @@ bind_set(struct engine_plan *p, const struct cpu_set *set)
 	for (uint32_t i = 0; i < p->nconv; i++) {
 		const struct cpu_conv_layer *m = &p->conv[i];
 		struct dnnl_place at = { .x = m->x.p, .y = m->y.p, .dx = m->dx.p, .dy = m->dy.p, .packed = m->packed,
-		    .bias = m->bias, .dbias = m->dbias, .plus = m->plus.p, .scratch = p->scratch };
+		    .bias = m->bias, .dbias = m->dbias, .plus = m->plus.p, .scratch = p->scratch,
+		    .argmax = m->pool < 0 ? NULL : p->pool[m->pool].argmax };
 
 		ERR_TRY(cpu_conv_bind(set->conv[i], &at));
 		if (set->folded[i] == NULL)

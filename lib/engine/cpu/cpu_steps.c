@@ -81,7 +81,8 @@ plan_conv(struct cpu_planner *pl, uint32_t i)
 
 	m->x =
 	    convert_dense(pl, i, *get_input_view(pl, i), cpu_conv_needs(p->set[0].conv[p->state[i]])->x_block, p->bf16);
-	m->y = pl->note[i].view;
+	m->y = pl->note[m->shape.pooled ? pl->note[i].reader : i].view;
+	m->pool = m->shape.pooled ? (int32_t)p->state[pl->note[i].reader] : -1;
 	if (m->shape.plus)
 		m->plus = pl->note[sum->in[sum->in[0] == i]].view;
 	else
@@ -135,6 +136,8 @@ cpu_steps_forward(struct cpu_planner *pl, uint32_t i)
 	struct cpu_view x = *get_input_view(pl, i), y = pl->note[i].view;
 	struct cpu_step s = { .node = i, .state = pl->p->state[i], .x = x, .y = y };
 
+	if (pl->note[i].absorbed || pl->note[i].delayed || pl->note[i].pooled)
+		return;
 	switch (l->op) {
 	case GRAPH_CONV:
 	case GRAPH_FC:
@@ -148,8 +151,6 @@ cpu_steps_forward(struct cpu_planner *pl, uint32_t i)
 		s.y = group_lanes(y);
 		break;
 	case GRAPH_ACT:
-		if (pl->note[i].absorbed || pl->note[i].delayed)
-			return;
 		s.kind = CPU_ACT;
 		break;
 	case GRAPH_POOL:
@@ -268,10 +269,10 @@ plan_conv_back(struct cpu_planner *pl, uint32_t i)
 		struct cpu_step sum = { .kind = CPU_SUM, .node = i };
 
 		read_gradient(pl, i, &sum);
-		sum.y = m->dy = cpu_plan_like(pl, &m->y);
+		sum.y = m->dy = cpu_plan_like(pl, &note->view);
 		cpu_plan_step(pl, sum);
 	}
-	m->dy = convert_dense(pl, i, m->dy, m->y.block, p->bf16);
+	m->dy = convert_dense(pl, i, m->dy, note->view.block, p->bf16);
 	s.dy[0] = m->dy;
 	if (m->shape.data)
 		s.dx = m->dx = cpu_plan_like(pl, &m->x);

@@ -9,7 +9,11 @@
 #define ROWS	4u	/* rows of a product that are summed at the same time, in registers */
 #define COLS	32u	/* columns of a product that are summed at the same time, in registers */
 #define BAND	32u	/* rows of a product per unit of work of a thread */
+#define MIRRORED 16u	/* rows of a symmetric matrix per unit of work */
+#define PACKED	8u	/* rows that are transposed at the same time */
+#define NORMED	4096u	/* values of a norm per unit of work */
 #define SHARED	(1u << 20)	/* multiply-adds above which threads share a product */
+#define SHARED_VALUES (1u << 16)	/* values above which threads share the other loops */
 
 /* Rows [0, n) of a panel: c [., q] = a [., k] b [k, COLS], of which the first `some` columns exist. */
 ISA_INLINE void
@@ -46,13 +50,48 @@ count_panels(size_t cols)
 	return (cols + COLS - 1) / COLS;
 }
 
+/* to [k, COLS] = the transpose of x [some, k], several rows at a time, which fill a line of the cache. */
+static void
+pack_rows(float *restrict to, const float *restrict x, size_t k, size_t some)
+{
+	for (size_t first = 0; first < some; first += PACKED) {
+		const size_t rows = some - first < PACKED ? some - first : PACKED;
+
+		for (size_t l = 0; l < k; l++)
+			for (size_t j = 0; j < rows; j++)
+				to[l * COLS + first + j] = x[(first + j) * k + l];
+	}
+}
+
 /* Copies what is above the diagonal of c [p, p] to what is below it. */
 static void
 mirror_upper_half(float *c, size_t p)
 {
-	for (size_t i = 0; i < p; i++)
-		for (size_t j = 0; j < i; j++)
-			c[i * p + j] = c[j * p + i];
+	#pragma omp parallel for schedule(dynamic) if (p * p > SHARED_VALUES)
+	for (size_t first = 0; first < p; first += MIRRORED)
+		for (size_t j = 0; j < first + MIRRORED && j < p; j++)
+			for (size_t i = j < first ? first : j + 1; i < first + MIRRORED && i < p; i++)
+				c[i * p + j] = c[j * p + i];
+}
+
+/* A matrix, or its transpose. */
+struct factor {
+	const float *p;
+	bool	     transpose;
+};
+
+/* to [k, COLS] = columns [first, first + some) of b [k, q], and zeros up to COLS. */
+static void
+pack_panel(float *restrict to, const struct factor *b, size_t k, size_t q, size_t first, size_t some)
+{
+	if (some < COLS)
+		memset(to, 0, k * COLS * sizeof(float));
+	if (b->transpose) {
+		pack_rows(to, b->p + first * k, k, some);
+		return;
+	}
+	for (size_t l = 0; l < k; l++)
+		memcpy(to + l * COLS, b->p + l * q + first, some * sizeof(float));
 }
 
 /*
@@ -61,21 +100,16 @@ mirror_upper_half(float *c, size_t p)
  * diagonal are computed.
  */
 static void
-multiply_matrices(float *c, const float *a, const float *b, size_t p, size_t k, size_t q, bool symmetric, float *panel)
+multiply_matrices(float *c, const float *a, struct factor b, size_t p, size_t k, size_t q, bool symmetric, float *panel)
 {
 	size_t panels = count_panels(q);
 
 	#pragma omp parallel if (p * k * q > SHARED)
 	{
 		#pragma omp for
-		for (size_t at = 0; at < panels; at++) {
-			size_t some = q - at * COLS < COLS ? q - at * COLS : COLS;
-			float *to = panel + at * k * COLS;
-
-			memset(to, 0, k * COLS * sizeof(float));
-			for (size_t l = 0; l < k; l++)
-				memcpy(to + l * COLS, b + l * q + at * COLS, some * sizeof(float));
-		}
+		for (size_t at = 0; at < panels; at++)
+			pack_panel(panel + at * k * COLS, &b, k, q, at * COLS,
+			    q - at * COLS < COLS ? q - at * COLS : COLS);
 		#pragma omp for collapse(2) schedule(dynamic)
 		for (size_t at = 0; at < panels; at++)
 			for (size_t i = 0; i < p; i += BAND)
@@ -92,7 +126,7 @@ multiply_matrices(float *c, const float *a, const float *b, size_t p, size_t k, 
 static void
 transpose_matrix(float *restrict to, const float *restrict x, size_t p, size_t q)
 {
-	#pragma omp parallel for if (p * q > 65536)
+	#pragma omp parallel for if (p * q > SHARED_VALUES)
 	for (size_t i = 0; i < p; i++)
 		for (size_t j = 0; j < q; j++)
 			to[j * p + i] = x[i * q + j];
@@ -103,12 +137,12 @@ static void
 orthogonalize_once(float *restrict x, float *restrict t, float *restrict a, float *restrict b, size_t p, size_t q,
     float *panel)
 {
-	transpose_matrix(t, x, p, q);
-	multiply_matrices(a, x, t, p, q, p, true, panel);
-	multiply_matrices(b, a, a, p, p, p, true, panel);
+	multiply_matrices(a, x, (struct factor) { x, true }, p, q, p, true, panel);
+	multiply_matrices(b, a, (struct factor) { a, false }, p, p, p, true, panel);
 	for (size_t i = 0; i < p * p; i++)
 		b[i] = -4.7750f * a[i] + 2.0315f * b[i];
-	multiply_matrices(t, b, x, p, p, q, false, panel);
+	multiply_matrices(t, b, (struct factor) { x, false }, p, p, q, false, panel);
+	#pragma omp parallel for if (p * q > SHARED_VALUES)
 	for (size_t i = 0; i < p * q; i++)
 		x[i] = 3.4445f * x[i] + t[i];
 }
@@ -126,10 +160,19 @@ muon_room(size_t rows, size_t cols)
 static double
 compute_frobenius_norm(const float *x, size_t n)
 {
-	struct norm s = { { 0 } };
+	struct norm all = { { 0 } };
 
-	norm_add(&s, x, n);
-	return norm_root(&s);
+	#pragma omp parallel if (n > SHARED_VALUES)
+	{
+		struct norm part = { { 0 } };
+
+		#pragma omp for nowait
+		for (size_t at = 0; at < n; at += NORMED)
+			norm_add(&part, x + at, n - at < NORMED ? n - at : NORMED);
+		#pragma omp critical
+		norm_add_sum(&all, &part);
+	}
+	return norm_root(&all);
 }
 
 static void
@@ -137,6 +180,7 @@ scale_matrix(float *x, size_t n, double by)
 {
 	const float f = (float)by;
 
+	#pragma omp parallel for if (n > SHARED_VALUES)
 	for (size_t i = 0; i < n; i++)
 		x[i] *= f;
 }
@@ -146,15 +190,16 @@ static void
 gather_momentum(float *restrict u, float *restrict m, const float *restrict g, size_t count, double n,
     const struct opt_hyper *h)
 {
-	const float by = (float)(1 / n), clip = h->clip > 0 ? h->clip : INFINITY;
+	const float by = (float)(1 / n), clip = h->clip > 0 ? h->clip : INFINITY, momentum = h->momentum;
 
+	#pragma omp parallel for if (count > SHARED_VALUES)
 	for (size_t i = 0; i < count; i++) {
 		float d = g[i] * by;
 
 		d = d > clip ? clip : d;
 		d = d < -clip ? -clip : d;
-		m[i] = h->momentum * m[i] + d;
-		u[i] = d + h->momentum * m[i];
+		m[i] = momentum * m[i] + d;
+		u[i] = d + momentum * m[i];
 	}
 	scale_matrix(u, count, 1 / (compute_frobenius_norm(u, count) + (double)h->eps));
 }
@@ -179,6 +224,7 @@ muon_step(float *w, float *m, const float *g, size_t rows, size_t cols, double n
 	}
 	if (norm > 0)
 		scale_matrix(w, count, sqrt((double)rows) / norm);
+	#pragma omp parallel for if (count > SHARED_VALUES)
 	for (size_t i = 0; i < count; i++)
 		w[i] = keep * w[i] - step * x[i];
 }

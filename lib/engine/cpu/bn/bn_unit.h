@@ -2,7 +2,8 @@
  * bn_unit - batch norm of a unit, which is one sample's group of channels, or several adjacent groups whose pixels are
  * adjacent.
  *
- * lib/engine/cpu/bn has the inner loops of cpu_bn.c: bn_unit for all types and processors, and bn_bf16 for bf16.
+ * lib/engine/cpu/bn has the inner loops of cpu_bn.c: bn_unit for all types and processors, bn_bf16 for bf16, and
+ * bn_join for the sums of all samples.
  */
 #ifndef ENGINE_CPU_BN_BN_UNIT_H
 #define ENGINE_CPU_BN_BN_UNIT_H

@@ -46,6 +46,8 @@ struct dnnl_shape {
 	bool	 scaled;
 	bool	 plus;		/* y += place.plus, before ReLU; not scaled, and only if cpu_conv_adds() */
 	bool	 relu;		/* y = max(y, 0), and 0 for NaN; dy is the gradient before ReLU */
+	/* The operand y has the maxima of windows of 2x2 pixels without overlap; only if cpu_conv_pools(). */
+	bool	 pooled;
 	bool	 data;		/* the layer must compute dx */
 	bool	 no_dw;		/* it need not compute dw */
 	bool	 channels_last;	/* f32 x and y are [N, H, W, C] */
@@ -61,6 +63,7 @@ struct dnnl_place {
 	void	*packed;	/* [needs.packed bytes] the weights, as loaded */
 	float	*bias, *dbias;	/* [k] */
 	const void *plus;	/* laid out as y */
+	uint16_t *argmax;	/* pooled: the index of each maximum in its window, laid out as y */
 	const float *scale, *shift;	/* [k], zeros up to a multiple of 16 */
 	void	*scratch;	/* [needs.scratch bytes] shared by all layers */
 };

@@ -62,6 +62,7 @@ struct pass {
 	const void	       *from;
 	const float	       *u, *bias, *scale, *shift;
 	void		       *to;
+	uint16_t	       *argmax;		/* NULL: y is not pooled */
 	bool			relu;
 };
 
@@ -108,7 +109,7 @@ convolve_chunk(const struct wino *w, const struct pass *p, const struct wino_kin
 		const size_t at = run.block * w->lanes;
 		float bias[16] = { 0 };
 		const struct wino_after after = { bias, p->scale != NULL ? p->scale + at : NULL,
-			p->scale != NULL ? p->shift + at : NULL, p->relu };
+			p->scale != NULL ? p->shift + at : NULL, p->relu, p->argmax };
 
 		if (p->bias != NULL)
 			memcpy(bias, p->bias + at, wino_min(p->out->channels - at, w->lanes) * sizeof(*bias));
@@ -176,7 +177,8 @@ compute_forward(const struct wino *w)
 {
 	const struct pass p = { .in = &w->in, .out = &w->out, .from = w->place.x, .to = w->place.y,
 		.u = forward_transformed(w), .bias = w->shape.bias ? w->place.bias : NULL,
-		.scale = w->shape.scaled ? w->place.scale : NULL, .shift = w->place.shift, .relu = w->shape.relu };
+		.scale = w->shape.scaled ? w->place.scale : NULL, .shift = w->place.shift, .relu = w->shape.relu,
+		.argmax = w->shape.pooled ? w->place.argmax : NULL };
 
 	return convolve_tiles(w, &p, w->place.scratch);
 }

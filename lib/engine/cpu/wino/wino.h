@@ -34,6 +34,9 @@ struct wino;
  */
 bool	 wino_fits(const struct dnnl_shape *s);
 
+/* Can a layer that fits compute `pooled`?  The maxima are those of the sums, before these are rounded. */
+bool	 wino_pools(const struct dnnl_shape *s);
+
 /* For the calling thread's omp_get_max_threads(); block 8 or 16.  Returns 0 or ERR_NOMEM. */
 int	 wino_new(const struct dnnl_shape *shape, uint32_t block, struct wino **w);
 void	 wino_free(struct wino *w);	/* NULL is fine */

@@ -30,6 +30,12 @@ wino_fits(const struct dnnl_shape *s)
 	    s->dilate[0] == 1 && s->dilate[1] == 1 && s->c >= least && s->k >= least && s->h >= 3 && s->w >= 3;
 }
 
+bool
+wino_pools(const struct dnnl_shape *s)
+{
+	return wino_fits(s) && s->bf16 && !s->scaled && !s->plus && !s->relu;
+}
+
 static struct wino_side
 describe_side(const struct dnnl_shape *s, uint32_t channels, uint32_t lanes)
 {

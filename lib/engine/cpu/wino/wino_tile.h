@@ -74,6 +74,7 @@ struct wino_run {
 struct wino_after {
 	const float *bias, *scale, *shift;	/* [lanes] */
 	bool	     relu;			/* 0 for NaN */
+	uint16_t    *argmax;			/* if not NULL, y is pooled as in dnnl.h; bf16 only, and bias alone */
 };
 
 /* Weights 3x3: nine adjacent taps for each row (input channel) and column (output channel). */

@@ -1,0 +1,155 @@
+/*
+ * pooled_test - is a max pool that a convolution computes that of ref?
+ *
+ * Loss, gradients and scores are compared, and the plan tells whether the convolution computes it.
+ */
+#include "op/nets.h"
+
+#include "engine/cpu/dnnl/dnnl.h"
+
+#define BATCH	5
+
+enum how { PLAIN, ODD, HALF_A_BLOCK, NORM, TANH, GELU, NO_DATA, RELU, TWICE, ROUNDED_UP, OVERLAP, AVERAGE, BORDER,
+	IN_CONCAT, ACT_IN_CONCAT, HOWS };
+
+static const struct {
+	const char *name;
+	uint32_t    side, k;
+	bool	    joins;	/* the convolution computes the pool, in bf16 and where Winograd's algorithm has it */
+} hows[HOWS] = {
+	[PLAIN] = { "a pool", 12, 48, true },
+	[ODD] = { "a pool whose last line is left out", 15, 48, true },
+	[HALF_A_BLOCK] = { "a pool of channels that fill no block", 11, 40, true },
+	[NORM] = { "a batch norm of a pool", 15, 48, true },
+	[TANH] = { "an activation in the pool's memory", 15, 48, true },
+	[GELU] = { "an activation that needs the pool", 15, 48, true },
+	[NO_DATA] = { "a pool of a convolution of the data", 15, 48, true },
+	[RELU] = { "a pool after ReLU", 15, 48, false },
+	[TWICE] = { "a convolution with a second reader", 12, 48, false },
+	[ROUNDED_UP] = { "a pool with clipped windows", 15, 48, false },
+	[OVERLAP] = { "a pool of 3x3", 15, 48, false },
+	[AVERAGE] = { "an average", 12, 48, false },
+	[BORDER] = { "a pool with a border", 12, 48, false },
+	[IN_CONCAT] = { "a pool in a concatenation", 12, 48, true },
+	[ACT_IN_CONCAT] = { "an activation of a pool in a concatenation", 12, 48, true },
+};
+
+static const struct engine *ref;
+static struct engine_dev *ref_dev;
+
+static uint32_t
+convolve(struct graph *g, uint32_t x, uint32_t k)
+{
+	return NODE(g, x, CONV, .k = k, .r = 3, .s = 3, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(1), .bias = true);
+}
+
+static uint32_t
+pool(struct graph *g, enum how how, uint32_t x)
+{
+	const uint32_t side = how == OVERLAP ? 3 : 2;
+
+	return NODE(g, x, POOL, .pool = how == AVERAGE ? GRAPH_AVG : GRAPH_MAX, .r = side, .s = side,
+	    .stride = GRAPH_BOTH(2), .pad = GRAPH_BOTH(how == BORDER), .ceil = how == ROUNDED_UP);
+}
+
+/* The net, except its head. */
+static uint32_t
+add_layers(struct graph *g, enum how how, uint32_t x)
+{
+	const uint32_t conv = convolve(g, x, hows[how].k);
+	uint32_t y;
+
+	y = pool(g, how, how == RELU ? NODE(g, conv, ACT, .act = GRAPH_RELU) : conv);
+	switch (how) {
+	case NORM:
+		return BN(g, y, .fix_gamma = false);
+	case TANH:
+		return NODE(g, y, ACT, .act = GRAPH_TANH);
+	case GELU:
+		return NODE(g, y, ACT, .act = GRAPH_GELU);
+	case TWICE:
+		return CONCAT(g, y, pool(g, AVERAGE, conv));
+	case IN_CONCAT:
+		return CONCAT(g, y, BN(g, y, .fix_gamma = false));
+	case ACT_IN_CONCAT:
+		y = NODE(g, y, ACT, .act = GRAPH_TANH);
+		return CONCAT(g, y, BN(g, y, .fix_gamma = false));
+	default:
+		return y;
+	}
+}
+
+static struct graph *
+make_net(enum how how)
+{
+	const uint32_t channels = how == NO_DATA ? 16 : 3;
+	struct graph *g = graph_new(channels, hows[how].side, hows[how].side);
+	uint32_t x;
+
+	nets_must(g != NULL ? 0 : ERR_NOMEM);
+	x = add_layers(g, how, how == NO_DATA ? 0 : convolve(g, 0, 32));
+	x = NODE(g, x, FC, .k = 10, .bias = true);
+	NODE(g, x, SOFTMAX, .loss = GRAPH_LOSS_SOFTMAX);
+	return g;
+}
+
+static void
+compare_batch(const struct engine *e, struct engine_plan *p, const char *name, const struct graph *g,
+    const struct nets_numbers *v, uint32_t n, double bound)
+{
+	struct engine_plan *ref_plan;
+	struct nets_step got = nets_step_new(g, n), want = nets_step_new(g, n);
+	double off;
+
+	nets_must(engine_plan(ref, ref_dev, g, BATCH, ENGINE_F32, 0, &ref_plan));
+	nets_step_run(e, p, g, v, n, &got);
+	nets_step_run(ref, ref_plan, g, v, n, &want);
+	off = fmax(nets_distance(got.g, want.g, g->P), nets_distance(got.prob, want.prob, n * g->classes));
+	off = fmax(off, fabs(got.train.loss - want.train.loss) / want.train.loss);
+	if (!ok(off <= bound, "%s: a batch of %u is as ref", name, n))
+		printf("# relative error %.1e\n", off);
+	ref->plan_free(ref_plan);
+	nets_step_free(&got);
+	nets_step_free(&want);
+}
+
+static void
+compare(const struct engine *e, struct engine_dev *dev, enum how how, enum engine_precision precision)
+{
+	struct rng r = rng_start(19, how, 0);
+	struct graph *g = make_net(how);
+	struct nets_numbers v = nets_numbers(g, &r, BATCH);
+	const bool joins = hows[how].joins && precision == ENGINE_BF16 && dnnl_dev_bf16_pairs();
+	const double bound = precision == ENGINE_F32 ? 1e-5 : 0.1;
+	char name[80];
+	struct engine_plan *p;
+
+	snprintf(name, sizeof(name), "%s%s", hows[how].name, precision == ENGINE_F32 ? "" : " in bf16");
+	if ((p = nets_plan(e, dev, g, BATCH, precision, name)) != NULL) {
+		compare_batch(e, p, name, g, &v, BATCH, bound);
+		compare_batch(e, p, name, g, &v, 2, bound);
+		ok(nets_explains(e, p, "+maxpool") == joins, "%s: the convolution %s", name,
+		    joins ? "computes it" : "leaves it to its own step");
+		e->plan_free(p);
+	}
+	nets_numbers_free(&v);
+	graph_free(g);
+}
+
+int
+main(void)
+{
+	const struct engine *e = engine_find("cpu");
+	struct engine_dev *dev;
+
+	ref = engine_find("ref");
+	nets_must(ref->open(0, 1, &ref_dev));
+	nets_must(e->open(0, 2, &dev));
+	for (enum how how = 0; how < HOWS; how++) {
+		compare(e, dev, how, ENGINE_F32);
+		compare(e, dev, how, ENGINE_BF16);
+	}
+	e->close(dev);
+	ref->close(ref_dev);
+	return done();
+}

@@ -5,9 +5,9 @@
  * oneDNN (dnnl.h) for layouts, and lists the steps of the forward and the backward pass.  cpu_arena.c places each
  * buffer in memory for the steps in which it is alive.  cpu_pass.c runs the steps.  cpu_conv.h passes convolutions on
  * to a library or to kernels of our own, wino.h, point.h and amx.h; those of small maps become products by cpu_dense.h.
- * The other files have kernels of our own, too, which work on views of buffers.  bn_unit.h, bn_bf16.h and bn_join.h have the
- * inner loops of batch norm, cpu_pool_in.h the windows of pooling, cpu_pool_bf16.h its maximum in bf16, and cpu_vec.h the
- * vectors of most kernels.
+ * The other files have kernels of our own, too, which work on views of buffers.  bn_unit.h, bn_bf16.h and
+ * bn_join.h have the inner loops of batch norm, cpu_pool_in.h the windows of pooling, cpu_pool_bf16.h its maximum in
+ * bf16, and cpu_vec.h the vectors of most kernels.
  *
  * What makes the passes fast:
  *  - a concatenation is one buffer; its inputs are written into it, and their gradients are read out of it, with a
@@ -18,6 +18,7 @@
  *  - batch norm and ReLU are one pass, whose backward pass overwrites its input;
  *  - a sum and ReLU are one pass, or part of a 1x1 convolution that computes one of the two parts;
  *  - ReLU after a convolution is part of the convolution;
+ *  - in bf16 a 2x2 max pool after a convolution by Winograd's algorithm is part of it, and its input is never stored;
  *  - batch norm, 1x1 convolutions and gradients of pooling in f32, and batch norm, sums and gradients of 2x2 max
  *    pooling in bf16, write large outputs with non-temporal stores, so that the cache does not read the lines first;
  *  - in evaluation a batch norm after a convolution, and its ReLU, are part of the convolution, with the same bits

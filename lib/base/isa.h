@@ -166,6 +166,22 @@ isa_keep_bf16(const void *by, bool nan, void *to)
 	_mm512_storeu_ps(to, _mm512_maskz_mov_ps(keep, _mm512_loadu_ps(to)));
 }
 
+/* to = a b + c of sixteen floats, rounded once. */
+ISA_BF16 ISA_INLINE void
+isa_fma_bf16(const void *a, const void *b, const void *c, void *to)
+{
+	_mm512_storeu_ps(to, _mm512_fmadd_ps(_mm512_loadu_ps(a), _mm512_loadu_ps(b), _mm512_loadu_ps(c)));
+}
+
+/* Limits each of sixteen floats to [low, high]; a NaN stays. */
+ISA_BF16 ISA_INLINE void
+isa_limit_bf16(float low, float high, void *v)
+{
+	const __m512 most = _mm512_min_ps(_mm512_set1_ps(high), _mm512_loadu_ps(v));
+
+	_mm512_storeu_ps(v, _mm512_max_ps(_mm512_set1_ps(low), most));
+}
+
 /*
  * Stores the maxima of four vectors of sixteen floats, two at `upper` and two at `lower`, rounded as isa_store_bf16()
  * rounds, and the index of each: that of the first maximum, or of the last NaN.
@@ -389,6 +405,23 @@ isa_keep_bf16(const void *by, bool nan, void *to)
 
 		if (!(f > 0 || (nan && f != f)))
 			((float *)to)[i] = 0;
+	}
+}
+
+ISA_INLINE void
+isa_fma_bf16(const void *a, const void *b, const void *c, void *to)
+{
+	for (size_t l = 0; l < 16; l++)
+		((float *)to)[l] = __builtin_fmaf(((const float *)a)[l], ((const float *)b)[l], ((const float *)c)[l]);
+}
+
+ISA_INLINE void
+isa_limit_bf16(float low, float high, void *v)
+{
+	for (size_t l = 0; l < 16; l++) {
+		const float f = ((float *)v)[l];
+
+		((float *)v)[l] = f < low ? low : f > high ? high : f;
 	}
 }
 

@@ -1,4 +1,5 @@
 /* act_test - gelu and its slope in bf16, for every number of it, against the error function in f64. */
+#include "engine/cpu/bn/bn_bf16.h"
 #include "engine/cpu/cpu.h"
 #include "tap.h"
 
@@ -70,22 +71,66 @@ keeps_nan(const uint16_t *got)
 	return true;
 }
 
-int
-main(void)
+/* y and dx are gelu of x, and its slope. */
+static void
+check(const char *layer)
+{
+	ok(count_tails() == 0, "%s: gelu is 0 from -4 down", layer);
+	ok(isinf(widen(y[0x7f80])) && isnan(widen(y[0xff80])), "%s: gelu of infinity is infinite, that of -infinity NaN",
+	    layer);
+	ok(find_error(y, false) < 2e-4, "%s: gelu is within rounding and 2e-4: %g", layer, find_error(y, false));
+	ok(find_error(dx, true) < 7e-4, "%s: the slope of gelu is within rounding and 7e-4: %g", layer,
+	    find_error(dx, true));
+	ok(keeps_nan(y) && keeps_nan(dx), "%s: NaN stays NaN", layer);
+}
+
+static void
+check_act(void)
 {
 	const struct graph_node gelu = { .op = GRAPH_ACT, .act = GRAPH_GELU };
 	const struct cpu_view in = view(x), out = view(y), grad = view(dy), to = view(dx);
 
+	cpu_act_forward(&gelu, &in, &out, 1);
+	cpu_act_backward(&gelu, &in, &grad, 1, &to, 1);
+	check("an activation in bf16");
+}
+
+/* The same numbers as a map of 16 channels. */
+static struct cpu_view
+view_channels(uint16_t *numbers)
+{
+	return (struct cpu_view){ .p = numbers, .c = 16, .h = 64, .w = 64, .block = 16, .step = ALL, .pitch = 16,
+	    .bf16 = true };
+}
+
+/* A batch norm whose own output is its input, and whose statistics are constants. */
+static void
+check_bn(void)
+{
+	float one[16], zero[16] = { 0 }, scratch[2 * 16];
+	struct cpu_bn bn = { .lanes = 16, .gamma = one, .beta = zero, .mean = zero, .var = zero, .scale = one,
+		.shift = zero, .dgamma = scratch, .dbeta = scratch, .k1 = zero, .k0 = zero };
+	const struct cpu_view in = view_channels(x), out = view_channels(y), grad = view_channels(dy),
+	    to = view_channels(dx);
+
+	for (size_t l = 0; l < 16; l++)
+		one[l] = 1;
+	memset(y, 0xff, sizeof(y));
+	memset(dx, 0xff, sizeof(dx));
+	cpu_bn_forward(&in, &out, 1, &bn, BN_GELU);
+	cpu_bn_backward(&in, &grad, 1, NULL, &to, 1, scratch, &bn, BN_GELU, true, 0);
+	check("a batch norm in bf16");
+}
+
+int
+main(void)
+{
 	for (uint32_t i = 0; i < ALL; i++) {
 		x[i] = (uint16_t)i;
 		dy[i] = 0x3f80;
 	}
-	cpu_act_forward(&gelu, &in, &out, 1);
-	cpu_act_backward(&gelu, &in, &grad, 1, &to, 1);
-	ok(count_tails() == 0, "gelu in bf16 is 0 from -4 down");
-	ok(isinf(widen(y[0x7f80])) && isnan(widen(y[0xff80])), "gelu of infinity is infinite, that of -infinity NaN");
-	ok(find_error(y, false) < 2e-4, "gelu in bf16 is within rounding and 2e-4: %g", find_error(y, false));
-	ok(find_error(dx, true) < 7e-4, "the slope of gelu in bf16 is within rounding and 7e-4: %g", find_error(dx, true));
-	ok(keeps_nan(y) && keeps_nan(dx), "NaN stays NaN");
+	check_act();
+	if (bn_bf16_fits_channels(16))
+		check_bn();
 	return done();
 }

@@ -94,14 +94,14 @@ bn(uint64_t *hash)
 		cpu_bn_moments(&x, SAMPLES, scratch, &b);
 		cpu_bn_coefficients(&b, b.mean, b.var, layouts[i].c, 1e-5f);
 		for (int relu = 0; relu < 2; relu++) {
-			cpu_bn_forward(&x, &y, SAMPLES, &b, relu == 1);
+			cpu_bn_forward(&x, &y, SAMPLES, &b, relu == 1 ? BN_RELU : BN_PLAIN);
 			add(hash, &y);
 			d[0] = view(&layouts[i], SIDE, 2);
 			d[1] = view(&layouts[i], SIDE, 3);
-			cpu_bn_backward(&x, d, 2, relu == 1 ? &d[0] : NULL, &y, SAMPLES, scratch, &b, relu == 1, false,
-			    1e-5f);
+			cpu_bn_backward(&x, d, 2, relu == 1 ? &d[0] : NULL, &y, SAMPLES, scratch, &b,
+			    relu == 1 ? BN_RELU : BN_PLAIN, false, 1e-5f);
 			add(hash, &y);
-			cpu_bn_backward(&x, d, 1, NULL, relu == 1 ? &x : &d[0], SAMPLES, scratch, &b, true, false, 1e-5f);
+			cpu_bn_backward(&x, d, 1, NULL, relu == 1 ? &x : &d[0], SAMPLES, scratch, &b, BN_RELU, false, 1e-5f);
 			add(hash, relu == 1 ? &x : &d[0]);
 			*hash = hash_update(*hash, c, sizeof(c));
 		}
@@ -126,9 +126,9 @@ not_a_number(void)
 			cpu_write(in[0].p, j * y.pitch, y.bf16, NAN);
 		cpu_sum(in, 2, &y, true, 1);
 		wrong += !isnan(cpu_read(y.p, 0, y.bf16));
-		cpu_bn_forward(&in[0], &y, 1, &b, true);
+		cpu_bn_forward(&in[0], &y, 1, &b, BN_RELU);
 		wrong += !isnan(cpu_read(y.p, 0, y.bf16));
-		cpu_bn_backward(&in[0], &in[1], 1, NULL, NULL, 1, scratch, &b, true, false, 1e-5f);
+		cpu_bn_backward(&in[0], &in[1], 1, NULL, NULL, 1, scratch, &b, BN_RELU, false, 1e-5f);
 		wrong += b.dbeta[0] != 0;
 	}
 	is((int)wrong, 0, "batch norm and sums with ReLU keep NaN, and batch norm drops its gradient");
@@ -161,9 +161,9 @@ stream(void)
 				else if (how == 2)
 					cpu_sum(d, 2, &y, true, 1);
 				else if (how == 1)
-					cpu_bn_backward(&x, d, 1, &d[1], &y, 1, scratch, &b, true, false, 1e-5f);
+					cpu_bn_backward(&x, d, 1, &d[1], &y, 1, scratch, &b, BN_RELU, false, 1e-5f);
 				else
-					cpu_bn_forward(&x, &y, 1, &b, true);
+					cpu_bn_forward(&x, &y, 1, &b, BN_RELU);
 				if (streams == 0) {
 					memcpy(cached, y.p, bytes);
 					memset(y.p, 0xff, bytes);

@@ -15,7 +15,7 @@
  *  - a gradient with two contributions stays two views, which its reader adds; a batch norm adds the contribution that
  *    is there already to its own;
  *  - all inputs of a sum share one view of its gradient;
- *  - batch norm and ReLU are one pass, whose backward pass overwrites its input;
+ *  - batch norm and ReLU, or in bf16 gelu, are one pass, whose backward pass overwrites its input;
  *  - a sum and ReLU are one pass, or part of a 1x1 convolution that computes one of the two parts;
  *  - ReLU after a convolution is part of the convolution;
  *  - in bf16 a 2x2 max pool after a convolution by Winograd's algorithm is part of it, and its input is never stored;
@@ -37,6 +37,7 @@
 #ifndef ENGINE_CPU_CPU_H
 #define ENGINE_CPU_CPU_H
 
+#include "engine/cpu/bn/bn_unit.h"
 #include "engine/cpu/cpu_conv.h"
 #include "engine/engine.h"
 #include "engine/memplan.h"
@@ -62,7 +63,7 @@ struct cpu_view {
 enum cpu_kind {
 	CPU_CONV,		/* y = conv or fc of x */
 	CPU_CONV_BACK,		/* the gradients of its arrays, and dx unless no_dx */
-	CPU_BN,			/* y = bn(x), then ReLU if relu */
+	CPU_BN,			/* y = act(bn(x)) */
 	CPU_BN_BACK,
 	CPU_ACT,
 	CPU_ACT_BACK,
@@ -71,7 +72,7 @@ enum cpu_kind {
 	CPU_LOSS,		/* y = softmax(x) and the loss */
 	CPU_LOSS_BACK,		/* y = y - onehot */
 	CPU_COPY,		/* channels of x from x_first on into y from y_first on; layouts may differ */
-	CPU_SUM,		/* y = the sum of dy, then ReLU if relu */
+	CPU_SUM,		/* y = act(the sum of dy), without gelu */
 	CPU_PRODUCT,		/* y = the product of dy */
 	CPU_PAD,
 	CPU_PAD_BACK,
@@ -85,7 +86,7 @@ struct cpu_step {
 	enum cpu_kind	kind;
 	uint32_t	node;
 	uint32_t	state;		/* index into plan->conv, ->bn or ->pool */
-	bool		relu;
+	enum bn_act	act;		/* CPU_BN, CPU_BN_BACK and CPU_SUM */
 	bool		no_dx;		/* the step computes no dx */
 	bool		frozen;		/* nor gradients of its arrays; a batch norm's statistics are constants */
 	struct cpu_view x, y, dx;
@@ -343,13 +344,13 @@ extern const struct engine engine_cpu;
 void	 cpu_bn_moments(const struct cpu_view *x, uint32_t n, float *scratch, struct cpu_bn *bn);
 void	 cpu_bn_coefficients(struct cpu_bn *bn, const float *mean, const float *var, size_t c, float eps);
 void	 cpu_bn_forward(const struct cpu_view *x, const struct cpu_view *y, uint32_t n, const struct cpu_bn *bn,
-	     bool relu);
+	     enum bn_act act);
 /*
  * dgamma and dbeta, and dx unless it is NULL, plus what `plus` has unless it is NULL.  dx may be x or plus.  constant:
  * only dx, for mean and var that are constants.
  */
 void	 cpu_bn_backward(const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, const struct cpu_view *plus,
-	     const struct cpu_view *dx, uint32_t n, float *scratch, struct cpu_bn *bn, bool relu, bool constant,
+	     const struct cpu_view *dx, uint32_t n, float *scratch, struct cpu_bn *bn, enum bn_act act, bool constant,
 	     float eps);
 /* Floats of scratch for moments and backward. */
 size_t	 cpu_bn_scratch(uint32_t n, size_t lanes);

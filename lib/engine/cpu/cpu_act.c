@@ -9,11 +9,10 @@
  * library, expf.c and tanhf.c.  The error function is within 1.5e-7: Abramowitz, Stegun, "Handbook of mathematical
  * functions", 1964, 7.1.26.
  *
- * In bf16 the normal distribution and the slope of gelu come from polynomials of degree 15, which tests/op/act_test.c
- * compares with the error function.  Their errors are at most 4e-5 and 6e-4, and the error of gelu is at most 1.4e-4.
- * Near -4 that is most of gelu.
+ * In bf16 the normal distribution and the slope of gelu come from polynomials (bn_gelu.h).
  */
 #include "engine/cpu/cpu.h"
+#include "engine/cpu/bn/bn_gelu.h"
 #include "engine/cpu/cpu_vec.h"
 
 #include <math.h>
@@ -77,29 +76,26 @@ normal_of(float x, float e)
 	return x < 0 ? p : 1.0f - p;
 }
 
-/* 1/2 + x p(x^2) for |x| <= 4, and beyond as at 4; p has the coefficients c, the highest power first. */
+/* 1/2 + x p(x^2), as in bn_gelu.h. */
 ISA_INLINE float
-half_plus_odd(float x, const float c[8])
+half_plus_odd(float x, const float c[BN_GELU_TERMS])
 {
+	const float most = BN_GELU_MOST;
 	float z, p = c[0];
 
-	x = x > 4 ? 4 : x < -4 ? -4 : x;
+	x = x > most ? most : x < -most ? -most : x;
 	z = x * x;
 	#pragma GCC unroll 7
-	for (int i = 1; i < 8; i++)
+	for (int i = 1; i < BN_GELU_TERMS; i++)
 		p = fmaf(p, z, c[i]);
 	return fmaf(x, p, 0.5f);
 }
 
-/*
- * normal_of(), with the error at the head of this file.  The odd part is -1/2 at -4 and 1/2 at 4, and is fitted between
- * them for the smallest largest error.
- */
+/* normal_of() with a larger error. */
 ISA_INLINE float
 rough_normal_of(float x)
 {
-	static const float c[8] = { -1.278794515e-9f, 1.044912636e-7f, -3.710773399e-6f, 7.620412362e-5f,
-		-1.021134318e-3f, 9.581672959e-3f, -6.606449187e-2f, 3.988057077e-1f };
+	static const float c[] = BN_GELU_NORMAL;
 
 	x = half_plus_odd(x, c);
 	return x < 0 ? 0 : x;	/* at -4 it is a little below 0, which gelu would multiply by any x */
@@ -109,8 +105,7 @@ rough_normal_of(float x)
 ISA_INLINE float
 rough_gelu_slope_of(float x)
 {
-	static const float c[8] = { -2.150158984e-8f, 1.527717586e-6f, -4.626929513e-5f, 7.875550655e-4f,
-		-8.381834254e-3f, 5.844951421e-2f, -2.662777305e-1f, 7.989683151e-1f };
+	static const float c[] = BN_GELU_SLOPE;
 
 	return half_plus_odd(x, c);
 }

@@ -1,5 +1,5 @@
 /*
- * cpu_bn - batch norm, with ReLU in the same pass.
+ * cpu_bn - batch norm, with ReLU or gelu in the same pass.
  *
  * For the m = N*H*W values of a channel (Ioffe, Szegedy, "Batch Normalization", ICML 2015):
  *
@@ -10,7 +10,8 @@
  *
  * In a frozen layer mean and var are constants, k1 = k0 = 0, and dx = scale dy.
  *
- * With ReLU, dy counts where scale x + shift > 0; the backward pass computes this again instead of keeping it.
+ * With ReLU, dy counts where scale x + shift > 0, and with gelu times the slope there.  The backward pass computes this
+ * again instead of keeping it.
  *
  * Sums are taken relative to the unit's first pixel, so that a large mean costs no digits: in f32 over a run of
  * vectors, then in f64, because a deep net multiplies rounding errors.  They are joined sample by sample (Chan, Golub,
@@ -108,11 +109,11 @@ get_result(const struct bn_walk *u, const struct cpu_view *v, bool stream, size_
 struct kernels {
 	void (*moments)(const struct bn_walk *u, const struct bn_line *x, float *s);
 	void (*forward)(const struct bn_walk *u, const struct bn_line *x, const struct bn_line *y,
-	    const struct bn_lanes *c, bool relu);
-	void (*reduce)(const struct bn_walk *u, const struct bn_incoming *in, const struct bn_lanes *c, bool relu,
+	    const struct bn_lanes *c, enum bn_act act);
+	void (*reduce)(const struct bn_walk *u, const struct bn_incoming *in, const struct bn_lanes *c, enum bn_act act,
 	    float *s);
 	void (*backward)(const struct bn_walk *u, const struct bn_incoming *in, const struct bn_line *dx,
-	    const struct bn_lanes *c, bool relu);
+	    const struct bn_lanes *c, enum bn_act act);
 };
 
 static const struct kernels *
@@ -196,7 +197,7 @@ cpu_bn_coefficients(struct cpu_bn *bn, const float *mean, const float *var, size
 }
 
 void
-cpu_bn_forward(const struct cpu_view *x, const struct cpu_view *y, uint32_t n, const struct cpu_bn *bn, bool relu)
+cpu_bn_forward(const struct cpu_view *x, const struct cpu_view *y, uint32_t n, const struct cpu_bn *bn, enum bn_act act)
 {
 	const struct units units = describe_units(x, n);
 	const bool stream = cpu_arena_large(y, n);
@@ -208,7 +209,7 @@ cpu_bn_forward(const struct cpu_view *x, const struct cpu_view *y, uint32_t n, c
 		struct bn_line from = get_line(&u, x, i, g), to = get_result(&u, y, stream, i, g);
 		struct bn_lanes c = load_lanes(bn, g * cpu_lanes(x));
 
-		choose_kernels(&u)->forward(&u, &from, &to, &c, relu);
+		choose_kernels(&u)->forward(&u, &from, &to, &c, act);
 	}
 }
 
@@ -233,7 +234,7 @@ join_reduced(const struct cpu_view *x, uint32_t n, float *scratch, size_t g, flo
 
 static void
 reduce_batch(const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, uint32_t n, float *scratch,
-    struct cpu_bn *bn, bool relu, float eps)
+    struct cpu_bn *bn, enum bn_act act, float eps)
 {
 	const struct units units = describe_units(x, n);
 
@@ -244,7 +245,7 @@ reduce_batch(const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, 
 		struct bn_incoming in = describe_incoming(&u, x, dy, ndy, i, g);
 		struct bn_lanes c = load_lanes(bn, g * cpu_lanes(x));
 
-		choose_kernels(&u)->reduce(&u, &in, &c, relu, get_sums(x, scratch, i, g));
+		choose_kernels(&u)->reduce(&u, &in, &c, act, get_sums(x, scratch, i, g));
 	}
 	#pragma omp parallel for
 	for (size_t g = 0; g < cpu_groups(x); g++)
@@ -253,13 +254,13 @@ reduce_batch(const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, 
 
 void
 cpu_bn_backward(const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, const struct cpu_view *plus,
-    const struct cpu_view *dx, uint32_t n, float *scratch, struct cpu_bn *bn, bool relu, bool constant, float eps)
+    const struct cpu_view *dx, uint32_t n, float *scratch, struct cpu_bn *bn, enum bn_act act, bool constant, float eps)
 {
 	const struct units units = describe_units(x, n);
 	bool stream;
 
 	if (!constant)
-		reduce_batch(x, dy, ndy, n, scratch, bn, relu, eps);
+		reduce_batch(x, dy, ndy, n, scratch, bn, act, eps);
 	if (dx == NULL)
 		return;
 	stream = cpu_arena_large(dx, n) && dx->p != x->p && (plus == NULL || dx->p != plus->p);
@@ -273,6 +274,6 @@ cpu_bn_backward(const struct cpu_view *x, const struct cpu_view *dy, uint32_t nd
 
 		if (plus != NULL)
 			in.plus = get_line(&u, plus, i, g);
-		choose_kernels(&u)->backward(&u, &in, &to, &c, relu);
+		choose_kernels(&u)->backward(&u, &in, &to, &c, act);
 	}
 }

@@ -41,6 +41,8 @@ get_step_name(const struct engine_plan *p, const struct cpu_step *s)
 int
 cpu_explain(const struct engine_plan *p, struct buf *out)
 {
+	static const char *const act[] = { [BN_PLAIN] = "", [BN_RELU] = "+relu", [BN_GELU] = "+gelu" };
+
 	for (uint32_t i = 0; i < p->nstep; i++) {
 		const struct cpu_step *s = &p->step[i];
 
@@ -48,7 +50,7 @@ cpu_explain(const struct engine_plan *p, struct buf *out)
 			ERR_TRY(explain_conv(p, s, out));
 		else
 			ERR_TRY(buf_put_fmt(out, "%s %s own:%s%s\n", p->graph->node[s->node].name, i < p->nforward ?
-			    "forward" : "backward", get_step_name(p, s), s->relu ? "+relu" : ""));
+			    "forward" : "backward", get_step_name(p, s), act[s->act]));
 	}
 	return 0;
 }

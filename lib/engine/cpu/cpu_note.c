@@ -1,4 +1,5 @@
 /* cpu_note - notes which layers read each other, and which activations other layers compute. */
+#include "engine/cpu/bn/bn_bf16.h"
 #include "engine/cpu/cpu_plan.h"
 
 #include "net/freeze.h"
@@ -48,14 +49,28 @@ read_by_concat(const struct graph *g, uint32_t i)
 	return false;
 }
 
-/* ReLU is part of the layer before it, unless that layer cannot write into the concatenation that follows. */
+/* Can batch norm `in` compute gelu? */
+static bool
+computes_gelu(const struct cpu_planner *pl, const struct graph_node *in)
+{
+	return in->op == GRAPH_BN && pl->p->bf16 && bn_bf16_fits_channels(in->c);
+}
+
+/*
+ * ReLU is part of the layer before it, unless that layer cannot write into the concatenation that follows.  Gelu is
+ * part of a batch norm in bf16.
+ */
 static void
-absorb_relu(struct cpu_planner *pl)
+absorb_acts(struct cpu_planner *pl)
 {
 	for (uint32_t i = 1; i < pl->g->n; i++) {
 		const struct graph_node *l = &pl->g->node[i], *in = &pl->g->node[l->nin > 0 ? l->in[0] : 0];
 
-		if (l->op == GRAPH_ACT && l->act == GRAPH_RELU && pl->note[l->in[0]].readers == 1)
+		if (l->op != GRAPH_ACT || pl->note[l->in[0]].readers != 1)
+			continue;
+		if (l->act == GRAPH_GELU)
+			pl->note[i].absorbed = computes_gelu(pl, in);
+		else if (l->act == GRAPH_RELU)
 			pl->note[i].absorbed = in->op == GRAPH_BN || in->op == GRAPH_ADD ||
 			    (cpu_plan_is_conv(in) && !read_by_concat(pl->g, i));
 	}
@@ -97,6 +112,6 @@ cpu_note_fill(struct cpu_planner *pl)
 {
 	count_readers(pl);
 	find_beta_only(pl);
-	absorb_relu(pl);
+	absorb_acts(pl);
 	delay_acts(pl);
 }

@@ -38,7 +38,7 @@ run_bn(struct engine_plan *p, const struct pass *pass, const struct cpu_step *s)
 		cpu_bn_coefficients(bn, bn->mean, bn->var, l->c, l->eps);
 	} else
 		use_running_statistics(p, bn);
-	cpu_bn_forward(&s->x, &s->y, pass->set->n, bn, s->relu);
+	cpu_bn_forward(&s->x, &s->y, pass->set->n, bn, s->act);
 }
 
 /* A convolution, with the batch norm that evaluation folds into it. */
@@ -100,7 +100,7 @@ run_bn_back(struct engine_plan *p, const struct pass *pass, const struct cpu_ste
 		    p->scratch, bn->dbeta);
 	else
 		cpu_bn_backward(&s->x, s->dy, s->ndy, s->plus.c > 0 ? &s->plus : NULL, s->no_dx ? NULL : &s->dx,
-		    pass->set->n, p->scratch, bn, s->relu, s->frozen, l->eps);
+		    pass->set->n, p->scratch, bn, s->act, s->frozen, l->eps);
 	if (s->frozen)
 		return;
 	if (l->fix_gamma)
@@ -157,7 +157,7 @@ run_step(struct engine_plan *p, const struct pass *pass, const struct cpu_step *
 		cpu_copy(&s->x, s->x_first, &s->y, s->y_first, s->count, n);
 		break;
 	case CPU_SUM:
-		cpu_sum(s->dy, s->ndy, &s->y, s->relu, n);
+		cpu_sum(s->dy, s->ndy, &s->y, s->act == BN_RELU, n);
 		break;
 	case CPU_PRODUCT:
 		cpu_sum_product(s->dy, s->ndy, &s->y, n);

@@ -360,6 +360,8 @@ may_share(const struct cpu_planner *pl, uint32_t i)
 
 	if (i > 0 && pl->note[reader].summed_by == i)
 		return true;
+	if (l->op == GRAPH_BN && cpu_plan_is_absorbed(pl, i))
+		return true;
 	if (pl->note[i].readers != 1 || !overwrites_input(&pl->g->node[reader]))
 		return false;
 	if (cpu_plan_is_conv(l))

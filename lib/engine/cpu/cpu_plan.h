@@ -49,6 +49,15 @@ cpu_plan_is_absorbed(const struct cpu_planner *pl, uint32_t i)
 	return pl->note[i].readers == 1 && pl->note[pl->note[i].reader].absorbed;
 }
 
+/* The activation that layer i, a batch norm or sum, computes. */
+static inline enum bn_act
+cpu_plan_act(const struct cpu_planner *pl, uint32_t i)
+{
+	if (!cpu_plan_is_absorbed(pl, i))
+		return BN_PLAIN;
+	return pl->g->node[pl->note[i].reader].act == GRAPH_GELU ? BN_GELU : BN_RELU;
+}
+
 /* cpu_plan.c */
 /* Makes a buffer for activations of this shape at the full batch, and returns a view of it. */
 struct cpu_view cpu_plan_view(struct cpu_planner *pl, uint32_t c, uint32_t h, uint32_t w, uint32_t block, bool bf16);

@@ -64,11 +64,11 @@ plan_fold(struct cpu_planner *pl, uint32_t i, struct cpu_conv_layer *m)
 
 	if (pl->note[i].readers != 1 || pl->g->node[reader].op != GRAPH_BN ||
 	    !cpu_conv_scales(&m->shape, !cpu_is_dense(y)) || y->pitch != m->y.pitch || y->block != m->y.block ||
-	    y->bf16 != m->y.bf16)
+	    y->bf16 != m->y.bf16 || cpu_plan_act(pl, reader) == BN_GELU)
 		return;
 	m->bn = (int32_t)pl->p->state[reader];
 	m->bn_y = *y;
-	m->bn_relu = cpu_plan_is_absorbed(pl, reader);
+	m->bn_relu = cpu_plan_act(pl, reader) == BN_RELU;
 	pl->p->bn[m->bn].conv = (int32_t)pl->p->state[i];
 }
 
@@ -112,18 +112,18 @@ plan_sum(struct cpu_planner *pl, uint32_t i, enum cpu_kind kind)
 {
 	const struct graph_node *l = &pl->g->node[i];
 	struct cpu_step s = { .kind = kind, .node = i, .y = pl->note[i].view, .ndy = 1 };
-	bool relu = cpu_plan_is_absorbed(pl, i);
+	const enum bn_act act = cpu_plan_act(pl, i);
 
 	if (pl->note[i].summed_by > 0)
 		return;
 	s.dy[0] = convert_layout(pl, i, pl->note[l->in[0]].view, s.y.block);
-	s.relu = relu && l->nin == 1;
+	s.act = l->nin == 1 ? act : BN_PLAIN;
 	if (l->nin == 1)
 		cpu_plan_step(pl, s);
 	s.ndy = 2;
 	for (uint32_t k = 1; k < l->nin; k++) {
 		s.dy[1] = convert_layout(pl, i, pl->note[l->in[k]].view, s.y.block);
-		s.relu = relu && k + 1 == l->nin;
+		s.act = k + 1 == l->nin ? act : BN_PLAIN;
 		cpu_plan_step(pl, s);
 		s.dy[0] = s.y;
 	}
@@ -146,7 +146,7 @@ cpu_steps_forward(struct cpu_planner *pl, uint32_t i)
 	case GRAPH_BN:
 		s.kind = CPU_BN;
 		s.frozen = freeze_node(pl->g, i);
-		s.relu = cpu_plan_is_absorbed(pl, i);
+		s.act = cpu_plan_act(pl, i);
 		s.x = group_lanes(x);
 		s.y = group_lanes(y);
 		break;
@@ -321,7 +321,7 @@ plan_bn_back(struct cpu_planner *pl, uint32_t i)
 	uint32_t in = pl->g->node[i].in[0];
 	struct cpu_view dx;
 	struct cpu_step s = { .kind = CPU_BN_BACK, .node = i, .state = pl->p->state[i],
-	    .relu = cpu_plan_is_absorbed(pl, i), .x = group_lanes(*get_input_view(pl, i)),
+	    .act = cpu_plan_act(pl, i), .x = group_lanes(*get_input_view(pl, i)),
 	    .no_dx = !pl->note[in].needs_grad, .frozen = freeze_node(pl->g, i) };
 
 	read_gradient(pl, i, &s);

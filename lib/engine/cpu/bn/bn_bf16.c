@@ -2,6 +2,7 @@
 #include "engine/cpu/bn/bn_bf16.h"
 
 #include "base/isa.h"
+#include "engine/cpu/bn/bn_gelu.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -39,6 +40,12 @@ bool
 bn_bf16_fits(const struct bn_walk *u)
 {
 	return u->bf16 && u->width == LANES && u->period == LANES && u->tail == 0 && isa_level() >= ISA_AVX512_BF16;
+}
+
+bool
+bn_bf16_fits_channels(size_t c)
+{
+	return c % LANES == 0 && isa_level() >= ISA_AVX512_BF16;
 }
 
 #define EACH(k, groups) \
@@ -187,9 +194,57 @@ bn_bf16_moments(const struct bn_walk *u, const struct bn_line *x, float *s)
 	write_sums(u, sums, s);
 }
 
+/* 1/2 + x p(x^2), as in bn_gelu.h. */
+UNIT_INLINE void
+add_odd_to_half(const floats *x, const float c[BN_GELU_TERMS], floats *to)
+{
+	const floats zero = { 0 }, half = zero + 0.5f;
+	floats v = *x, z, p = zero + c[0];
+
+	isa_limit_bf16(-BN_GELU_MOST, BN_GELU_MOST, &v);
+	z = v * v;
+	#pragma GCC unroll 7
+	for (int i = 1; i < BN_GELU_TERMS; i++) {
+		const floats term = zero + c[i];
+
+		isa_fma_bf16(&p, &z, &term, &p);
+	}
+	isa_fma_bf16(&v, &p, &half, to);
+}
+
+UNIT_INLINE void
+activate(enum bn_act act, floats *v)
+{
+	static const float normal[] = BN_GELU_NORMAL;
+	floats share;
+
+	if (act == BN_RELU)
+		isa_keep_bf16(v, true, v);
+	if (act != BN_GELU)
+		return;
+	add_odd_to_half(v, normal, &share);
+	isa_limit_bf16(0, 1, &share);	/* at -4 it is a little below 0, which gelu would multiply by any v */
+	*v *= share;
+}
+
+/* Turns the gradient of act(y) into that of y. */
+UNIT_INLINE void
+deactivate(enum bn_act act, const floats *y, floats *d)
+{
+	static const float slope[] = BN_GELU_SLOPE;
+	floats by;
+
+	if (act == BN_RELU)
+		isa_keep_bf16(y, false, d);
+	if (act != BN_GELU)
+		return;
+	add_odd_to_half(y, slope, &by);
+	*d *= by;
+}
+
 UNIT_INLINE void
 forward_run(const struct run *r, size_t groups, const struct bn_line *x, const struct bn_line *y,
-    const struct coeffs *w, bool relu)
+    const struct coeffs *w, enum bn_act act)
 {
 	for (size_t i = 0; i < r->count; i++) {
 		struct pair v;
@@ -197,8 +252,7 @@ forward_run(const struct run *r, size_t groups, const struct bn_line *x, const s
 		load_pixel(r, x, i, groups, &v);
 		EACH(k, groups) {
 			v.v[k] = w->scale.v[k] * v.v[k] + w->shift.v[k];
-			if (relu)
-				isa_keep_bf16(&v.v[k], true, &v.v[k]);
+			activate(act, &v.v[k]);
 		}
 		store_pixel(&v, r, y, i, groups);
 	}
@@ -206,15 +260,18 @@ forward_run(const struct run *r, size_t groups, const struct bn_line *x, const s
 
 ISA_BF16 void
 bn_bf16_forward(const struct bn_walk *u, const struct bn_line *x, const struct bn_line *y, const struct bn_lanes *c,
-    bool relu)
+    enum bn_act act)
 {
 	const struct bn_line from = *x, to = *y;
 	struct coeffs w[PAIRS];
 
 	copy_coefficients(u, c, w);
-#define FORWARD(groups) forward_run(&run_, groups, &from, &to, &w[pair_], false)
-#define FORWARD_RELU(groups) forward_run(&run_, groups, &from, &to, &w[pair_], true)
-	if (relu)
+#define FORWARD(groups) forward_run(&run_, groups, &from, &to, &w[pair_], BN_PLAIN)
+#define FORWARD_RELU(groups) forward_run(&run_, groups, &from, &to, &w[pair_], BN_RELU)
+#define FORWARD_GELU(groups) forward_run(&run_, groups, &from, &to, &w[pair_], BN_GELU)
+	if (act == BN_GELU)
+		EACH_RUN(u, most_pixels(u, u->vectors), FORWARD_GELU)
+	else if (act == BN_RELU)
 		EACH_RUN(u, most_pixels(u, u->vectors), FORWARD_RELU)
 	else
 		EACH_RUN(u, most_pixels(u, u->vectors), FORWARD)
@@ -222,10 +279,10 @@ bn_bf16_forward(const struct bn_walk *u, const struct bn_line *x, const struct b
 		isa_streamed();
 }
 
-/* Loads x, and d, the sum of the gradient's parts; 0 where ReLU zeroed the output. */
+/* Loads x, and d, the gradient of the batch norm's own output, from the sum of the parts of the activation's. */
 UNIT_INLINE void
 read_incoming(const struct run *r, size_t groups, const struct bn_incoming *in, size_t i, const struct coeffs *w,
-    bool relu, struct pair *x, struct pair *d)
+    enum bn_act act, struct pair *x, struct pair *d)
 {
 	load_pixel(r, &in->x, i, groups, x);
 	load_pixel(r, &in->d0, i, groups, d);
@@ -236,16 +293,16 @@ read_incoming(const struct run *r, size_t groups, const struct bn_incoming *in, 
 		EACH(k, groups)
 			d->v[k] += more.v[k];
 	}
-	if (relu)
+	if (act != BN_PLAIN)
 		EACH(k, groups) {
 			const floats y = w->scale.v[k] * x->v[k] + w->shift.v[k];
 
-			isa_keep_bf16(&y, false, &d->v[k]);
+			deactivate(act, &y, &d->v[k]);
 		}
 }
 
 UNIT_INLINE void
-reduce_run(const struct run *r, size_t groups, const struct bn_incoming *in, const struct coeffs *from, bool relu,
+reduce_run(const struct run *r, size_t groups, const struct bn_incoming *in, const struct coeffs *from, enum bn_act act,
     struct sums *s)
 {
 	const struct coeffs w = *from;
@@ -256,7 +313,7 @@ reduce_run(const struct run *r, size_t groups, const struct bn_incoming *in, con
 	a = s->a;
 	b = s->b;
 	for (size_t i = 0; i < r->count; i++) {
-		read_incoming(r, groups, in, i, &w, relu, &x, &d);
+		read_incoming(r, groups, in, i, &w, act, &x, &d);
 		EACH(k, groups) {
 			a.v[k] += d.v[k];
 			b.v[k] += d.v[k] * (x.v[k] - w.mean.v[k]);
@@ -267,7 +324,8 @@ reduce_run(const struct run *r, size_t groups, const struct bn_incoming *in, con
 }
 
 ISA_BF16 void
-bn_bf16_reduce(const struct bn_walk *u, const struct bn_incoming *in, const struct bn_lanes *c, bool relu, float *s)
+bn_bf16_reduce(const struct bn_walk *u, const struct bn_incoming *in, const struct bn_lanes *c, enum bn_act act,
+    float *s)
 {
 	const struct bn_incoming from = *in;
 	struct sums sums[PAIRS];
@@ -275,9 +333,12 @@ bn_bf16_reduce(const struct bn_walk *u, const struct bn_incoming *in, const stru
 
 	memset(sums, 0, (u->groups + 1) / 2 * sizeof(*sums));
 	copy_coefficients(u, c, w);
-#define REDUCE(groups) reduce_run(&run_, groups, &from, &w[pair_], false, &sums[pair_])
-#define REDUCE_RELU(groups) reduce_run(&run_, groups, &from, &w[pair_], true, &sums[pair_])
-	if (relu)
+#define REDUCE(groups) reduce_run(&run_, groups, &from, &w[pair_], BN_PLAIN, &sums[pair_])
+#define REDUCE_RELU(groups) reduce_run(&run_, groups, &from, &w[pair_], BN_RELU, &sums[pair_])
+#define REDUCE_GELU(groups) reduce_run(&run_, groups, &from, &w[pair_], BN_GELU, &sums[pair_])
+	if (act == BN_GELU)
+		EACH_RUN(u, most_pixels(u, RUN), REDUCE_GELU)
+	else if (act == BN_RELU)
 		EACH_RUN(u, most_pixels(u, RUN), REDUCE_RELU)
 	else
 		EACH_RUN(u, most_pixels(u, RUN), REDUCE)
@@ -286,12 +347,12 @@ bn_bf16_reduce(const struct bn_walk *u, const struct bn_incoming *in, const stru
 
 UNIT_INLINE void
 backward_run(const struct run *r, size_t groups, const struct bn_incoming *in, const struct bn_line *dx,
-    const struct coeffs *w, bool relu)
+    const struct coeffs *w, enum bn_act act)
 {
 	struct pair x, d, more;
 
 	for (size_t i = 0; i < r->count; i++) {
-		read_incoming(r, groups, in, i, w, relu, &x, &d);
+		read_incoming(r, groups, in, i, w, act, &x, &d);
 		EACH(k, groups)
 			d.v[k] = w->scale.v[k] * d.v[k] +
 			    (w->k1.v[k] * (x.v[k] - w->mean.v[k]) + w->k0.v[k]);
@@ -306,16 +367,19 @@ backward_run(const struct run *r, size_t groups, const struct bn_incoming *in, c
 
 ISA_BF16 void
 bn_bf16_backward(const struct bn_walk *u, const struct bn_incoming *in, const struct bn_line *dx,
-    const struct bn_lanes *c, bool relu)
+    const struct bn_lanes *c, enum bn_act act)
 {
 	const struct bn_incoming from = *in;
 	const struct bn_line to = *dx;
 	struct coeffs w[PAIRS];
 
 	copy_coefficients(u, c, w);
-#define BACKWARD(groups) backward_run(&run_, groups, &from, &to, &w[pair_], false)
-#define BACKWARD_RELU(groups) backward_run(&run_, groups, &from, &to, &w[pair_], true)
-	if (relu)
+#define BACKWARD(groups) backward_run(&run_, groups, &from, &to, &w[pair_], BN_PLAIN)
+#define BACKWARD_RELU(groups) backward_run(&run_, groups, &from, &to, &w[pair_], BN_RELU)
+#define BACKWARD_GELU(groups) backward_run(&run_, groups, &from, &to, &w[pair_], BN_GELU)
+	if (act == BN_GELU)
+		EACH_RUN(u, most_pixels(u, u->vectors), BACKWARD_GELU)
+	else if (act == BN_RELU)
 		EACH_RUN(u, most_pixels(u, u->vectors), BACKWARD_RELU)
 	else
 		EACH_RUN(u, most_pixels(u, u->vectors), BACKWARD)

@@ -253,8 +253,8 @@ forward_run(const struct run *r, bool bf16, size_t width, const struct bn_line *
 }
 
 ISA_CLONES(extern, void, bn_unit_forward, (const struct bn_walk *u, const struct bn_line *x,
-    const struct bn_line *y, const struct bn_lanes *c, bool relu),
-    (u, x, y, c, relu))
+    const struct bn_line *y, const struct bn_lanes *c, enum bn_act act),
+    (u, x, y, c, act))
 {
 	const struct bn_line from = *x, to = *y;
 	struct coeffs w[BN_GROUPS];
@@ -262,7 +262,7 @@ ISA_CLONES(extern, void, bn_unit_forward, (const struct bn_walk *u, const struct
 	widen_all(u, c, w);
 #define FORWARD(run, bf16, width) forward_run(run, bf16, width, &from, &to, &w[g_], false)
 #define FORWARD_RELU(run, bf16, width) forward_run(run, bf16, width, &from, &to, &w[g_], true)
-	if (relu)
+	if (act == BN_RELU)
 		EACH_RUN(u, most_vectors(u, u->vectors + 1), FORWARD_RELU)
 	else
 		EACH_RUN(u, most_vectors(u, u->vectors + 1), FORWARD)
@@ -318,9 +318,10 @@ reduce_run(const struct run *r, bool bf16, size_t width, const struct bn_incomin
 }
 
 ISA_CLONES(extern, void, bn_unit_reduce, (const struct bn_walk *u, const struct bn_incoming *in,
-    const struct bn_lanes *c, bool relu, float *s),
-    (u, in, c, relu, s))
+    const struct bn_lanes *c, enum bn_act act, float *s),
+    (u, in, c, act, s))
 {
+	const bool relu = act == BN_RELU;
 	const struct bn_incoming from = *in;
 	struct sums sums[BN_GROUPS];
 	struct coeffs w[BN_GROUPS];
@@ -381,9 +382,10 @@ backward_run(const struct run *r, bool bf16, size_t width, const struct bn_incom
 }
 
 ISA_CLONES(extern, void, bn_unit_backward, (const struct bn_walk *u, const struct bn_incoming *in,
-    const struct bn_line *dx, const struct bn_lanes *c, bool relu),
-    (u, in, dx, c, relu))
+    const struct bn_line *dx, const struct bn_lanes *c, enum bn_act act),
+    (u, in, dx, c, act))
 {
+	const bool relu = act == BN_RELU;
 	const struct bn_incoming from = *in;
 	const struct bn_line to = *dx;
 	struct coeffs w[BN_GROUPS];

@@ -2,8 +2,8 @@
  * bn_unit - batch norm of a unit, which is one sample's group of channels, or several adjacent groups whose pixels are
  * adjacent.
  *
- * lib/engine/cpu/bn has the inner loops of cpu_bn.c: bn_unit for all types and processors, bn_bf16 for bf16, and
- * bn_join for the sums of all samples.
+ * lib/engine/cpu/bn has the inner loops of cpu_bn.c: bn_unit for all types and processors, bn_bf16 for bf16,
+ * bn_join for the sums of all samples, and bn_gelu, which has numbers alone, for gelu.
  */
 #ifndef ENGINE_CPU_BN_BN_UNIT_H
 #define ENGINE_CPU_BN_BN_UNIT_H
@@ -12,6 +12,13 @@
 #include <stddef.h>
 
 #define BN_GROUPS 32u	/* most groups of a unit */
+
+/* The activation after the batch norm, which the same pass computes. */
+enum bn_act {
+	BN_PLAIN,	/* none */
+	BN_RELU,
+	BN_GELU,	/* bn_bf16 only */
+};
 
 /*
  * How a unit is walked.  Either pixel by pixel, where a pixel has `groups` vectors of CPU_VEC channels, the last of
@@ -49,12 +56,12 @@ struct bn_incoming {
  */
 void	 bn_unit_moments(const struct bn_walk *u, const struct bn_line *x, float *s);
 void	 bn_unit_forward(const struct bn_walk *u, const struct bn_line *x, const struct bn_line *y,
-	     const struct bn_lanes *c, bool relu);
+	     const struct bn_lanes *c, enum bn_act act);
 /* The same with sum dy, and sum dy (x - mean). */
-void	 bn_unit_reduce(const struct bn_walk *u, const struct bn_incoming *in, const struct bn_lanes *c, bool relu,
-	     float *s);
+void	 bn_unit_reduce(const struct bn_walk *u, const struct bn_incoming *in, const struct bn_lanes *c,
+	     enum bn_act act, float *s);
 /* dx may be x or plus. */
 void	 bn_unit_backward(const struct bn_walk *u, const struct bn_incoming *in, const struct bn_line *dx,
-	     const struct bn_lanes *c, bool relu);
+	     const struct bn_lanes *c, enum bn_act act);
 
 #endif

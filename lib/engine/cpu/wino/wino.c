@@ -59,6 +59,7 @@ wino_load(struct wino *w, const float *weights)
 /* to = from convolved with the transformed weights u. */
 struct pass {
 	const struct wino_side *in, *out;
+	const struct wino_kinds *tiles;
 	const void	       *from;
 	const float	       *u, *bias, *scale, *shift;
 	void		       *to;
@@ -120,12 +121,13 @@ convolve_chunk(const struct wino *w, const struct pass *p, const struct wino_kin
 
 /* The kind with the least done of its tiles, so that chunks of the same samples follow each other. */
 static uint32_t
-find_next_kind(const struct wino *w, const size_t *done)
+find_next_kind(const struct wino_kinds *tiles, const size_t *done)
 {
 	uint32_t next = 0;
 
-	for (uint32_t i = 1; i < w->kinds; i++)
-		if ((double)done[i] / (double)w->kind[i].tiles < (double)done[next] / (double)w->kind[next].tiles)
+	for (uint32_t i = 1; i < tiles->n; i++)
+		if ((double)done[i] / (double)tiles->kind[i].tiles <
+		    (double)done[next] / (double)tiles->kind[next].tiles)
 			next = i;
 	return next;
 }
@@ -148,15 +150,16 @@ convolve_chunks(const struct wino *w, const struct pass *p, size_t *taken, float
 	size_t done[WINO_KINDS] = { 0 }, mine = take_chunk(taken);
 
 	for (size_t chunk = 0;; chunk++) {
-		const uint32_t i = find_next_kind(w, done);
+		const uint32_t i = find_next_kind(p->tiles, done);
+		const struct wino_kind *k = &p->tiles->kind[i];
 		const size_t first = done[i];
 
-		if (first == w->kind[i].tiles)
+		if (first == k->tiles)
 			return 0;
-		done[i] += wino_min(w->kind[i].tiles - first, w->kind[i].chunk);
+		done[i] += wino_min(k->tiles - first, k->chunk);
 		if (chunk != mine)
 			continue;
-		ERR_TRY(convolve_chunk(w, p, &w->kind[i], first, scratch));
+		ERR_TRY(convolve_chunk(w, p, k, first, scratch));
 		mine = take_chunk(taken);
 	}
 }
@@ -175,7 +178,7 @@ convolve_tiles(const struct wino *w, const struct pass *p, float *scratch)
 static int
 compute_forward(const struct wino *w)
 {
-	const struct pass p = { .in = &w->in, .out = &w->out, .from = w->place.x, .to = w->place.y,
+	const struct pass p = { .in = &w->in, .out = &w->out, .tiles = &w->y, .from = w->place.x, .to = w->place.y,
 		.u = forward_transformed(w), .bias = w->shape.bias ? w->place.bias : NULL,
 		.scale = w->shape.scaled ? w->place.scale : NULL, .shift = w->place.shift, .relu = w->shape.relu,
 		.argmax = w->shape.pooled ? w->place.argmax : NULL };
@@ -187,7 +190,8 @@ static int
 compute_data(const struct wino *w)
 {
 	float *u = w->place.scratch;
-	const struct pass p = { .in = &w->out, .out = &w->in, .from = w->place.dy, .to = w->place.dx, .u = u };
+	const struct pass p = { .in = &w->out, .out = &w->in, .tiles = &w->dx, .from = w->place.dy, .to = w->place.dx,
+		.u = u };
 	const struct wino_weights rotated = { .p = get_canonical_weights(w), .row = 9 * (size_t)w->shape.c, .column = 9,
 		.columns = w->shape.c, .rotated = true, .pairs = w->shape.bf16 };
 
@@ -238,11 +242,11 @@ cut_tiles(const struct wino_tiles *from, size_t row, size_t first)
 static void
 transform_kind(const struct wino *w, const struct part *p, size_t chunk, uint32_t i, struct operands *m)
 {
-	const struct wino_kind *k = &w->kind[i];
+	const struct wino_kind *k = &w->y.kind[i];
 	const size_t first = wino_tiles_before(w, k, chunk), count = wino_tiles_before(w, k, chunk + 1) - first;
 	const struct wino_tiles v = cut_tiles(&m->v, m->row[i], first), d = cut_tiles(&m->d, m->row[i], first);
 	struct wino_run run = { .first = first, .count = count, .line = p->line, .lines = p->lines };
-	float *sums = p->sums + (chunk * w->kinds + i) * w->out.map.blocks * w->lanes;
+	float *sums = p->sums + (chunk * w->y.n + i) * w->out.map.blocks * w->lanes;
 
 	for (run.block = 0; run.block < w->in.map.blocks; run.block++)
 		wino_tile_x(w->lanes, &w->in.map, &k->grid, &run, w->place.x, &v);
@@ -264,8 +268,8 @@ multiply_position(const struct wino *w, const struct part *p, const struct opera
 		.b = m->d.line, .c = w->out.line, .transposed = true, .add = add };
 	size_t row = 0;
 
-	for (uint32_t k = 0; k < w->kinds; k++)
-		if (has_position(&w->kind[k], i)) {
+	for (uint32_t k = 0; k < w->y.n; k++)
+		if (has_position(&w->y.kind[k], i)) {
 			row = product.k == 0 ? m->row[k] : row;
 			product.k = m->row[k + 1] - row;
 		}
@@ -287,7 +291,7 @@ add_chunk(const struct wino *w, const struct part *p, size_t chunk)
 	struct operands m = place_operands(w, p);
 	int e = 0;
 
-	for (uint32_t i = 0; i < w->kinds; i++)
+	for (uint32_t i = 0; i < w->y.n; i++)
 		transform_kind(w, p, chunk, i, &m);
 	for (size_t i = p->line * WINO_LINES; i < end * WINO_LINES && e == 0; i++)
 		e = multiply_position(w, p, &m, i, add, p->u + i * position);

@@ -20,6 +20,12 @@ struct wino_kind {
 	size_t		 tiles, chunk;
 };
 
+/* All tiles of y, or of dx. */
+struct wino_kinds {
+	struct wino_kind kind[WINO_KINDS];
+	uint32_t	 n;
+};
+
 struct wino {
 	struct dnnl_shape  shape;
 	struct dnnl_needs  needs;
@@ -27,8 +33,7 @@ struct wino {
 	unsigned	   threads;
 	size_t		   pair;	/* rows of weights, or tiles, in one element: 2 in bf16, else 1 */
 	struct wino_side   in, out;
-	struct wino_kind   kind[WINO_KINDS];
-	uint32_t	   kinds;
+	struct wino_kinds  y, dx;	/* those of y serve dw, too */
 	size_t		   chunks;	/* chunks of dw, each with about as many tiles of a kind as the others */
 	size_t		   rows;	/* most rows of the matrices of such a chunk */
 	size_t		   slices;	/* each of whole chunks */

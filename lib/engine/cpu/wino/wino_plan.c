@@ -58,12 +58,12 @@ count_points(uint32_t pixels)
 }
 
 static void
-add_kind(struct wino *w, struct wino_grid grid)
+add_kind(struct wino_kinds *to, uint32_t n, struct wino_grid grid)
 {
-	size_t tiles = (size_t)w->shape.n * grid.th * grid.tw;
+	size_t tiles = (size_t)n * grid.th * grid.tw;
 
 	if (tiles > 0)
-		w->kind[w->kinds++] = (struct wino_kind) { .grid = grid, .tiles = tiles };
+		to->kind[to->n++] = (struct wino_kind) { .grid = grid, .tiles = tiles };
 }
 
 /*
@@ -71,14 +71,25 @@ add_kind(struct wino *w, struct wino_grid grid)
  * each other.
  */
 static void
-choose_kinds(struct wino *w)
+choose_kinds(struct wino_kinds *to, uint32_t n, uint32_t h, uint32_t w)
 {
-	const uint32_t th = w->shape.h / 4, tw = w->shape.w / 4, lines = w->shape.h % 4, columns = w->shape.w % 4;
+	const uint32_t th = h / 4, tw = w / 4, lines = h % 4, columns = w % 4;
 
-	add_kind(w, (struct wino_grid) { 0, tw, th, columns > 0, 6, count_points(columns) });
-	add_kind(w, (struct wino_grid) { 0, 0, th, tw, 6, 6 });
-	add_kind(w, (struct wino_grid) { th, 0, lines > 0, tw, count_points(lines), 6 });
-	add_kind(w, (struct wino_grid) { th, tw, lines > 0, columns > 0, count_points(lines), count_points(columns) });
+	add_kind(to, n, (struct wino_grid) { 0, tw, th, columns > 0, 6, count_points(columns) });
+	add_kind(to, n, (struct wino_grid) { 0, 0, th, tw, 6, 6 });
+	add_kind(to, n, (struct wino_grid) { th, 0, lines > 0, tw, count_points(lines), 6 });
+	add_kind(to, n, (struct wino_grid) { th, tw, lines > 0, columns > 0, count_points(lines),
+	    count_points(columns) });
+}
+
+/* A line or column that no window of a pool has is not computed, and its gradient is 0. */
+static void
+choose_tiles(struct wino *w)
+{
+	const struct dnnl_shape *s = &w->shape;
+
+	choose_kinds(&w->y, s->n, s->pooled ? s->h / 2 * 2 : s->h, s->pooled ? s->w / 2 * 2 : s->w);
+	choose_kinds(&w->dx, s->n, s->h, s->w);
 }
 
 /*
@@ -97,9 +108,9 @@ choose_chunk(size_t positions, size_t tiles, size_t tile, size_t bytes)
 }
 
 static void
-choose_chunks(struct wino *w)
+choose_chunks(const struct wino *w, struct wino_kinds *tiles)
 {
-	for (struct wino_kind *k = w->kind; k < w->kind + w->kinds; k++)
+	for (struct wino_kind *k = tiles->kind; k < tiles->kind + tiles->n; k++)
 		k->chunk = choose_chunk(k->grid.rows * k->grid.columns, k->tiles, w->in.line + w->out.line,
 		    w->shape.bf16 ? BF16_BYTES : CHUNK_BYTES);
 }
@@ -109,8 +120,8 @@ count_tiles(const struct wino *w)
 {
 	size_t tiles = 0;
 
-	for (uint32_t i = 0; i < w->kinds; i++)
-		tiles += w->kind[i].tiles;
+	for (uint32_t i = 0; i < w->y.n; i++)
+		tiles += w->y.kind[i].tiles;
 	return tiles;
 }
 
@@ -144,8 +155,8 @@ choose_slices(struct wino *w)
 	chunk = choose_chunk(WINO_POSITIONS, each, (w->in.line + w->out.line) / w->pair,
 	    bytes / 2 > CHUNK_BYTES ? bytes / 2 : CHUNK_BYTES);
 	w->chunks = (each + chunk - 1) / chunk * w->slices;
-	for (uint32_t i = 0; i < w->kinds; i++) {
-		const size_t most = (w->kind[i].tiles + w->chunks - 1) / w->chunks;
+	for (uint32_t i = 0; i < w->y.n; i++) {
+		const size_t most = (w->y.kind[i].tiles + w->chunks - 1) / w->chunks;
 
 		w->rows += (most + w->pair - 1) / w->pair;
 	}
@@ -158,12 +169,16 @@ wino_chunk_elements(const struct wino *w)
 {
 	size_t most = 0;
 
-	for (uint32_t i = 0; i < w->kinds; i++) {
-		const size_t tiles = w->kind[i].chunk;
+	for (uint32_t i = 0; i < w->y.n; i++) {
+		const size_t tiles = w->y.kind[i].chunk;
 		const size_t forward = wino_tile_matrix(w, tiles, &w->in) + wino_matrix(tiles, &w->out);
-		const size_t data = wino_tile_matrix(w, tiles, &w->out) + wino_matrix(tiles, &w->in);
 
 		most = forward > most ? forward : most;
+	}
+	for (uint32_t i = 0; i < w->dx.n; i++) {
+		const size_t tiles = w->dx.kind[i].chunk;
+		const size_t data = wino_tile_matrix(w, tiles, &w->out) + wino_matrix(tiles, &w->in);
+
 		most = data > most ? data : most;
 	}
 	return WINO_POSITIONS * most;
@@ -184,7 +199,7 @@ wino_lines_elements(const struct wino *w)
 size_t
 wino_bias_sums(const struct wino *w)
 {
-	return w->chunks * w->kinds * w->out.map.blocks * w->lanes;
+	return w->chunks * w->y.n * w->out.map.blocks * w->lanes;
 }
 
 /* Packed weights are the canonical ones, for dx, and the transformed ones, for y. */
@@ -220,8 +235,9 @@ wino_new(const struct dnnl_shape *shape, uint32_t block, struct wino **made)
 	w->out = describe_side(shape, shape->k, block);
 	if (shape->y_step > 0)
 		w->out.map.step = shape->y_step;
-	choose_kinds(w);
-	choose_chunks(w);
+	choose_tiles(w);
+	choose_chunks(w, &w->y);
+	choose_chunks(w, &w->dx);
 	choose_slices(w);
 	w->needs = needs_of(w);
 	*made = w;

@@ -1,0 +1,155 @@
+/*
+ * gelu_test - is gelu that a batch norm computes in bf16 that of ref?
+ *
+ * Loss, gradients and scores are compared, and the plan tells whether the batch norm computes it.
+ */
+#include "op/nets.h"
+
+#include "engine/cpu/bn/bn_bf16.h"
+#include "net/freeze.h"
+
+#define BATCH	5
+
+enum how { PLAIN, WIDE, LINES, SHORTCUT, FROZEN, ONE_PIXEL, IN_CONCAT, POOLED, PART_OF_BLOCK, TWICE, OF_TANH, HOWS };
+
+static const struct {
+	const char *name;
+	uint32_t    k;
+	bool	    joins;	/* the batch norm computes gelu, in bf16 and with the instructions for it */
+} hows[HOWS] = {
+	[PLAIN] = { "a batch norm", 48, true },
+	[WIDE] = { "a batch norm of many channels", 144, true },
+	[LINES] = { "a batch norm of 16 channels", 16, true },
+	[SHORTCUT] = { "a batch norm whose gradient has two parts", 48, true },
+	[FROZEN] = { "a frozen batch norm", 48, true },
+	[ONE_PIXEL] = { "a batch norm of one pixel", 48, true },
+	[IN_CONCAT] = { "a batch norm in a concatenation", 48, true },
+	[POOLED] = { "a batch norm of a pool", 48, true },
+	[PART_OF_BLOCK] = { "a batch norm of channels that fill no block", 40, false },
+	[TWICE] = { "a batch norm with a second reader", 48, false },
+	[OF_TANH] = { "gelu by tanh", 48, false },
+};
+
+static const struct engine *ref;
+static struct engine_dev *ref_dev;
+
+static uint32_t
+convolve(struct graph *g, uint32_t x, uint32_t k)
+{
+	return NODE(g, x, CONV, .k = k, .r = 3, .s = 3, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(1));
+}
+
+static uint32_t
+pool(struct graph *g, uint32_t x, enum graph_pool how, uint32_t side)
+{
+	return NODE(g, x, POOL, .pool = how, .r = side, .s = side, .stride = GRAPH_BOTH(side));
+}
+
+/* The net, except its head. */
+static uint32_t
+add_layers(struct graph *g, enum how how)
+{
+	uint32_t x = convolve(g, convolve(g, 0, 32), hows[how].k), norm, y;
+
+	if (how == POOLED)
+		x = pool(g, x, GRAPH_MAX, 2);
+	else if (how == ONE_PIXEL)
+		x = pool(g, x, GRAPH_AVG, 10);
+	norm = BN(g, x, .fix_gamma = false);
+	y = NODE(g, norm, ACT, .act = how == OF_TANH ? GRAPH_GELU_TANH : GRAPH_GELU);
+	if (how == SHORTCUT)
+		return ADD(g, convolve(g, y, hows[how].k), y);
+	if (how == IN_CONCAT)
+		return convolve(g, CONCAT(g, BN(g, y, .fix_gamma = true), y), 32);
+	return how == TWICE ? ADD(g, y, norm) : y;
+}
+
+static struct graph *
+make_net(enum how how)
+{
+	struct graph *g = graph_new(3, 10, 10);
+	uint32_t x;
+
+	nets_must(g != NULL ? 0 : ERR_NOMEM);
+	x = NODE(g, add_layers(g, how), FC, .k = 10, .bias = true);
+	NODE(g, x, SOFTMAX, .loss = GRAPH_LOSS_SOFTMAX);
+	if (how == FROZEN)
+		nets_must(freeze_rules(g, "freeze:*gamma;freeze:*beta"));
+	return g;
+}
+
+/* Only ref computes the gradients of frozen arrays. */
+static void
+clear_frozen(const struct graph *g, float *d)
+{
+	for (uint32_t i = 0; i < g->n; i++) {
+		const struct graph_node *l = &g->node[i];
+
+		if (l->op != GRAPH_BN || !freeze_node(g, i))
+			continue;
+		memset(d + g->w[l->gamma].first, 0, l->c * sizeof(*d));
+		memset(d + g->w[l->beta].first, 0, l->c * sizeof(*d));
+	}
+}
+
+static void
+compare_batch(const struct engine *e, struct engine_plan *p, const char *name, const struct graph *g,
+    const struct nets_numbers *v, uint32_t n, double bound)
+{
+	struct engine_plan *ref_plan;
+	struct nets_step got = nets_step_new(g, n), want = nets_step_new(g, n);
+	double off;
+
+	nets_must(engine_plan(ref, ref_dev, g, BATCH, ENGINE_F32, 0, &ref_plan));
+	nets_step_run(e, p, g, v, n, &got);
+	nets_step_run(ref, ref_plan, g, v, n, &want);
+	clear_frozen(g, want.g);
+	off = fmax(nets_distance(got.g, want.g, g->P), nets_distance(got.prob, want.prob, n * g->classes));
+	off = fmax(off, fabs(got.train.loss - want.train.loss) / want.train.loss);
+	if (!ok(off <= bound, "%s: a batch of %u is as ref", name, n))
+		printf("# relative error %.1e\n", off);
+	ref->plan_free(ref_plan);
+	nets_step_free(&got);
+	nets_step_free(&want);
+}
+
+static void
+compare(const struct engine *e, struct engine_dev *dev, enum how how, enum engine_precision precision)
+{
+	struct rng r = rng_start(23, how, 0);
+	struct graph *g = make_net(how);
+	struct nets_numbers v = nets_numbers(g, &r, BATCH);
+	const bool joins = hows[how].joins && precision == ENGINE_BF16 && bn_bf16_fits_channels(16);
+	const double bound = precision == ENGINE_F32 ? 1e-5 : 0.1;
+	char name[80];
+	struct engine_plan *p;
+
+	snprintf(name, sizeof(name), "%s%s", hows[how].name, precision == ENGINE_F32 ? "" : " in bf16");
+	if ((p = nets_plan(e, dev, g, BATCH, precision, name)) != NULL) {
+		compare_batch(e, p, name, g, &v, BATCH, bound);
+		compare_batch(e, p, name, g, &v, 2, bound);
+		ok(nets_explains(e, p, "bn+gelu") == joins, "%s: gelu is %s", name,
+		    joins ? "part of it" : "a step of its own");
+		e->plan_free(p);
+	}
+	nets_numbers_free(&v);
+	graph_free(g);
+}
+
+int
+main(void)
+{
+	const struct engine *e = engine_find("cpu");
+	struct engine_dev *dev;
+
+	ref = engine_find("ref");
+	nets_must(ref->open(0, 1, &ref_dev));
+	nets_must(e->open(0, 2, &dev));
+	for (enum how how = 0; how < HOWS; how++) {
+		compare(e, dev, how, ENGINE_F32);
+		compare(e, dev, how, ENGINE_BF16);
+	}
+	e->close(dev);
+	ref->close(ref_dev);
+	return done();
+}

@@ -67,7 +67,7 @@ memplan_place(struct memplan_buf *buf, uint32_t n, size_t *bytes)
 
 		b->at = find_lowest_place(b, placed, i);
 		insert_placed(placed, i, b);
-		if (b->at + b->bytes > *bytes)
+		if (b->first <= b->last && b->at + b->bytes > *bytes)
 			*bytes = b->at + b->bytes;
 	}
 	free(order);

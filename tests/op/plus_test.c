@@ -4,7 +4,7 @@
  * A 1x1 convolution adds the other layer to its output, and a batch norm's backward pass adds the gradient of a
  * shortcut.  Loss, gradients and scores are compared.
  */
-#include "op/nets.h"
+#include "op/nets_compare.h"
 
 #include "base/isa.h"
 #include "net/freeze.h"
@@ -37,9 +37,6 @@ static const struct {
 	[ACT_IN_CONCAT] = { "an activation of a sum in a concatenation", true },
 	[BN_IN_CONCAT] = { "a batch norm of a sum in a concatenation", true },
 };
-
-static const struct engine *ref;
-static struct engine_dev *ref_dev;
 
 static uint32_t
 convolve(struct graph *g, uint32_t x, uint32_t k, uint32_t taps)
@@ -124,41 +121,6 @@ copies_into_concat(const struct engine *e, const struct engine_plan *p, const st
 	return copies;
 }
 
-/* Only ref computes the gradients of frozen arrays. */
-static void
-clear_frozen(const struct graph *g, float *d)
-{
-	for (uint32_t i = 0; i < g->n; i++) {
-		const struct graph_node *l = &g->node[i];
-
-		if (l->op != GRAPH_BN || !freeze_node(g, i))
-			continue;
-		memset(d + g->w[l->gamma].first, 0, l->c * sizeof(*d));
-		memset(d + g->w[l->beta].first, 0, l->c * sizeof(*d));
-	}
-}
-
-static void
-compare_batch(const struct engine *e, struct engine_plan *p, const char *name, const struct graph *g,
-    const struct nets_numbers *v, uint32_t n, double bound)
-{
-	struct engine_plan *ref_plan;
-	struct nets_step got = nets_step_new(g, n), want = nets_step_new(g, n);
-	double off;
-
-	nets_must(engine_plan(ref, ref_dev, g, BATCH, ENGINE_F32, 0, &ref_plan));
-	nets_step_run(e, p, g, v, n, &got);
-	nets_step_run(ref, ref_plan, g, v, n, &want);
-	clear_frozen(g, want.g);
-	off = fmax(nets_distance(got.g, want.g, g->P), nets_distance(got.prob, want.prob, n * g->classes));
-	off = fmax(off, fabs(got.train.loss - want.train.loss) / want.train.loss);
-	if (!ok(off <= bound, "%s: a batch of %u is as ref", name, n))
-		printf("# relative error %.1e\n", off);
-	ref->plan_free(ref_plan);
-	nets_step_free(&got);
-	nets_step_free(&want);
-}
-
 static void
 compare(const struct engine *e, struct engine_dev *dev, enum join how, enum engine_precision precision)
 {
@@ -172,8 +134,8 @@ compare(const struct engine *e, struct engine_dev *dev, enum join how, enum engi
 
 	snprintf(name, sizeof(name), "%s%s", joins[how].name, precision == ENGINE_F32 ? "" : " in bf16");
 	if ((p = nets_plan(e, dev, g, BATCH, precision, name)) != NULL) {
-		compare_batch(e, p, name, g, &v, BATCH, bound);
-		compare_batch(e, p, name, g, &v, 2, bound);
+		nets_compare(e, p, name, g, &v, BATCH, BATCH, bound);
+		nets_compare(e, p, name, g, &v, BATCH, 2, bound);
 		ok(nets_explains(e, p, how == RELU ? "own:point+sum+relu" : "own:point+sum") == adds,
 		    "%s: the convolution %s", name, adds ? "adds" : "does not add");
 		if (how == BN_IN_CONCAT)
@@ -190,14 +152,13 @@ main(void)
 	const struct engine *e = engine_find("cpu");
 	struct engine_dev *dev;
 
-	ref = engine_find("ref");
-	nets_must(ref->open(0, 1, &ref_dev));
+	nets_ref_open();
 	nets_must(e->open(0, 2, &dev));
 	for (enum join how = 0; how < JOINS; how++) {
 		compare(e, dev, how, ENGINE_F32);
 		compare(e, dev, how, ENGINE_BF16);
 	}
 	e->close(dev);
-	ref->close(ref_dev);
+	nets_ref_close();
 	return done();
 }

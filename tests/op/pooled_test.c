@@ -1,16 +1,16 @@
 /*
- * pooled_test - is a max pool that a convolution computes that of ref?
+ * pooled_test - does a convolution that computes a max pool agree with ref?
  *
  * Loss, gradients and scores are compared, and the plan tells whether the convolution computes it.
  */
-#include "op/nets.h"
+#include "op/nets_compare.h"
 
 #include "engine/cpu/dnnl/dnnl.h"
 
 #define BATCH	5
 
-enum how { PLAIN, ODD, HALF_A_BLOCK, NORM, TANH, GELU, NO_DATA, RELU, TWICE, ROUNDED_UP, OVERLAP, AVERAGE, BORDER,
-	IN_CONCAT, ACT_IN_CONCAT, HOWS };
+enum how { PLAIN, ODD, LINE_WITHOUT_TILE, ONE_WINDOW, HALF_A_BLOCK, NORM, TANH, GELU, NO_DATA, RELU, TWICE, ROUNDED_UP,
+	OVERLAP, AVERAGE, BORDER, IN_CONCAT, ACT_IN_CONCAT, HOWS };
 
 static const struct {
 	const char *name;
@@ -19,6 +19,8 @@ static const struct {
 } hows[HOWS] = {
 	[PLAIN] = { "a pool", 12, 48, true },
 	[ODD] = { "a pool whose last line is left out", 15, 48, true },
+	[LINE_WITHOUT_TILE] = { "a pool whose last line is in no tile", 13, 48, true },
+	[ONE_WINDOW] = { "a pool of one window", 3, 48, true },
 	[HALF_A_BLOCK] = { "a pool of channels that fill no block", 11, 40, true },
 	[NORM] = { "a batch norm of a pool", 15, 48, true },
 	[TANH] = { "an activation in the pool's memory", 15, 48, true },
@@ -33,9 +35,6 @@ static const struct {
 	[IN_CONCAT] = { "a pool in a concatenation", 12, 48, true },
 	[ACT_IN_CONCAT] = { "an activation of a pool in a concatenation", 12, 48, true },
 };
-
-static const struct engine *ref;
-static struct engine_dev *ref_dev;
 
 static uint32_t
 convolve(struct graph *g, uint32_t x, uint32_t k)
@@ -94,26 +93,6 @@ make_net(enum how how)
 }
 
 static void
-compare_batch(const struct engine *e, struct engine_plan *p, const char *name, const struct graph *g,
-    const struct nets_numbers *v, uint32_t n, double bound)
-{
-	struct engine_plan *ref_plan;
-	struct nets_step got = nets_step_new(g, n), want = nets_step_new(g, n);
-	double off;
-
-	nets_must(engine_plan(ref, ref_dev, g, BATCH, ENGINE_F32, 0, &ref_plan));
-	nets_step_run(e, p, g, v, n, &got);
-	nets_step_run(ref, ref_plan, g, v, n, &want);
-	off = fmax(nets_distance(got.g, want.g, g->P), nets_distance(got.prob, want.prob, n * g->classes));
-	off = fmax(off, fabs(got.train.loss - want.train.loss) / want.train.loss);
-	if (!ok(off <= bound, "%s: a batch of %u is as ref", name, n))
-		printf("# relative error %.1e\n", off);
-	ref->plan_free(ref_plan);
-	nets_step_free(&got);
-	nets_step_free(&want);
-}
-
-static void
 compare(const struct engine *e, struct engine_dev *dev, enum how how, enum engine_precision precision)
 {
 	struct rng r = rng_start(19, how, 0);
@@ -126,8 +105,8 @@ compare(const struct engine *e, struct engine_dev *dev, enum how how, enum engin
 
 	snprintf(name, sizeof(name), "%s%s", hows[how].name, precision == ENGINE_F32 ? "" : " in bf16");
 	if ((p = nets_plan(e, dev, g, BATCH, precision, name)) != NULL) {
-		compare_batch(e, p, name, g, &v, BATCH, bound);
-		compare_batch(e, p, name, g, &v, 2, bound);
+		nets_compare(e, p, name, g, &v, BATCH, BATCH, bound);
+		nets_compare(e, p, name, g, &v, BATCH, 2, bound);
 		ok(nets_explains(e, p, "+maxpool") == joins, "%s: the convolution %s", name,
 		    joins ? "computes it" : "leaves it to its own step");
 		e->plan_free(p);
@@ -142,14 +121,13 @@ main(void)
 	const struct engine *e = engine_find("cpu");
 	struct engine_dev *dev;
 
-	ref = engine_find("ref");
-	nets_must(ref->open(0, 1, &ref_dev));
+	nets_ref_open();
 	nets_must(e->open(0, 2, &dev));
 	for (enum how how = 0; how < HOWS; how++) {
 		compare(e, dev, how, ENGINE_F32);
 		compare(e, dev, how, ENGINE_BF16);
 	}
 	e->close(dev);
-	ref->close(ref_dev);
+	nets_ref_close();
 	return done();
 }

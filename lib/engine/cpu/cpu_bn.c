@@ -10,8 +10,8 @@
  *
  * In a frozen layer mean and var are constants, k1 = k0 = 0, and dx = scale dy.
  *
- * With ReLU, dy counts where scale x + shift > 0, and with gelu times the slope there.  The backward pass computes this
- * again instead of keeping it.
+ * With ReLU, dy counts where scale x + shift > 0; with gelu it is multiplied by the slope there.  The backward pass
+ * computes this again instead of keeping it.
  *
  * Sums are taken relative to the unit's first pixel, so that a large mean costs no digits: in f32 over a run of
  * vectors, then in f64, because a deep net multiplies rounding errors.  They are joined sample by sample (Chan, Golub,
@@ -117,11 +117,12 @@ struct kernels {
 };
 
 static const struct kernels *
-choose_kernels(const struct bn_walk *u)
+choose_kernels(const struct bn_walk *u, enum bn_act act)
 {
 	static const struct kernels any = { bn_unit_moments, bn_unit_forward, bn_unit_reduce, bn_unit_backward };
 	static const struct kernels bf16 = { bn_bf16_moments, bn_bf16_forward, bn_bf16_reduce, bn_bf16_backward };
 
+	assert(act != BN_GELU || bn_bf16_fits(u));
 	return bn_bf16_fits(u) ? &bf16 : &any;
 }
 
@@ -178,7 +179,7 @@ cpu_bn_moments(const struct cpu_view *x, uint32_t n, float *scratch, struct cpu_
 		struct bn_walk u = plan_walk(x, &units, g, NULL, 0);
 		struct bn_line from = get_line(&u, x, i, g);
 
-		choose_kernels(&u)->moments(&u, &from, get_sums(x, scratch, i, g));
+		choose_kernels(&u, BN_PLAIN)->moments(&u, &from, get_sums(x, scratch, i, g));
 	}
 	#pragma omp parallel for
 	for (size_t g = 0; g < cpu_groups(x); g++)
@@ -209,7 +210,7 @@ cpu_bn_forward(const struct cpu_view *x, const struct cpu_view *y, uint32_t n, c
 		struct bn_line from = get_line(&u, x, i, g), to = get_result(&u, y, stream, i, g);
 		struct bn_lanes c = load_lanes(bn, g * cpu_lanes(x));
 
-		choose_kernels(&u)->forward(&u, &from, &to, &c, act);
+		choose_kernels(&u, act)->forward(&u, &from, &to, &c, act);
 	}
 }
 
@@ -245,7 +246,7 @@ reduce_batch(const struct cpu_view *x, const struct cpu_view *dy, uint32_t ndy, 
 		struct bn_incoming in = describe_incoming(&u, x, dy, ndy, i, g);
 		struct bn_lanes c = load_lanes(bn, g * cpu_lanes(x));
 
-		choose_kernels(&u)->reduce(&u, &in, &c, act, get_sums(x, scratch, i, g));
+		choose_kernels(&u, act)->reduce(&u, &in, &c, act, get_sums(x, scratch, i, g));
 	}
 	#pragma omp parallel for
 	for (size_t g = 0; g < cpu_groups(x); g++)
@@ -274,6 +275,6 @@ cpu_bn_backward(const struct cpu_view *x, const struct cpu_view *dy, uint32_t nd
 
 		if (plus != NULL)
 			in.plus = get_line(&u, plus, i, g);
-		choose_kernels(&u)->backward(&u, &in, &to, &c, act);
+		choose_kernels(&u, act)->backward(&u, &in, &to, &c, act);
 	}
 }

@@ -57,8 +57,8 @@ computes_gelu(const struct cpu_planner *pl, const struct graph_node *in)
 }
 
 /*
- * ReLU is part of the layer before it, unless that layer cannot write into the concatenation that follows.  Gelu is
- * part of a batch norm in bf16.
+ * ReLU is part of the layer before it, unless that layer cannot write into the concatenation that follows.  In
+ * bf16 a batch norm computes the gelu that follows it.
  */
 static void
 absorb_acts(struct cpu_planner *pl)

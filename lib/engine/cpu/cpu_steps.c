@@ -55,7 +55,7 @@ group_lanes(struct cpu_view v)
 
 /* ------ forward ------ */
 
-/* Evaluation folds a batch norm into the convolution before it, if that can write its output. */
+/* Evaluation folds a batch norm without gelu into the convolution before it, if that can write its output. */
 static void
 plan_fold(struct cpu_planner *pl, uint32_t i, struct cpu_conv_layer *m)
 {

@@ -10,8 +10,8 @@
 #define COLS	32u	/* columns of a product that are summed at the same time, in registers */
 #define BAND	32u	/* rows of a product per unit of work of a thread */
 #define MIRRORED 16u	/* rows of a symmetric matrix per unit of work */
-#define PACKED	8u	/* rows that are transposed at the same time */
-#define NORMED	4096u	/* values of a norm per unit of work */
+#define PACKED	16u	/* rows that are transposed at the same time */
+#define NORMED	16384u	/* values of a norm per unit of work */
 #define SHARED	(1u << 20)	/* multiply-adds above which threads share a product */
 #define SHARED_VALUES (1u << 16)	/* values above which threads share the other loops */
 

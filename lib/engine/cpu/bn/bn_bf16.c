@@ -223,7 +223,7 @@ activate(enum bn_act act, floats *v)
 	if (act != BN_GELU)
 		return;
 	add_odd_to_half(v, normal, &share);
-	isa_limit_bf16(0, 1, &share);	/* at -4 it is a little below 0, which gelu would multiply by any v */
+	isa_limit_bf16(0, 1, &share);	/* it is a little outside at -4 and 4; gelu multiplies it by any v */
 	*v *= share;
 }
 
@@ -279,7 +279,7 @@ bn_bf16_forward(const struct bn_walk *u, const struct bn_line *x, const struct b
 		isa_streamed();
 }
 
-/* Loads x, and d, the gradient of the batch norm's own output, from the sum of the parts of the activation's. */
+/* Loads x, and d: the sum of dy's parts, times the slope of the activation. */
 UNIT_INLINE void
 read_incoming(const struct run *r, size_t groups, const struct bn_incoming *in, size_t i, const struct coeffs *w,
     enum bn_act act, struct pair *x, struct pair *d)

@@ -2,33 +2,34 @@
 #include "engine/cpu/bn/bn_join.h"
 #include "engine/cpu/cpu_vec.h"
 
-#include <math.h>
 #include <string.h>
+
+_Static_assert(BN_LANES == CPU_VEC, "a group is a vector");
 
 /* The mean of channel l in sample i; off gets its distance from the first pixel. */
 ISA_INLINE double
-sample_mean(const struct bn_sums *g, size_t i, size_t l, double share, bool bf16, double *off)
+sample_mean(const struct bn_sums *g, size_t i, size_t l, bool bf16, double *off)
 {
-	*off = g->s[i * g->s_step + l] * share;
+	*off = g->s[i * g->s_step + l] / g->pixels;
 	return cpu_read(g->x, i * g->x_step + l, bf16) + *off;
 }
 
 ISA_INLINE void
 join_moments(const struct bn_sums *g, size_t width, bool bf16, float *to_mean, float *to_var)
 {
-	const double share = 1 / g->pixels, n = (double)g->samples;
+	const double n = (double)g->samples;
 	double mean[BN_LANES] = { 0 }, squares[BN_LANES] = { 0 }, off;
 
 	for (size_t i = 0; i < g->samples; i++)
 		for (size_t l = 0; l < width; l++)
-			mean[l] += sample_mean(g, i, l, share, bf16, &off);
+			mean[l] += sample_mean(g, i, l, bf16, &off);
 	for (size_t l = 0; l < width; l++)
 		mean[l] /= n;
 	for (size_t i = 0; i < g->samples; i++) {
 		const float *s = g->s + i * g->s_step;
 
 		for (size_t l = 0; l < width; l++) {
-			const double d = sample_mean(g, i, l, share, bf16, &off) - mean[l];
+			const double d = sample_mean(g, i, l, bf16, &off) - mean[l];
 
 			squares[l] += s[width + l] - s[l] * off + g->pixels * d * d;
 		}

@@ -3,7 +3,7 @@
  * adjacent.
  *
  * lib/engine/cpu/bn has the inner loops of cpu_bn.c: bn_unit for all types and processors, bn_bf16 for bf16,
- * bn_join for the sums of all samples, and bn_gelu, which has numbers alone, for gelu.
+ * bn_join for the sums of all samples, and bn_gelu has the coefficients of gelu's polynomials.
  */
 #ifndef ENGINE_CPU_BN_BN_UNIT_H
 #define ENGINE_CPU_BN_BN_UNIT_H

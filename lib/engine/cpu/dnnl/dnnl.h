@@ -46,7 +46,10 @@ struct dnnl_shape {
 	bool	 scaled;
 	bool	 plus;		/* y += place.plus, before ReLU; not scaled, and only if cpu_conv_adds() */
 	bool	 relu;		/* y = max(y, 0), and 0 for NaN; dy is the gradient before ReLU */
-	/* The operand y has the maxima of windows of 2x2 pixels without overlap; only if cpu_conv_pools(). */
+	/*
+	 * The operand y has the maxima of windows of 2x2 pixels without overlap.  dy still has all pixels, and is 0
+	 * in an odd last line or column, which no window has.  Only if cpu_conv_pools().
+	 */
 	bool	 pooled;
 	bool	 data;		/* the layer must compute dx */
 	bool	 no_dw;		/* it need not compute dw */

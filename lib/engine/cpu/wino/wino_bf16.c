@@ -58,7 +58,7 @@ transform_narrow_y(const struct wino_map *m, const struct wino_grid *g, const st
 	transform_y_all_16(m, g, r, v, after, y, true);
 }
 
-/* The maxima of two lines of pixels, in windows of 2x2.  y and argmax are places of the first. */
+/* The maxima of two lines of pixels, in windows of 2x2.  y and argmax point to the first window's. */
 LANE_INLINE void
 pool_lines(const vec_16 *upper, const vec_16 *lower, size_t windows, bool narrow, size_t pixel, uint16_t *y,
     uint16_t *argmax)

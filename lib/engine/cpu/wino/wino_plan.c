@@ -82,7 +82,7 @@ choose_kinds(struct wino_kinds *to, uint32_t n, uint32_t h, uint32_t w)
 	    count_points(columns) });
 }
 
-/* A line or column that no window of a pool has is not computed, and its gradient is 0. */
+/* With `pooled`, an odd last line or column is in no window: it is not computed, and its dy is 0. */
 static void
 choose_tiles(struct wino *w)
 {

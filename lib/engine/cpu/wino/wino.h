@@ -1,13 +1,13 @@
 /*
  * wino - a 3x3 convolution in its three directions by Winograd's algorithm F(4x4, 3x3), in f32 or bf16.
  *
- * lib/engine/cpu/wino is wino (the passes), wino_tile (the formulas for a tile), wino_product, and wino_bf16 (both
- * for bf16, and max pooling).  The algorithm works on chunks of tiles: it transforms a chunk of x (B^T x B),
- * multiplies it by the transformed weights in 36 products, and transforms the results back.  A thread takes a chunk at
- * a time, whose memory fits its cache.  For dw a thread sums the products of a slice of the tiles, or of some of a slice's 36 positions, and
- * the slices are added at the end.  The threads therefore wait for each other once a pass; waiting is expensive when
- * other programs run.  The sizes of chunks and slices depend on the layer's shape only, so any number of threads gives
- * the same bits.
+ * lib/engine/cpu/wino is wino (the passes), wino_tile (the formulas for a tile), wino_product, and wino_bf16 (both for
+ * bf16, and max pooling).  The algorithm works on chunks of tiles: it transforms a chunk of x (B^T x B), multiplies it
+ * by the transformed weights in 36 products, and transforms the results back.  A thread takes a chunk at a time, whose
+ * memory fits its cache.  For dw a thread sums the products of a slice of the tiles, or of some of a slice's 36
+ * positions, and the slices are added at the end.  The threads therefore wait for each other once a pass; waiting is
+ * expensive when other programs run.  The sizes of chunks and slices depend on the layer's shape only, so any number of
+ * threads gives the same bits.
  *
  * Where 4 does not divide a side, the tiles at its end have fewer than 4 pixels of y, and fewer points
  * (wino_lines.inc).  Maps of 14x14 take 484 products a channel instead of 576, maps of 7x7 121 instead of 144.

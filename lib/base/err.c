@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static _Thread_local char line[ERR_LINE];
 
@@ -28,6 +30,15 @@ err_note(int errnum, const char *fmt, ...)
 	}
 	memcpy(line, text, sizeof(line));
 	errno = keep;
+}
+
+void
+err_note_memory(void)
+{
+	struct rlimit r;
+	const bool limited = getrlimit(RLIMIT_AS, &r) == 0 && r.rlim_cur != RLIM_INFINITY;
+
+	err_note(0, "out of memory%s", limited ? ": raise the limit of address space (ulimit -v)" : "");
 }
 
 static void

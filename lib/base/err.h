@@ -43,7 +43,7 @@ enum err { ERR_LIST(ERR_ENUM) ERR_LAST_ = ERR_CLASS };
 
 #define err_fail(code, ...)	(err_note(0, __VA_ARGS__), (code))
 #define err_sys(...)		(err_note(errno, __VA_ARGS__), ERR_SYS)
-#define err_nomem()		(err_note(0, "out of memory"), ERR_NOMEM)
+#define err_nomem()		(err_note_memory(), ERR_NOMEM)
 
 /* Returns from the calling function with the error of a call, if it has one. */
 #define ERR_TRY(call) \
@@ -56,6 +56,9 @@ enum err { ERR_LIST(ERR_ENUM) ERR_LAST_ = ERR_CLASS };
 
 /* Records this thread's line, followed by the text of errnum if that is not 0.  Keeps errno. */
 void err_note(int errnum, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Records that there is no memory, and what to raise if a limit of address space may be the cause. */
+void err_note_memory(void);
 
 /* Puts "text: " before the recorded line, to name the file, record or peer. */
 void err_within(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

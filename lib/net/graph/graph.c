@@ -17,7 +17,7 @@ graph_new(uint32_t c, uint32_t h, uint32_t w)
 
 	assert(op_fits(c, h, w));
 	if (g == NULL || (g->node = calloc(1, sizeof(*g->node))) == NULL) {
-		err_note(0, "out of memory");
+		err_note_memory();
 		graph_free(g);
 		return NULL;
 	}

@@ -25,12 +25,12 @@
 
 static const char usage[] = "conv [--batch N] [--dtype TYPE] [--net NAME] [--net-opt KEY=VALUE] [--rounds N] [--shape CxHxW] [--threads N]";
 static const char help[] =
-    "  --batch N            pictures (128)\n"
+    "  --batch N            images (128)\n"
     "  --dtype TYPE         f32 or bf16 (f32)\n"
     "  --net NAME           script of the net (inception)\n"
     "  --net-opt KEY=VALUE  an option of it\n"
     "  --rounds N           (5)\n"
-    "  --shape CxHxW        of a picture\n"
+    "  --shape CxHxW        of an image\n"
     "  --threads N          (2)\n";
 
 static const char *const direction[DNNL_DIRECTIONS] = { "forward", "data", "weight" };

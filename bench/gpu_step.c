@@ -3,7 +3,7 @@
  *
  *	gpu_step ENGINE DTYPE NET CxHxW CLASSES BATCH SECONDS [OPTION VALUE]...
  *
- * A DTYPE with a + behind it: kernels by a race, as pworker --autotune.
+ * A DTYPE followed by +: kernels by a race, as pworker --autotune.
  * A step is all that a worker without a server does: pixels in, forward, backward, and every weight updated by SGD with
  * momentum, on the device where the engine learns there.  Steps are timed in blocks, from an idle device to an idle
  * device, as bench/peers/train_torch.py does.  SECONDS 0: one short block.  Prints net, batch, dtype, steps, median ms of

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # nets.sh - the nets that come along, with the options that make others of them: weights, arrays, running statistics, and
-# millions of multiply-adds of a picture, from the graph.  tests/lib/nets_test.c holds them to what MXNet and torchvision have.
+# millions of multiply-adds of an image, from the graph.  tests/lib/nets_test.c holds them to what MXNet and torchvision have.
 set -eu
 cd "$(dirname "$0")/.."
 BUILD=${BUILD:-$PWD/build}

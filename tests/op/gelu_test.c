@@ -8,8 +8,6 @@
 #include "engine/cpu/bn/bn_bf16.h"
 #include "net/freeze.h"
 
-#define BATCH	5
-
 enum how { PLAIN, WIDE, LINES, SHORTCUT, FROZEN, ONE_PIXEL, IN_CONCAT, POOLED, PART_OF_BLOCK, TWICE, OF_TANH, HOWS };
 
 static const struct {
@@ -76,41 +74,16 @@ make_net(enum how how)
 }
 
 static void
-compare(const struct engine *e, struct engine_dev *dev, enum how how, enum engine_precision precision)
+compare(const struct engine *e, struct engine_dev *dev, uint32_t how, enum engine_precision precision)
 {
-	struct rng r = rng_start(23, how, 0);
-	struct graph *g = make_net(how);
-	struct nets_numbers v = nets_numbers(g, &r, BATCH);
 	const bool joins = hows[how].joins && precision == ENGINE_BF16 && bn_bf16_fits_channels(16);
-	const double bound = precision == ENGINE_F32 ? 1e-5 : 0.1;
-	char name[80];
-	struct engine_plan *p;
 
-	snprintf(name, sizeof(name), "%s%s", hows[how].name, precision == ENGINE_F32 ? "" : " in bf16");
-	if ((p = nets_plan(e, dev, g, BATCH, precision, name)) != NULL) {
-		nets_compare(e, p, name, g, &v, BATCH, BATCH, bound);
-		nets_compare(e, p, name, g, &v, BATCH, 2, bound);
-		ok(nets_explains(e, p, "bn+gelu") == joins, "%s: gelu is %s", name,
-		    joins ? "part of it" : "a step of its own");
-		e->plan_free(p);
-	}
-	nets_numbers_free(&v);
-	graph_free(g);
+	nets_compare_net(e, dev, make_net(how), precision, hows[how].name, 23, how, "bn+gelu", joins, NULL);
 }
 
 int
 main(void)
 {
-	const struct engine *e = engine_find("cpu");
-	struct engine_dev *dev;
-
-	nets_ref_open();
-	nets_must(e->open(0, 2, &dev));
-	for (enum how how = 0; how < HOWS; how++) {
-		compare(e, dev, how, ENGINE_F32);
-		compare(e, dev, how, ENGINE_BF16);
-	}
-	e->close(dev);
-	nets_ref_close();
+	nets_compare_cases(HOWS, compare);
 	return done();
 }

@@ -122,43 +122,23 @@ copies_into_concat(const struct engine *e, const struct engine_plan *p, const st
 }
 
 static void
-compare(const struct engine *e, struct engine_dev *dev, enum join how, enum engine_precision precision)
+check_copies(const struct engine *e, const struct engine_plan *p, const struct graph *g, const char *name)
 {
-	struct rng r = rng_start(17, how, 0);
-	struct graph *g = make_net(how);
-	struct nets_numbers v = nets_numbers(g, &r, BATCH);
-	const bool adds = joins[how].adds && precision == ENGINE_F32 && isa_level() >= ISA_AVX512;
-	const double bound = precision == ENGINE_F32 ? 1e-5 : 0.1;
-	char name[80];
-	struct engine_plan *p;
+	ok(!copies_into_concat(e, p, g), "%s: nothing is copied", name);
+}
 
-	snprintf(name, sizeof(name), "%s%s", joins[how].name, precision == ENGINE_F32 ? "" : " in bf16");
-	if ((p = nets_plan(e, dev, g, BATCH, precision, name)) != NULL) {
-		nets_compare(e, p, name, g, &v, BATCH, BATCH, bound);
-		nets_compare(e, p, name, g, &v, BATCH, 2, bound);
-		ok(nets_explains(e, p, how == RELU ? "own:point+sum+relu" : "own:point+sum") == adds,
-		    "%s: the convolution %s", name, adds ? "adds" : "does not add");
-		if (how == BN_IN_CONCAT)
-			ok(!copies_into_concat(e, p, g), "%s: nothing is copied", name);
-		e->plan_free(p);
-	}
-	nets_numbers_free(&v);
-	graph_free(g);
+static void
+compare(const struct engine *e, struct engine_dev *dev, uint32_t how, enum engine_precision precision)
+{
+	const bool adds = joins[how].adds && precision == ENGINE_F32 && isa_level() >= ISA_AVX512;
+
+	nets_compare_net(e, dev, make_net(how), precision, joins[how].name, 17, how,
+	    how == RELU ? "own:point+sum+relu" : "own:point+sum", adds, how == BN_IN_CONCAT ? check_copies : NULL);
 }
 
 int
 main(void)
 {
-	const struct engine *e = engine_find("cpu");
-	struct engine_dev *dev;
-
-	nets_ref_open();
-	nets_must(e->open(0, 2, &dev));
-	for (enum join how = 0; how < JOINS; how++) {
-		compare(e, dev, how, ENGINE_F32);
-		compare(e, dev, how, ENGINE_BF16);
-	}
-	e->close(dev);
-	nets_ref_close();
+	nets_compare_cases(JOINS, compare);
 	return done();
 }

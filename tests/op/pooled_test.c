@@ -7,8 +7,6 @@
 
 #include "engine/cpu/dnnl/dnnl.h"
 
-#define BATCH	5
-
 enum how { PLAIN, ODD, LINE_WITHOUT_TILE, ONE_WINDOW, HALF_A_BLOCK, NORM, TANH, GELU, NO_DATA, RELU, TWICE, ROUNDED_UP,
 	OVERLAP, AVERAGE, BORDER, IN_CONCAT, ACT_IN_CONCAT, HOWS };
 
@@ -93,41 +91,16 @@ make_net(enum how how)
 }
 
 static void
-compare(const struct engine *e, struct engine_dev *dev, enum how how, enum engine_precision precision)
+compare(const struct engine *e, struct engine_dev *dev, uint32_t how, enum engine_precision precision)
 {
-	struct rng r = rng_start(19, how, 0);
-	struct graph *g = make_net(how);
-	struct nets_numbers v = nets_numbers(g, &r, BATCH);
 	const bool joins = hows[how].joins && precision == ENGINE_BF16 && dnnl_dev_bf16_pairs();
-	const double bound = precision == ENGINE_F32 ? 1e-5 : 0.1;
-	char name[80];
-	struct engine_plan *p;
 
-	snprintf(name, sizeof(name), "%s%s", hows[how].name, precision == ENGINE_F32 ? "" : " in bf16");
-	if ((p = nets_plan(e, dev, g, BATCH, precision, name)) != NULL) {
-		nets_compare(e, p, name, g, &v, BATCH, BATCH, bound);
-		nets_compare(e, p, name, g, &v, BATCH, 2, bound);
-		ok(nets_explains(e, p, "+maxpool") == joins, "%s: the convolution %s", name,
-		    joins ? "computes it" : "leaves it to its own step");
-		e->plan_free(p);
-	}
-	nets_numbers_free(&v);
-	graph_free(g);
+	nets_compare_net(e, dev, make_net(how), precision, hows[how].name, 19, how, "+maxpool", joins, NULL);
 }
 
 int
 main(void)
 {
-	const struct engine *e = engine_find("cpu");
-	struct engine_dev *dev;
-
-	nets_ref_open();
-	nets_must(e->open(0, 2, &dev));
-	for (enum how how = 0; how < HOWS; how++) {
-		compare(e, dev, how, ENGINE_F32);
-		compare(e, dev, how, ENGINE_BF16);
-	}
-	e->close(dev);
-	nets_ref_close();
+	nets_compare_cases(HOWS, compare);
 	return done();
 }

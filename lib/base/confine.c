@@ -1,5 +1,6 @@
 /* confine - limits a forked process that runs a library on hostile bytes. */
 #include "base/confine.h"
+#include "base/err.h"
 #include "base/io.h"
 
 #include <limits.h>
@@ -53,8 +54,10 @@ confine_process(int a, int b, uint64_t memory)
 	lower_limit(RLIMIT_CORE, 0, 0);
 	lower_limit(RLIMIT_FSIZE, 0, 0);
 	lower_limit(RLIMIT_NOFILE, 0, 0);
-	if (now > 0)
+	if (now > 0) {
 		lower_limit(RLIMIT_AS, now + memory, now + memory);
+		err_own_memory_limit();
+	}
 }
 
 void

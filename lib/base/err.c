@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 static _Thread_local char line[ERR_LINE];
+static bool own_limit;
 
 void
 err_note(int errnum, const char *fmt, ...)
@@ -36,9 +37,15 @@ void
 err_note_memory(void)
 {
 	struct rlimit r;
-	const bool limited = getrlimit(RLIMIT_AS, &r) == 0 && r.rlim_cur != RLIM_INFINITY;
+	const bool limited = !own_limit && getrlimit(RLIMIT_AS, &r) == 0 && r.rlim_cur != RLIM_INFINITY;
 
 	err_note(0, "out of memory%s", limited ? ": raise the limit of address space (ulimit -v)" : "");
+}
+
+void
+err_own_memory_limit(void)
+{
+	own_limit = true;
 }
 
 static void

@@ -60,6 +60,9 @@ void err_note(int errnum, const char *fmt, ...) __attribute__((format(printf, 2,
 /* Records that there is no memory, and what to raise if a limit of address space may be the cause. */
 void err_note_memory(void);
 
+/* The process sets its own limit of address space, which no later line advises to raise.  One thread calls it. */
+void err_own_memory_limit(void);
+
 /* Puts "text: " before the recorded line, to name the file, record or peer. */
 void err_within(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

@@ -173,9 +173,9 @@ isa_fma_bf16(const void *a, const void *b, const void *c, void *to)
 	_mm512_storeu_ps(to, _mm512_fmadd_ps(_mm512_loadu_ps(a), _mm512_loadu_ps(b), _mm512_loadu_ps(c)));
 }
 
-/* Limits each of sixteen floats to [low, high]; a NaN stays. */
+/* Clamps each of sixteen floats to [low, high]; a NaN stays. */
 ISA_BF16 ISA_INLINE void
-isa_limit_bf16(float low, float high, void *v)
+isa_clamp_bf16(float low, float high, void *v)
 {
 	const __m512 most = _mm512_min_ps(_mm512_set1_ps(high), _mm512_loadu_ps(v));
 
@@ -416,7 +416,7 @@ isa_fma_bf16(const void *a, const void *b, const void *c, void *to)
 }
 
 ISA_INLINE void
-isa_limit_bf16(float low, float high, void *v)
+isa_clamp_bf16(float low, float high, void *v)
 {
 	for (size_t l = 0; l < 16; l++) {
 		const float f = ((float *)v)[l];

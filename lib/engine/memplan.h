@@ -17,8 +17,8 @@
 
 struct memplan_buf {
 	size_t	 bytes;
-	uint32_t first, last;	/* steps in which it is alive; first > last: none */
-	size_t	 at;		/* offset in the block */
+	uint32_t first, last;	/* steps in which it is alive; first > last: none, and the block has no bytes for it */
+	size_t	 at;		/* offset in the block; undefined if it is never alive */
 };
 
 /* Returns bytes, rounded up to the alignment. */

@@ -138,19 +138,24 @@ for cut in "--steps 11" "--epochs 2"; do
 	recipe alone "pworker --epochs 3" "pworker $cut"
 	row b alone >/dev/null 2>&1
 	rm -f b/alone-1/done
-	mv b/alone-1/command begun
+	mv b/alone-1/recipe begun
 done
 like b.tsv '^alone	1	1	' "the table has the epochs of an interrupted row"
 recipe alone "pworker --epochs 3"
-cp begun b/alone-1/command
+cp begun b/alone-1/recipe
 status 1 "reproduce refuses to resume a row whose recipe has changed" row b alone
-like "$T/err" '^reproduce: alone, seed 1: began with another recipe or command, ' "the error says what has changed"
-ok "the recipe that began the row is kept" cmp b/alone-1/command begun
-rm b/alone-1/command
+like "$T/err" '^reproduce: alone, seed 1: began with another recipe, ' "the error says what has changed"
+ok "the recipe that began the row is kept" cmp b/alone-1/recipe begun
+rm b/alone-1/recipe
 is "$(row b | grep -c '^alone	seed 1: 2 of 3 epochs')" 1 "the list shows the epochs of the interrupted row"
 status 0 "reproduce resumes the interrupted row" row b alone
 is "$(figures b alone)" "$(figures a alone | grep '	1	[012]	')" \
 	"the resumed row has the accuracies of an uninterrupted one, to the last digit"
+
+recipe alone "pworker --epochs 3" "pworker --lr -1"
+status 2 "a recipe with a wrong option fails" row c alone
+recipe alone "pworker --epochs 3"
+status 0 "the recipe runs after its correction" row c alone
 
 # Killed in the validation of its second epoch, on another machine: no validation of that is in the log.
 mkdir unjudged

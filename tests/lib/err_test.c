@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 static int
 fails(void)
@@ -49,6 +50,13 @@ main(void)
 	is_str(err_line(), "in: file:3: bad", "err_wrap puts text before the line of an error");
 	is(err_wrap(1, "%s", "out"), 1, "err_wrap returns what is no error");
 	is_str(err_line(), "in: file:3: bad", "err_wrap leaves the line alone without an error");
+
+	setrlimit(RLIMIT_AS, &(struct rlimit){ (rlim_t)1 << 62, RLIM_INFINITY });
+	is(err_nomem(), ERR_NOMEM, "err_nomem returns its code");
+	is_str(err_line(), "out of memory: raise the limit of address space (ulimit -v)", "the line names a limit of address space");
+	err_own_memory_limit();
+	err_note_memory();
+	is_str(err_line(), "out of memory", "the line does not name a limit that the process has set for itself");
 
 	memset(longest, 'a', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = 0;

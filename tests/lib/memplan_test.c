@@ -86,12 +86,12 @@ random_cases(void)
 int
 main(void)
 {
-	struct memplan_buf chain[] = { { 1000, 0, 1, 1 }, { 500, 1, 2, 1 }, { 900, 2, 3, 1 } };
+	struct memplan_buf chain[] = { { 1000, 0, 1, 1 }, { 500, 1, 2, 1 }, { 900, 2, 3, 1 }, { 5000, UINT32_MAX, 0, 1 } };
 	size_t all = 1;
 
 	random_cases();
-	is(memplan_place(chain, 3, &all), 0, "memplan_place places a chain of three");
-	is(all, 1024 + 512, "the chain takes its largest pair");
+	is(memplan_place(chain, 4, &all), 0, "memplan_place places a chain of three and a buffer that is never alive");
+	is(all, 1024 + 512, "the chain takes its largest pair, and the other buffer nothing");
 	ok(chain[0].at == 0 && chain[2].at == 0 && chain[1].at == 1024, "the last buffer has the place of the first");
 	is(memplan_place(chain, 0, &all), 0, "memplan_place accepts no buffers");
 	is(all, 0, "no buffers take no bytes");

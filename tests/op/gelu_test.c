@@ -29,12 +29,6 @@ static const struct {
 };
 
 static uint32_t
-convolve(struct graph *g, uint32_t x, uint32_t k)
-{
-	return NODE(g, x, CONV, .k = k, .r = 3, .s = 3, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(1));
-}
-
-static uint32_t
 pool(struct graph *g, uint32_t x, enum graph_pool how, uint32_t side)
 {
 	return NODE(g, x, POOL, .pool = how, .r = side, .s = side, .stride = GRAPH_BOTH(side));
@@ -44,7 +38,7 @@ pool(struct graph *g, uint32_t x, enum graph_pool how, uint32_t side)
 static uint32_t
 add_layers(struct graph *g, enum how how)
 {
-	uint32_t x = convolve(g, convolve(g, 0, 32), hows[how].k), norm, y;
+	uint32_t x = nets_convolve(g, nets_convolve(g, 0, 32, 3, false), hows[how].k, 3, false), norm, y;
 
 	if (how == POOLED)
 		x = pool(g, x, GRAPH_MAX, 2);
@@ -53,9 +47,9 @@ add_layers(struct graph *g, enum how how)
 	norm = BN(g, x, .fix_gamma = false);
 	y = NODE(g, norm, ACT, .act = how == OF_TANH ? GRAPH_GELU_TANH : GRAPH_GELU);
 	if (how == SHORTCUT)
-		return ADD(g, convolve(g, y, hows[how].k), y);
+		return ADD(g, nets_convolve(g, y, hows[how].k, 3, false), y);
 	if (how == IN_CONCAT)
-		return convolve(g, CONCAT(g, BN(g, y, .fix_gamma = true), y), 32);
+		return nets_convolve(g, CONCAT(g, BN(g, y, .fix_gamma = true), y), 32, 3, false);
 	return how == TWICE ? ADD(g, y, norm) : y;
 }
 

@@ -22,6 +22,14 @@ nets_ref_close(void)
 	nets_ref->close(nets_ref_dev);
 }
 
+/* A convolution of taps x taps with stride 1, whose output is as large as its input. */
+static uint32_t
+nets_convolve(struct graph *g, uint32_t x, uint32_t k, uint32_t taps, bool bias)
+{
+	return NODE(g, x, CONV, .k = k, .r = taps, .s = taps, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(taps / 2),
+	    .bias = bias);
+}
+
 /* Only ref computes the gradients of frozen arrays. */
 static void
 nets_clear_frozen(const struct graph *g, float *d)

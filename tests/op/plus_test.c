@@ -9,7 +9,6 @@
 #include "base/isa.h"
 #include "net/freeze.h"
 
-#define BATCH	5
 #define WIDTH	48u	/* channels, whole blocks, so that a concatenation may contain them */
 
 enum join { PLAIN, PADDED, FROZEN, EARLIER, RELU, TANH, GELU, CONVS, SAME, LATER, WIDE, TWICE, THREE, IN_CONCAT,
@@ -38,12 +37,6 @@ static const struct {
 	[BN_IN_CONCAT] = { "a batch norm of a sum in a concatenation", true },
 };
 
-static uint32_t
-convolve(struct graph *g, uint32_t x, uint32_t k, uint32_t taps)
-{
-	return NODE(g, x, CONV, .k = k, .r = taps, .s = taps, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(taps / 2));
-}
-
 /* x + convolution(relu(bn(x))), or another sum. */
 static uint32_t
 add_unit(struct graph *g, enum join how, uint32_t x)
@@ -53,12 +46,12 @@ add_unit(struct graph *g, enum join how, uint32_t x)
 	uint32_t b, other = x, sum, more;
 
 	if (how == CONVS)
-		other = convolve(g, a, width, 1);
+		other = nets_convolve(g, a, width, 1, false);
 	else if (how == PART_IN_CONCAT)
 		other = NODE(g, a, ACT, .act = GRAPH_TANH);
-	b = convolve(g, a, width, how == WIDE ? 3 : 1);
+	b = nets_convolve(g, a, width, how == WIDE ? 3 : 1, false);
 	if (how == LATER)
-		other = convolve(g, a, width, 3);
+		other = nets_convolve(g, a, width, 3, false);
 	more = how == TWICE ? NODE(g, b, ACT, .act = GRAPH_TANH) : 0;
 	if (how == SAME)
 		other = b;
@@ -75,15 +68,15 @@ add_unit(struct graph *g, enum join how, uint32_t x)
 	case TWICE:
 		return ADD(g, sum, more);
 	case IN_CONCAT:
-		return convolve(g, CONCAT(g, sum, NODE(g, sum, ACT, .act = GRAPH_TANH)), WIDTH, 3);
+		return nets_convolve(g, CONCAT(g, sum, NODE(g, sum, ACT, .act = GRAPH_TANH)), WIDTH, 3, false);
 	case PART_IN_CONCAT:
-		return convolve(g, CONCAT(g, other, sum), WIDTH, 3);
+		return nets_convolve(g, CONCAT(g, other, sum), WIDTH, 3, false);
 	case ACT_IN_CONCAT:
 		sum = NODE(g, sum, ACT, .act = GRAPH_TANH);
-		return convolve(g, CONCAT(g, sum, BN(g, a, .fix_gamma = true)), WIDTH, 3);
+		return nets_convolve(g, CONCAT(g, sum, BN(g, a, .fix_gamma = true)), WIDTH, 3, false);
 	case BN_IN_CONCAT:
 		sum = BN(g, sum, .fix_gamma = false);
-		return convolve(g, CONCAT(g, sum, BN(g, a, .fix_gamma = true)), WIDTH, 3);
+		return nets_convolve(g, CONCAT(g, sum, BN(g, a, .fix_gamma = true)), WIDTH, 3, false);
 	default:
 		return sum;
 	}
@@ -97,7 +90,7 @@ make_net(enum join how)
 	uint32_t x;
 
 	nets_must(g != NULL ? 0 : ERR_NOMEM);
-	x = convolve(g, convolve(g, 0, width, 3), width, 3);
+	x = nets_convolve(g, nets_convolve(g, 0, width, 3, false), width, 3, false);
 	x = add_unit(g, how, add_unit(g, how, x));
 	x = NODE(g, x, FC, .k = 10, .bias = true);
 	NODE(g, x, SOFTMAX, .loss = GRAPH_LOSS_SOFTMAX);

@@ -35,12 +35,6 @@ static const struct {
 };
 
 static uint32_t
-convolve(struct graph *g, uint32_t x, uint32_t k)
-{
-	return NODE(g, x, CONV, .k = k, .r = 3, .s = 3, .stride = GRAPH_BOTH(1), .pad = GRAPH_BOTH(1), .bias = true);
-}
-
-static uint32_t
 pool(struct graph *g, enum how how, uint32_t x)
 {
 	const uint32_t side = how == OVERLAP ? 3 : 2;
@@ -53,7 +47,7 @@ pool(struct graph *g, enum how how, uint32_t x)
 static uint32_t
 add_layers(struct graph *g, enum how how, uint32_t x)
 {
-	const uint32_t conv = convolve(g, x, hows[how].k);
+	const uint32_t conv = nets_convolve(g, x, hows[how].k, 3, true);
 	uint32_t y;
 
 	y = pool(g, how, how == RELU ? NODE(g, conv, ACT, .act = GRAPH_RELU) : conv);
@@ -84,7 +78,7 @@ make_net(enum how how)
 	uint32_t x;
 
 	nets_must(g != NULL ? 0 : ERR_NOMEM);
-	x = add_layers(g, how, how == NO_DATA ? 0 : convolve(g, 0, 32));
+	x = add_layers(g, how, how == NO_DATA ? 0 : nets_convolve(g, 0, 32, 3, true));
 	x = NODE(g, x, FC, .k = 10, .bias = true);
 	NODE(g, x, SOFTMAX, .loss = GRAPH_LOSS_SOFTMAX);
 	return g;

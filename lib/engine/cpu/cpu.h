@@ -22,7 +22,7 @@
  *  - batch norm, 1x1 convolutions and gradients of pooling in f32, and batch norm, sums and gradients of 2x2 max
  *    pooling in bf16, write large outputs with non-temporal stores, so that the cache does not read the lines first;
  *  - in evaluation a batch norm after a convolution, and its ReLU, are part of the convolution, with the same bits
- *    in f32, unless the batch norm computes gelu;
+ *    in f32; a batch norm that computes gelu is not;
  *  - a monotonic activation before a max pool runs after it, on fewer values: max f(x) = f(max x).
  *
  * Layouts: as in dnnl.h.  A bf16 plan stores outputs and their gradients in bf16 with channels last, and input data,
@@ -72,7 +72,7 @@ enum cpu_kind {
 	CPU_LOSS,		/* y = softmax(x) and the loss */
 	CPU_LOSS_BACK,		/* y = y - onehot */
 	CPU_COPY,		/* channels of x from x_first on into y from y_first on; layouts may differ */
-	CPU_SUM,		/* y = the sum of dy, then ReLU if act is BN_RELU */
+	CPU_SUM,		/* y = the sum of dy, then ReLU if act is BN_RELU; never BN_GELU */
 	CPU_PRODUCT,		/* y = the product of dy */
 	CPU_PAD,
 	CPU_PAD_BACK,

@@ -38,7 +38,7 @@ map_pages(size_t bytes, void **p)
 	if (bytes >= HUGE_PAGE && mem_fits(bytes) < 0)
 		return ERR_NOMEM;
 	if (posix_memalign(&at, bytes >= HUGE_PAGE ? HUGE_PAGE : MEMPLAN_LINE, bytes) != 0)
-		return err_fail(ERR_NOMEM, "out of memory for %zu MB", bytes >> 20);
+		return err_nomem();
 	if (bytes >= HUGE_PAGE)
 		madvise(at, bytes, MADV_HUGEPAGE);	/* only for speed: a failure is harmless */
 	memset(at, 0, bytes);

@@ -10,8 +10,8 @@
  *
  * In a frozen layer mean and var are constants, k1 = k0 = 0, and dx = scale dy.
  *
- * With ReLU, dy counts where scale x + shift > 0; with gelu it is multiplied by the slope there.  The backward pass
- * computes this again instead of keeping it.
+ * With ReLU, dy counts where scale x + shift > 0.  With gelu, dy is multiplied by the slope of gelu at scale x + shift.
+ * The backward pass computes this again instead of keeping it.
  *
  * Sums are taken relative to the unit's first pixel, so that a large mean costs no digits: in f32 over a run of
  * vectors, then in f64, because a deep net multiplies rounding errors.  They are joined sample by sample (Chan, Golub,

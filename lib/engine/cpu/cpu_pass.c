@@ -157,6 +157,7 @@ run_step(struct engine_plan *p, const struct pass *pass, const struct cpu_step *
 		cpu_copy(&s->x, s->x_first, &s->y, s->y_first, s->count, n);
 		break;
 	case CPU_SUM:
+		assert(s->act != BN_GELU);
 		cpu_sum(s->dy, s->ndy, &s->y, s->act == BN_RELU, n);
 		break;
 	case CPU_PRODUCT:

@@ -139,6 +139,7 @@ orthogonalize_once(float *restrict x, float *restrict t, float *restrict a, floa
 {
 	multiply_matrices(a, x, (struct factor) { x, true }, p, q, p, true, panel);
 	multiply_matrices(b, a, (struct factor) { a, false }, p, p, p, true, panel);
+	#pragma omp parallel for if (p * p > SHARED_VALUES)
 	for (size_t i = 0; i < p * p; i++)
 		b[i] = -4.7750f * a[i] + 2.0315f * b[i];
 	multiply_matrices(t, b, (struct factor) { x, false }, p, p, q, false, panel);
@@ -157,6 +158,7 @@ muon_room(size_t rows, size_t cols)
 	    p * count_panels(q)) * COLS;
 }
 
+/* A struct norm adds without rounding, so the order of the threads changes no bit. */
 static double
 compute_frobenius_norm(const float *x, size_t n)
 {

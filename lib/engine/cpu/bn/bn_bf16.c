@@ -201,7 +201,7 @@ add_odd_to_half(const floats *x, const float c[BN_GELU_TERMS], floats *to)
 	const floats zero = { 0 }, half = zero + 0.5f;
 	floats v = *x, z, p = zero + c[0];
 
-	isa_limit_bf16(-BN_GELU_MOST, BN_GELU_MOST, &v);
+	isa_clamp_bf16(-BN_GELU_MOST, BN_GELU_MOST, &v);
 	z = v * v;
 	#pragma GCC unroll 7
 	for (int i = 1; i < BN_GELU_TERMS; i++) {
@@ -223,7 +223,7 @@ activate(enum bn_act act, floats *v)
 	if (act != BN_GELU)
 		return;
 	add_odd_to_half(v, normal, &share);
-	isa_limit_bf16(0, 1, &share);	/* it is a little outside at -4 and 4; gelu multiplies it by any v */
+	isa_clamp_bf16(0, 1, &share);	/* it is a little outside at -4 and 4; gelu multiplies it by any v */
 	*v *= share;
 }
 

@@ -1,10 +1,11 @@
 /*
  * bn_gelu - polynomials for gelu of bf16, which cpu_act.c and bn_bf16.c use.
  *
- * For |x| <= 4 each is 1/2 + x p(x^2), where p has these coefficients, the highest power first; beyond it is as at 4.
- * The odd part is -1/2 at -4 and 1/2 at 4, and is fitted between them for the smallest largest error.  Errors of the
- * normal distribution and of gelu's slope are at most 4e-5 and 6e-4, and those of gelu at most 1.4e-4.  Near -4 that is
- * most of gelu.  tests/op/act_test.c compares them with the error function.
+ * For |x| <= 4 each is 1/2 + x p(x^2), where p has these coefficients, the highest power first.  Beyond, it keeps its
+ * value at -4 or 4.  The odd part is fitted for the smallest largest error, and is -1/2 at -4 and 1/2 at 4 but for 1e-6
+ * of the distribution, whose callers limit it to [0, 1], and 1e-5 of the slope.  Errors of the normal distribution and
+ * of gelu's slope are at most 4e-5 and 6e-4, and those of gelu at most 1.4e-4.  Near -4 the error of gelu is as large
+ * as gelu.  tests/op/act_test.c compares them with the error function.
  */
 #ifndef ENGINE_CPU_BN_BN_GELU_H
 #define ENGINE_CPU_BN_BN_GELU_H

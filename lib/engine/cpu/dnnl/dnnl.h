@@ -47,8 +47,9 @@ struct dnnl_shape {
 	bool	 plus;		/* y += place.plus, before ReLU; not scaled, and only if cpu_conv_adds() */
 	bool	 relu;		/* y = max(y, 0), and 0 for NaN; dy is the gradient before ReLU */
 	/*
-	 * The operand y has the maxima of windows of 2x2 pixels without overlap.  dy still has all pixels, and is 0
-	 * in an odd last line or column, which no window has.  Only if cpu_conv_pools().
+	 * The operand y is [n, k, h / 2, w / 2]: the maxima of windows of 2x2 pixels without overlap.  dy still has
+	 * all pixels, and is 0 in an odd last line or column, which no window has.  Only if cpu_conv_pools(), and
+	 * with neither scaled, plus nor relu.
 	 */
 	bool	 pooled;
 	bool	 data;		/* the layer must compute dx */
@@ -66,7 +67,7 @@ struct dnnl_place {
 	void	*packed;	/* [needs.packed bytes] the weights, as loaded */
 	float	*bias, *dbias;	/* [k] */
 	const void *plus;	/* laid out as y */
-	uint16_t *argmax;	/* pooled: the index of each maximum in its window, laid out as y */
+	uint16_t *argmax;	/* pooled: of each maximum 2 line + column in its window, laid out as y; not NULL */
 	const float *scale, *shift;	/* [k], zeros up to a multiple of 16 */
 	void	*scratch;	/* [needs.scratch bytes] shared by all layers */
 };

@@ -5,6 +5,7 @@
 #include "engine/cpu/wino/wino_bf16.h"
 #include "engine/cpu/wino/wino_product.h"
 
+#include <assert.h>
 #include <omp.h>
 #include <string.h>
 
@@ -183,6 +184,7 @@ compute_forward(const struct wino *w)
 		.scale = w->shape.scaled ? w->place.scale : NULL, .shift = w->place.shift, .relu = w->shape.relu,
 		.argmax = w->shape.pooled ? w->place.argmax : NULL };
 
+	assert(!w->shape.pooled || w->place.argmax != NULL);
 	return convolve_tiles(w, &p, w->place.scratch);
 }
 

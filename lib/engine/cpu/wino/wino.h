@@ -35,8 +35,8 @@ struct wino;
 bool	 wino_fits(const struct dnnl_shape *s);
 
 /*
- * Can this layer compute `pooled`?  The maxima are those of the sums before rounding.  That of infinity and
- * -infinity is infinity.
+ * Can this layer compute `pooled`?  The maxima are those of the sums before rounding.  If one of a window is
+ * NaN, so is its maximum.  An infinity is a number as others.
  */
 bool	 wino_pools(const struct dnnl_shape *s);
 

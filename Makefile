@@ -232,6 +232,7 @@ $(BUILD)/tests/op/device_test.o: DEFINES += $(EMU_HEADERS)
 $(TESTS:%=%.o) $(WORLD) $(SIM): DEFINES += -Itests
 # gcc 12.2's vectorizer for arm64 ends with an internal error at a maximum by fmax().
 $(TESTS:%=%.o): KERNEL := -fno-tree-vectorize
+$(BUILD)/tests/lib/share_test.o: KERNEL := -fno-tree-vectorize -fopenmp
 
 $(BUILD)/bench/%: $(BUILD)/bench/%.o $(FRONT) $(BUILD)/libtally.a
 	$(call say,link,$@)$(CC) $(CFLAGS) $(DIALECT) $(LINK) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)

@@ -31,7 +31,7 @@
  * read with a stride from pixel to pixel.  The lanes after the last channel of a block are zero in every buffer, and
  * every kernel keeps them zero.
  *
- * A unit is one sample's block of channels.  Kernels distribute units among threads, some by share.h, and add in an
+ * A unit is one sample's block of channels.  Threads share units by share.h, or in equal parts, and kernels add in an
  * order that depends neither on the number of threads nor on which thread takes what.
  */
 #ifndef ENGINE_CPU_CPU_H

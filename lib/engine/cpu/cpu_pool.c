@@ -369,9 +369,10 @@ cpu_pool_forward(const struct graph_node *node, const struct cpu_view *x, const 
 {
 	struct pool_frame f = describe_pool_frame(node, x);
 	size_t blocks = cpu_blocks(x), outs = count_maxima(node, y);
+	struct share all = share_start(n * blocks);
 
-	#pragma omp parallel for schedule(dynamic, share_chunk(n * blocks))
-	for (size_t u = 0; u < n * blocks; u++) {
+	#pragma omp parallel
+	SHARE_EACH(&all, u) {
 		struct cpu_ptr from = cpu_ptr(x, u / blocks, u % blocks),
 		    to = cpu_ptr(y, u / blocks, u % blocks);
 
@@ -387,11 +388,12 @@ cpu_pool_backward(const struct graph_node *node, const struct cpu_view *dy, uint
 	struct pool_frame f = describe_pool_frame(node, dx);
 	size_t blocks = cpu_blocks(dx), outs = count_maxima(node, &dy[0]);
 	const bool is_2x2 = cpu_pool_bf16_is_2x2(&f);
+	struct share all = share_start(n * blocks);
 
 	f.stream = (dx->bf16 ? is_2x2 && (dx->block | dx->pitch | dx->step) % 32 == 0 : dx->block == CPU_VEC) &&
 	    (uintptr_t)dx->p % 64 == 0 && cpu_arena_large(dx, n);
-	#pragma omp parallel for schedule(dynamic, share_chunk(n * blocks))
-	for (size_t u = 0; u < n * blocks; u++) {
+	#pragma omp parallel
+	SHARE_EACH(&all, u) {
 		size_t i = u / blocks, b = u % blocks;
 		struct cpu_ptr d0 = cpu_ptr(dy, i, b), d1 = cpu_ptr_second(dy, ndy, i, b),
 		    to = cpu_ptr(dx, i, b);

@@ -82,14 +82,16 @@ combine_views(enum op op, const struct cpu_view *part, uint32_t parts, const str
 	const bool adds = (op == SUM || op == SUM_RELU) && y->bf16 && isa_level() >= ISA_AVX512_BF16;
 	const size_t size = cpu_size(y);
 	struct cpu_lines l = cpu_lines_of(&part[0], cpu_lines(y));
+	struct share all;
 	bool stream;
 
 	if (parts > 1)
 		l = cpu_lines_of(&part[1], l);
 	/* Not in place, where the cache has the lines, nor pixel by pixel, as a fence follows each line of the view. */
 	stream = l.lines == 1 && y->p != part[0].p && cpu_arena_large(y, n);
-	#pragma omp parallel for schedule(dynamic, share_chunk(n * l.lines))
-	for (size_t k = 0; k < n * l.lines; k++) {
+	all = share_start(n * l.lines);
+	#pragma omp parallel
+	SHARE_EACH(&all, k) {
 		size_t i = k / l.lines, line = k % l.lines, done = 0;
 		void *to = cpu_elem(y, i, line * y->pitch), *from[2] = { cpu_elem(&part[0], i, line * part[0].pitch) };
 

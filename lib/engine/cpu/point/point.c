@@ -176,9 +176,10 @@ static void
 multiply_all(const struct point *p, const struct pass *s)
 {
 	const size_t chunk = choose_chunk(p, s->from_blocks), chunks = (p->pixels + chunk - 1) / chunk;
+	struct share all = share_start(p->shape.n * chunks);
 
-	#pragma omp parallel for schedule(dynamic, share_chunk(p->shape.n * chunks))
-	for (size_t i = 0; i < p->shape.n * chunks; i++) {
+	#pragma omp parallel
+	SHARE_EACH(&all, i) {
 		const size_t first = i % chunks * chunk, left = p->pixels - first;
 
 		multiply_chunk(p, s, i / chunks, first, left < chunk ? left : chunk);

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "engine/cpu/wino/wino_bf16.h"
 #include "engine/cpu/wino/wino_product.h"
+#include "engine/share.h"
 
 #include <assert.h>
 #include <omp.h>
@@ -133,46 +134,64 @@ find_next_kind(const struct wino_kinds *tiles, const size_t *done)
 	return next;
 }
 
-/* Returns the number of the next chunk. */
-static size_t
-take_chunk(size_t *taken)
-{
-	size_t mine;
+/* A way through the chunks of all kinds. */
+struct walk {
+	size_t chunk;			/* the next chunk */
+	size_t done[WINO_KINDS];	/* tiles of each kind before it */
+};
 
-	#pragma omp atomic capture
-	mine = (*taken)++;
-	return mine;
+/* Goes to a chunk and past it.  Returns its kind; *first gets its first tile. */
+static const struct wino_kind *
+walk_to_chunk(struct walk *walk, const struct wino_kinds *tiles, size_t chunk, size_t *first)
+{
+	const struct wino_kind *k;
+
+	if (chunk < walk->chunk)
+		*walk = (struct walk){ 0 };
+	do {
+		const uint32_t i = find_next_kind(tiles, walk->done);
+
+		k = &tiles->kind[i];
+		*first = walk->done[i];
+		walk->done[i] += wino_min(k->tiles - *first, k->chunk);
+	} while (walk->chunk++ < chunk);
+	return k;
 }
 
-/* Computes chunks until none is left.  *taken counts those that the threads have taken. */
-static int
-convolve_chunks(const struct wino *w, const struct pass *p, size_t *taken, float *scratch)
+static size_t
+count_chunks(const struct wino_kinds *tiles)
 {
-	size_t done[WINO_KINDS] = { 0 }, mine = take_chunk(taken);
+	size_t chunks = 0;
 
-	for (size_t chunk = 0;; chunk++) {
-		const uint32_t i = find_next_kind(p->tiles, done);
-		const struct wino_kind *k = &p->tiles->kind[i];
-		const size_t first = done[i];
+	for (uint32_t i = 0; i < tiles->n; i++)
+		chunks += (tiles->kind[i].tiles + tiles->kind[i].chunk - 1) / tiles->kind[i].chunk;
+	return chunks;
+}
 
-		if (first == k->tiles)
-			return 0;
-		done[i] += wino_min(k->tiles - first, k->chunk);
-		if (chunk != mine)
-			continue;
+/* Computes the chunks that this thread takes. */
+static int
+convolve_chunks(const struct wino *w, const struct pass *p, struct share *chunks, float *scratch)
+{
+	struct walk walk = { 0 };
+
+	SHARE_EACH(chunks, i) {
+		size_t first;
+		const struct wino_kind *k = walk_to_chunk(&walk, p->tiles, i, &first);
+
 		ERR_TRY(convolve_chunk(w, p, k, first, scratch));
-		mine = take_chunk(taken);
 	}
+	return 0;
 }
 
 static int
 convolve_tiles(const struct wino *w, const struct pass *p, float *scratch)
 {
-	size_t taken = 0;
+	struct share chunks = share_start(count_chunks(p->tiles));
 	int e = 0;
 
+	chunks.chunk = 1;
 	#pragma omp parallel reduction(min : e)
-	e = convolve_chunks(w, p, &taken, scratch + (size_t)omp_get_thread_num() * wino_chunk_elements(w));
+	e = convolve_chunks(w, p, &chunks, scratch + (size_t)omp_get_thread_num() * wino_chunk_elements(w));
 	return e;
 }
 

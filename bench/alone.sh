@@ -6,8 +6,8 @@
 # Workers have one thread.  Images are of 28x28 pixels, those of vgg of 32x32.  "2x2" is a job with two servers, "tcp" is
 # one that may not share memory, "2x0" is one whose workers are their own servers, "ddp" is PyTorch's DDP over gloo;
 # "alone" and "ddp_alone" are two processes without a job.  All take turns in each of N rounds (5).  A rate is that of
-# both workers, by the median step of each; the first four steps are not counted.  Prints the median of all rounds, and
-# its ratio to that of the same program alone.
+# both workers, by the median step of each; the first four steps are not counted.  Every second round has the opposite
+# order.  Prints the median of all rounds, and its ratio to that of the same program alone.
 set -eu
 . "$(dirname "$0")/arguments.sh"
 [ $# -gt 0 ] || usage
@@ -45,26 +45,31 @@ ddp() {
 	wait "${pids[0]}" && wait "${pids[1]}" || { cat "$T"/?.err >&2; exit 1; }
 	cat "$T/0" "$T/1" | awk -v batch="$batch" '{ sum += 1000 * batch / $1 } END { printf "%.2f\n", sum }'
 }
+# measure NAME: images a second of one contender.
+measure() {
+	case $1 in
+	alone) both "${worker[@]}" && rate "$T/0" "$T/1" ;;
+	2x2) job -n 2 -s 2 && rate "$T/0" ;;
+	tcp) TALLY_TRANSPORT=tcp job -n 2 -s 2 && rate "$T/0" ;;
+	2x0) job -n 2 -s 0 && rate "$T/0" ;;
+	ddp_alone) ddp alone ;;
+	ddp) ddp none ;;
+	esac
+}
+names=(alone 2x2 tcp 2x0)
+[ -z "${PEER_TORCH:-}" ] || names+=(ddp_alone ddp)
 printf 'net\tjob\timages_per_s\tto_alone\n'
 for net in $nets; do
 	[ "$net" = vgg ] && side=32 || side=28
 	worker=(pworker --net "$net" --data "$records" --shape 3x${side}x$side --classes 10 --batch "$batch" --steps "$steps"
 		--seed 1 --threads 1 --frequent 1)
 	for ((i = 0; i < rounds; i++)); do
-		both "${worker[@]}"
-		rate "$T/0" "$T/1" >>"$T/$net.alone"
-		job -n 2 -s 2
-		rate "$T/0" >>"$T/$net.2x2"
-		TALLY_TRANSPORT=tcp job -n 2 -s 2
-		rate "$T/0" >>"$T/$net.tcp"
-		job -n 2 -s 0
-		rate "$T/0" >>"$T/$net.2x0"
-		[ -n "${PEER_TORCH:-}" ] || continue
-		ddp alone >>"$T/$net.ddp_alone"
-		ddp none >>"$T/$net.ddp"
+		for ((k = 0; k < ${#names[@]}; k++)); do
+			name=${names[i % 2 ? ${#names[@]} - 1 - k : k]}
+			measure "$name" >>"$T/$net.$name"
+		done
 	done
-	for name in alone 2x2 tcp 2x0 ddp_alone ddp; do
-		[ -e "$T/$net.$name" ] || continue
+	for name in "${names[@]}"; do
 		middle=$(median <"$T/$net.$name")
 		case $name in *alone) alone=$middle ;; esac
 		awk -v row="$net	$name" -v m="$middle" -v a="$alone" 'BEGIN { printf "%s\t%.1f\t%.3f\n", row, m, m / a }'

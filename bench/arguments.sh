@@ -13,5 +13,4 @@ arguments() {
 		shift 2
 	done
 }
-# median: of the numbers on standard input, one a line.
-median() { sort -n | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'; }
+. "$TOP/bench/median.sh"

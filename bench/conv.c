@@ -46,7 +46,7 @@ struct bench {
 };
 
 static void *
-room(size_t bytes)
+alloc_room(size_t bytes)
 {
 	void *p = aligned_alloc(64, (bytes + 127) / 64 * 64);
 
@@ -57,9 +57,9 @@ room(size_t bytes)
 }
 
 static float *
-numbers(size_t count, uint64_t seed)
+make_numbers(size_t count, uint64_t seed)
 {
-	float *p = room(count * sizeof(*p));
+	float *p = alloc_room(count * sizeof(*p));
 	struct rng r = rng_start(seed, 0, 0);
 
 	for (size_t i = 0; i < count; i++)
@@ -69,9 +69,9 @@ numbers(size_t count, uint64_t seed)
 
 /* The same in the type of a layer's maps. */
 static void *
-map_numbers(const struct dnnl_shape *s, size_t count, uint64_t seed)
+make_map(const struct dnnl_shape *s, size_t count, uint64_t seed)
 {
-	float *p = numbers(count, seed);
+	float *p = make_numbers(count, seed);
 
 	for (size_t i = 0; i < count; i++)
 		cpu_write(p, i, s->bf16, p[i]);
@@ -85,21 +85,21 @@ run_direction(struct bench *b, enum dnnl_direction dir, bool own)
 	return own ? cpu_conv_run(b->conv, dir, b->dw) : dnnl_layer_run(b->layer, dir, b->dw);
 }
 
-/* The time of the best round in milliseconds, after one call that is not timed. */
-static double
-time_direction(struct bench *b, enum dnnl_direction dir, bool own)
+/* The times in milliseconds of the best rounds, in turns after a round that is not timed: [0] the library's, [1] ours. */
+static void
+time_direction(struct bench *b, enum dnnl_direction dir, double best[2])
 {
-	double best = 1e9;
-
-	front_must("run", run_direction(b, dir, own));
-	for (unsigned i = 0; i < b->rounds; i++) {
+	best[0] = best[1] = 1e9;
+	for (unsigned i = 0; i <= 2 * b->rounds + 1; i++) {
+		/* The first of two turns changes from round to round. */
+		const bool own = (i + i / 2) % 2;
 		double t = clk_s();
 
 		front_must("run", run_direction(b, dir, own));
-		t = clk_s() - t;
-		best = t < best ? t : best;
+		t = (clk_s() - t) * 1e3;
+		if (i > 1 && t < best[own])
+			best[own] = t;
 	}
-	return best * 1e3;
 }
 
 static void
@@ -108,8 +108,11 @@ print_shape(struct bench *b, const struct dnnl_shape *s, unsigned count)
 	const double ops = 2.0 * s->r * s->s * s->c * s->k * dnnl_layer_side(s, 0) * dnnl_layer_side(s, 1) * s->n;
 
 	for (enum dnnl_direction dir = 0; dir < DNNL_DIRECTIONS; dir++) {
-		double own = time_direction(b, dir, true), library = time_direction(b, dir, false);
+		double best[2], own, library;
 
+		time_direction(b, dir, best);
+		library = best[0];
+		own = best[1];
 		printf("%ux %ux%ux%u->%u by %ux%u\t%s\t%.2f\t%.0f\t%.2f\t%.0f\t%.2f\t%s\n", count, s->c, s->h, s->w, s->k, s->r, s->s,
 		    direction[dir], own, ops / own / 1e6, library, ops / library / 1e6, library / own,
 		    dnnl_layer_needs(b->layer)->kernel[dir]);
@@ -125,18 +128,18 @@ measure_shape(struct bench *b, const struct dnnl_shape *s, unsigned count)
 	const uint32_t block = dnnl_dev_block();
 	const size_t pixels = (size_t)s->n * s->h * s->w, x = (s->c + block - 1) / block * block * pixels;
 	const size_t y = (s->k + block - 1) / block * block * pixels, weights = (size_t)s->r * s->s * s->c * s->k;
-	float *w = numbers(weights, 1);
+	float *w = make_numbers(weights, 1);
 
 	front_must("layer", cpu_conv_new(b->dev, s, NULL, &b->conv));
 	front_must("layer", dnnl_layer_new(b->dev, s, NULL, &b->layer));
-	b->own = (struct dnnl_place){ .x = map_numbers(s, x, 2), .y = room(y * sizeof(float)), .dx = room(x * sizeof(float)),
-		.dy = map_numbers(s, y, 3), .bias = room(s->k * sizeof(float)), .dbias = room(s->k * sizeof(float)) };
+	b->own = (struct dnnl_place){ .x = make_map(s, x, 2), .y = alloc_room(y * sizeof(float)), .dx = alloc_room(x * sizeof(float)),
+		.dy = make_map(s, y, 3), .bias = alloc_room(s->k * sizeof(float)), .dbias = alloc_room(s->k * sizeof(float)) };
 	b->library = b->own;
-	b->own.packed = room(cpu_conv_needs(b->conv)->packed);
-	b->own.scratch = room(cpu_conv_needs(b->conv)->scratch);
-	b->library.packed = room(dnnl_layer_needs(b->layer)->packed);
-	b->library.scratch = room(dnnl_layer_needs(b->layer)->scratch);
-	b->dw = room(weights * sizeof(float));
+	b->own.packed = alloc_room(cpu_conv_needs(b->conv)->packed);
+	b->own.scratch = alloc_room(cpu_conv_needs(b->conv)->scratch);
+	b->library.packed = alloc_room(dnnl_layer_needs(b->layer)->packed);
+	b->library.scratch = alloc_room(dnnl_layer_needs(b->layer)->scratch);
+	b->dw = alloc_room(weights * sizeof(float));
 	front_must("bind", cpu_conv_bind(b->conv, &b->own));
 	front_must("bind", dnnl_layer_bind(b->layer, &b->library));
 	front_must("load", cpu_conv_load(b->conv, w));
@@ -177,7 +180,10 @@ is_own(const struct dnnl_shape *s)
 static bool
 same_shape(const struct dnnl_shape *a, const struct dnnl_shape *b)
 {
-	return a->c == b->c && a->h == b->h && a->w == b->w && a->k == b->k && a->r == b->r && is_own(a) && is_own(b);
+	return a->c == b->c && a->h == b->h && a->w == b->w && a->k == b->k && a->r == b->r && a->s == b->s &&
+	    a->groups == b->groups && memcmp(a->stride, b->stride, sizeof(a->stride)) == 0 &&
+	    memcmp(a->pad, b->pad, sizeof(a->pad)) == 0 && memcmp(a->dilate, b->dilate, sizeof(a->dilate)) == 0 &&
+	    is_own(a) && is_own(b);
 }
 
 /* Each shape once, where it is first. */

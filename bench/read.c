@@ -165,7 +165,7 @@ batches(struct batch_opt *o, int epochs, bool numbers)
 		uint64_t n = 0;
 		int e;
 
-		front_must(NULL, batch_start(r, (uint64_t)epoch, 0));
+		batch_start(r, (uint64_t)epoch, 0);
 		for (; (e = batch_next(r, &b)) > 0; n += b->s.n)
 			if (numbers)
 				samples_f32(&b->s, 0, b->s.n, x);

@@ -37,12 +37,12 @@ cifar() {
 	"$BUILD/im2rec" -q "$data/cifar-10-binary.tar.xz" --split train -o "$dir/cifar.rec"
 }
 
-median() { sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+. bench/median.sh
 
 measure() { # NAME SHAPE
 	local rec=$dir/$1.rec shape=$2 r
 	for ((r = 0; r < rounds; r++)); do
-		"$BUILD/bench/read" --bare --threads "$threads" "$rec" >>"$dir/$1.bare"
+		"$BUILD/bench/read" --bare --threads "$threads" --epochs 2 "$rec" | tail -n 1 >>"$dir/$1.bare"
 		"$BUILD/bench/read" --threads "$threads" --shape "$shape" --batch "$batch" --epochs 2 "$rec" | tail -n 1 >>"$dir/$1.tally"
 		"$BUILD/bench/read" --numbers --threads "$threads" --shape "$shape" --batch "$batch" --epochs 2 "$rec" | tail -n 1 \
 			>>"$dir/$1.tally+f32"

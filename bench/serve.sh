@@ -3,9 +3,9 @@
 #
 #	TALLY_DATA=../shared/data bench/serve.sh [rounds]
 #
-# All run in turn on this machine over loopback, so the holder's processor time counts against its readers; the column
-# cpu_s tells how much all took.  The last rows go through a proxy that delays each way by 5 ms: what they lose is what
-# the pattern of the requests loses, not the network's rate.
+# All run in turn on this machine over loopback, so the holder's processor time counts against its readers: cpu_s is what
+# the readers took, and holder_cpu_s what the holder took.  The last rows go through a proxy that delays each way by 5 ms:
+# what they lose is what the pattern of the requests loses, not the network's rate.
 set -eu
 cd "$(dirname "$0")/.."
 export BUILD=${BUILD:-build} LC_ALL=C
@@ -66,9 +66,9 @@ round() {
 	for ((i = 0; i < workers; i++)); do "$@" >"$dir/out.$i" & pids[i]=$!; done
 	for ((i = 0; i < workers; i++)); do wait "${pids[i]}"; done
 	[ -z "${holder:-}" ] || after=$(ticks "$holder")
-	cat "$dir"/out.? | awk -v name="$name" -v held=$(((after - before) * 10)) '
+	cat "$dir"/out.? | awk -v name="$name" -v held=$((after - before)) -v hz="$(getconf CLK_TCK)" '
 		{ n += $1; t = $2 > t ? $2 : t; c += $3 }
-		END { printf "%s\t%.0f\t%.2f\t%.2f\n", name, n / t, c, held / 1000 }' >>"$dir/rows"
+		END { printf "%s\t%.0f\t%.2f\t%.2f\n", name, n / t, c, held / hz }' >>"$dir/rows"
 	rm "$dir"/out.?
 }
 

@@ -6,8 +6,8 @@
 #
 # Without --net: the table of five nets.  All contenders of a net run in one precision and take turns of S seconds (3), or of
 # three steps if these take longer, in each of N rounds (5), so that all are measured in the same minutes; what counts is the
-# median.  Rounds in which other programs took more than a twentieth of the processors are marked, and do not count when there
-# are three others.  "peak MB" is the most memory that a process had, its program and libraries included.
+# median.  Rounds in which other programs took more than a twentieth of the processors are marked, and do not count when each
+# contender has three others.  "peak MB" is the most memory that a process had, its program and libraries included.
 #
 # PEER_TORCH and PEER_MXNET name pythons that have torch and mxnet; a peer that fails to start is left out with a line.
 # MODES are those of torch ("eager cl compiled").  TALLY is the command in place of $BUILD/bench/train, TALLY_OLD a command of
@@ -110,9 +110,11 @@ measure() {
 	END {
 		while ((getline line < memory) > 0) { split(line, v, " "); mb[v[1]] = v[2] }
 		printf "%-15s %10s %10s %10s %10s %10s %12s\n", "", "ms", "best ms", "images/s", "GFLOP/s", "peak MB", "disturbed"
+		enough = 1
+		for (k = 1; k <= names; k++) enough = enough && nquiet[order[k]] >= 3
 		for (k = 1; k <= names; k++) {
 			n = order[k]
-			ms = median(nquiet[n] >= 3 ? quiet[n] : all[n])
+			ms = median(enough ? quiet[n] : all[n])
 			gflop = n == "limit" ? 2 * 2048 ^ 3 / 1e9 : flops * macs * batch / 1e3
 			rate[n] = batch / ms * 1e3
 			printf "%-15s %10.1f %10.1f %10s %10.0f %10.0f %7d of %d\n", n, ms, best[n],

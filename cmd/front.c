@@ -155,7 +155,9 @@ front_part(const char *option, const char *text, uint32_t *i, uint32_t *n)
 {
 	char tail;
 
-	if (sscanf(text, "%6" SCNu32 "/%6" SCNu32 "%c", i, n, &tail) != 2 || *i >= *n)
+	/* sscanf(3) would take a sign. */
+	if (text[strspn(text, "0123456789/")] != 0 || sscanf(text, "%6" SCNu32 "/%6" SCNu32 "%c", i, n, &tail) != 2 ||
+	    *i >= *n)
 		front_wrong("%s: '%.64s' is not I/N with I below N, as in 0/2", option, text);
 }
 
@@ -164,7 +166,8 @@ front_shape(const char *option, const char *text, uint32_t *c, uint32_t *h, uint
 {
 	char tail;
 
-	if ((sscanf(text, "%5" SCNu32 "x%5" SCNu32 "x%5" SCNu32 "%c", c, h, w, &tail) != 3 &&
+	if (text[strspn(text, "0123456789x,")] != 0 ||
+	    (sscanf(text, "%5" SCNu32 "x%5" SCNu32 "x%5" SCNu32 "%c", c, h, w, &tail) != 3 &&
 	    sscanf(text, "%5" SCNu32 ",%5" SCNu32 ",%5" SCNu32 "%c", c, h, w, &tail) != 3) || *c == 0 || *h == 0 ||
 	    *w == 0)
 		front_wrong("%s: '%.64s' is not CxHxW or C,H,W, as in 3x28x28", option, text);

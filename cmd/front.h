@@ -23,7 +23,7 @@
  * the number.  Reading 0 and writing 1 or 2 then fail.
  */
 void	 front_init(const char *argv0, const char *usage, const char *help);
-void	 front_usage(void) __attribute__((noreturn));	/* one line on stderr, exit 2 */
+void	 front_usage(void) __attribute__((noreturn));	/* the lines of usage on stderr, exit 2 */
 /* Prints the usage if there are no arguments, else one line: what is missing, and --help.  Exits with 2. */
 void	 front_missing(int argc, const char *what) __attribute__((noreturn));
 void	 front_help(void) __attribute__((noreturn));	/* stdout, exit 0 */

@@ -12,7 +12,7 @@ enum front_kind {
 	FRONT_FLAG,		/* no value; the bool becomes true */
 	FRONT_SET,		/* no value; the integer becomes lo */
 	FRONT_TEXT,		/* char pointer */
-	FRONT_WHOLE,		/* integer of any size, lo to hi */
+	FRONT_WHOLE,		/* integer of 1, 4 or 8 bytes, lo to hi */
 	FRONT_REAL,		/* float or double, lo to hi */
 	FRONT_WORD,		/* one of `words`; the integer becomes its code */
 	FRONT_HELP,		/* no value; prints text and exits with 0 */

@@ -38,7 +38,7 @@ allocate_zeroed(size_t n, size_t size)
 
 /* Puts the words of a recipe in the place of its name, word `at`. */
 static void
-put_in(const struct recipe *r, int at, int *argc, char ***argv)
+insert_recipe(const struct recipe *r, int at, int *argc, char ***argv)
 {
 	size_t n = (size_t)*argc - 1 + r->words.n;
 	char **v = allocate_zeroed(n + 1, sizeof(*v));
@@ -75,7 +75,7 @@ take_recipe(int *argc, char ***argv)
 		front_die(NULL, e);
 	if (e < 0)
 		front_wrong("%s", err_line());
-	put_in(&k->recipe, optind, argc, argv);
+	insert_recipe(&k->recipe, optind, argc, argv);
 }
 
 int

@@ -1,4 +1,4 @@
-/* front_wait - says for which pipe a tool waits before it can go on. */
+/* front_wait - says for which pipe or process a tool waits before it can go on. */
 #include "front_wait.h"
 #include "front.h"
 
@@ -18,7 +18,7 @@ static struct {
 	pthread_t   thread;
 	bool	    runs;
 	int	    over;	/* an eventfd */
-	const char *prefix, *path;
+	const char *prefix, *name;
 } at;
 
 static int
@@ -36,8 +36,21 @@ static void *
 report_wait(void *arg)
 {
 	if (poll_for(at.over, WAIT_MS) == 0)
-		front_say("waiting for %s%s", at.prefix, at.path);
+		front_say("waiting for %s%s", at.prefix, at.name);
 	return arg;
+}
+
+void
+front_wait_for(const char *prefix, const char *name)
+{
+	front_wait_end();
+	if ((at.over = eventfd(0, EFD_CLOEXEC)) < 0)
+		return;
+	at.prefix = prefix;
+	at.name = name;
+	at.runs = threads_start(&at.thread, report_wait, NULL) == 0;
+	if (!at.runs)
+		close(at.over);
 }
 
 static void
@@ -46,13 +59,8 @@ wait_for_partner(const char *prefix, const char *path)
 	struct stat st;
 
 	front_wait_end();
-	if (stat(path, &st) < 0 || !S_ISFIFO(st.st_mode) || (at.over = eventfd(0, EFD_CLOEXEC)) < 0)
-		return;
-	at.prefix = prefix;
-	at.path = path;
-	at.runs = threads_start(&at.thread, report_wait, NULL) == 0;
-	if (!at.runs)
-		close(at.over);
+	if (stat(path, &st) == 0 && S_ISFIFO(st.st_mode))
+		front_wait_for(prefix, path);
 }
 
 void

@@ -1,5 +1,5 @@
 /*
- * front_wait - says for which pipe a tool waits before it can go on.
+ * front_wait - says for which pipe or process a tool waits before it can go on.
  *
  * Standard input that has no bytes, and a named pipe that nobody else has opened, block the tool.  After 3 seconds it
  * prints "waiting for PATH", once.  Files that cannot block are not waited for.
@@ -16,7 +16,9 @@
 void	 front_wait_read(const char *path);
 /* Before path is opened for writing. */
 void	 front_wait_write(const char *path);
-/* After the call that opens path.  Does nothing if none is waited for. */
+/* Before a call that waits for something else, named by both texts, which are lent. */
+void	 front_wait_for(const char *prefix, const char *name);
+/* After the call that opens path, or that waits.  Does nothing if none is waited for. */
 void	 front_wait_end(void);
 
 #endif

@@ -13,7 +13,7 @@ static const char netstat_usage[] =
 static const char netstat_help[] =
     "Logs the traffic of network interfaces or of a command, a line a period.\n"
     "What is watched:\n"
-    "  -i, --interface NAME     watch this one, too (that of the default route)\n"
+    "  -i, --interface NAME     watch this one; again for more (default route's)\n"
     "      --count packets|calls  how to count a command's traffic (root: packets)\n"
     "  -d, --duration SECONDS   stop after this time (at SIGINT or SIGTERM)\n"
     "  -p, --period SECONDS     time between lines, at least 0.1 (1)\n"
@@ -30,7 +30,7 @@ static const char netstat_help[] =
 static void
 add_interface(void *options, const char *option, char *name)
 {
-	struct options *o = options;
+	struct netstat_opt *o = options;
 
 	for (size_t i = 0; i < o->interfaces; i++)
 		if (strcmp(o->interface[i], name) == 0)
@@ -43,7 +43,7 @@ add_interface(void *options, const char *option, char *name)
 static void
 compile_mark(void *options, const char *option, char *text)
 {
-	struct options *o = options;
+	struct netstat_opt *o = options;
 	char why[256];
 	int e;
 
@@ -56,7 +56,7 @@ compile_mark(void *options, const char *option, char *text)
 	o->marks = true;
 }
 
-#define MEMBER(m)	FRONT_MEMBER(struct options, m)
+#define MEMBER(m)	FRONT_MEMBER(struct netstat_opt, m)
 
 static const struct front_word methods[] = { { "packets", METER_PACKETS }, { "calls", METER_CALLS }, { NULL, 0 } };
 static const struct front_option option_table[] = {
@@ -73,7 +73,7 @@ static const struct front_option option_table[] = {
 };
 
 static void
-check_options(const struct options *o)
+check_options(const struct netstat_opt *o)
 {
 	if (o->argv != NULL && o->interfaces > 0)
 		front_wrong("-i and a command exclude each other");
@@ -85,12 +85,16 @@ check_options(const struct options *o)
 		front_wrong("--mark: only with --filter");
 	if (o->filter && o->output != NULL && strcmp(o->output, "-") == 0)
 		front_wrong("-o -: --filter writes the log to standard output; name a file");
+	if (o->json && o->output == NULL && (o->argv != NULL || o->filter))
+		front_wrong("--json: needs -o; with a command or --filter, lines are written to a file alone");
+	if (o->filter && o->argv == NULL)
+		front_output("-o", o->output, (const char *const[]){ "/dev/stdin" }, 1);
 }
 
 int
 main(int argc, char *argv[])
 {
-	struct options o = { .period_s = 1 };
+	struct netstat_opt o = { .period_s = 1 };
 	int status;
 
 	front_init(argv[0], netstat_usage, netstat_help);
@@ -101,7 +105,7 @@ main(int argc, char *argv[])
 	if (o.argv != NULL)
 		setenv("TALLY_TRANSPORT", "tcp", 0);
 	check_options(&o);
-	status = run(&o);
+	status = netstat_run(&o);
 	if (o.marks)
 		regfree(&o.mark);
 	return status;

@@ -16,13 +16,14 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #define PIECE	65536	/* bytes of a log that are copied at once */
 
 /* An interface or the command. */
-struct source {
+struct counted {
 	const char *name;
 	unsigned index;			/* index of the interface, at the last reading */
 	bool	 gone;
@@ -33,11 +34,11 @@ struct source {
 };
 
 struct watch {
-	const struct options *o;
+	const struct netstat_opt *o;
 	char	 host[256], first[NIC_NAME];
 	struct meter *meter;
 	struct marker *marker;
-	struct source source[SOURCES];
+	struct counted source[SOURCES];
 	size_t	 sources;
 	uint64_t begun_ns;
 	int	 to;			/* descriptor of the output */
@@ -58,7 +59,7 @@ write_out(int fd, const char *name, struct buf *b)
 
 /* Returns whether the source exists. */
 static bool
-read_counters(struct watch *w, struct source *s, struct traffic *t, unsigned *index)
+read_counters(struct watch *w, struct counted *s, struct traffic *t, unsigned *index)
 {
 	struct nic_link link;
 	int e;
@@ -80,7 +81,7 @@ read_counters(struct watch *w, struct source *s, struct traffic *t, unsigned *in
  * another index and counters from 0.
  */
 static void
-read_source(struct watch *w, struct source *s)
+read_source(struct watch *w, struct counted *s)
 {
 	static const struct traffic zero = { .wire = { TRAFFIC_NONE, TRAFFIC_NONE } };
 	struct traffic now, t;
@@ -113,7 +114,7 @@ clear_counts(struct traffic *t)
 }
 
 static void
-put_row(struct watch *w, const struct source *s, const char *event, double seconds, const struct traffic *t,
+put_row(struct watch *w, const struct counted *s, const char *event, double seconds, const struct traffic *t,
     struct buf *out)
 {
 	struct traffic_row r = {
@@ -149,7 +150,7 @@ write_period_rows(struct watch *w, bool whole)
 	double seconds;
 	bool empty;
 
-	for (struct source *s = w->source; s < w->source + w->sources; s++) {
+	for (struct counted *s = w->source; s < w->source + w->sources; s++) {
 		read_source(w, s);
 		empty = s->open.bytes[TRAFFIC_RX] + s->open.bytes[TRAFFIC_TX] == 0;
 		at_ns = clk_ns();
@@ -177,12 +178,12 @@ write_end_rows(struct watch *w)
 	int e = 0;
 
 	write_period_rows(w, false);
-	for (struct source *s = w->source; s < w->source + w->sources; s++)
+	for (struct counted *s = w->source; s < w->source + w->sources; s++)
 		put_row(w, s, "end", s->sum.seconds, &s->sum.total, &out);
 	if (w->rows >= 0)
 		write_out(w->rows, w->o->output != NULL ? w->o->output : "standard output", &out);
 	out.n = 0;
-	for (struct source *s = w->source; s < w->source + w->sources && !w->o->quiet && e == 0; s++)
+	for (struct counted *s = w->source; s < w->source + w->sources && !w->o->quiet && e == 0; s++)
 		e = traffic_summary(&s->sum, s->name, &out);
 	front_must(NULL, e);
 	write_out(STDERR_FILENO, "standard error", &out);
@@ -195,7 +196,7 @@ sum_traffic(const struct watch *w)
 {
 	struct traffic sum = { .wire = { TRAFFIC_NONE, TRAFFIC_NONE } };
 
-	for (const struct source *s = w->source; s < w->source + w->sources; s++) {
+	for (const struct counted *s = w->source; s < w->source + w->sources; s++) {
 		traffic_add(&sum, &s->sum.total);
 		traffic_add(&sum, &s->open);
 	}
@@ -211,7 +212,7 @@ filter_log(struct watch *w)
 	char piece[PIECE];
 	ssize_t n;
 
-	for (struct source *s = w->source; s < w->source + w->sources; s++)
+	for (struct counted *s = w->source; s < w->source + w->sources; s++)
 		read_source(w, s);
 	now = sum_traffic(w);
 	n = read(w->in, piece, sizeof(piece));
@@ -340,7 +341,7 @@ open_interfaces(struct watch *w)
 			refuse_interface(NULL);
 		w->source[w->sources++].name = w->first;
 	}
-	for (struct source *s = w->source; s < w->source + w->sources; s++) {
+	for (struct counted *s = w->source; s < w->source + w->sources; s++) {
 		if ((e = nic_read(s->name, &link)) < 0)
 			front_die(s->name, e);
 		if (e == 0)
@@ -381,7 +382,10 @@ start_command(struct watch *w, const sigset_t *mask)
 	w->source[0].sum.total = w->source[0].open = w->source[0].last;
 }
 
-/* Opening a FIFO can block, so it happens before signals are blocked. */
+/*
+ * Opening a FIFO can block, so it happens before signals are blocked.  What the file has is lost only in open_rows(),
+ * when the interfaces or the command are known to be there.
+ */
 static void
 open_output(struct watch *w)
 {
@@ -391,7 +395,7 @@ open_output(struct watch *w)
 	if (path == NULL || strcmp(path, "-") == 0)
 		return;
 	front_wait_write(path);
-	if ((w->to = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) < 0)
+	if ((w->to = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666)) < 0)
 		front_die(path, io_create_failed(path));
 	front_wait_end();
 }
@@ -401,12 +405,15 @@ open_rows(struct watch *w)
 {
 	const char *path = w->o->output, *by[] = { [METER_PACKETS] = "packets", [METER_CALLS] = "calls" };
 	struct buf out = { 0 };
+	struct stat st;
 	int e;
 
 	w->rows = -1;
 	if (path == NULL && (w->o->filter || w->o->argv != NULL))
 		return;
 	w->rows = w->to;
+	if (path != NULL && fstat(w->to, &st) == 0 && S_ISREG(st.st_mode) && ftruncate(w->to, 0) < 0)
+		front_die(path, err_sys("truncate"));
 	if (w->o->json)
 		return;
 	e = buf_put_fmt(&out, "# tally %s tool=netstat-logging host=%s period_s=%g", TALLY_VERSION, w->host,
@@ -437,7 +444,7 @@ end_status(const struct watch *w)
 }
 
 int
-run(const struct options *o)
+netstat_run(const struct netstat_opt *o)
 {
 	struct watch *w = calloc(1, sizeof(*w));
 	struct traffic now;

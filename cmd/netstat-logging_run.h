@@ -8,7 +8,7 @@
 
 #define SOURCES	64	/* most interfaces */
 
-struct options {
+struct netstat_opt {
 	const char	*interface[SOURCES];
 	size_t		 interfaces;
 	char *const	*argv;		/* a command, or NULL */
@@ -21,6 +21,6 @@ struct options {
 };
 
 /* Returns the exit status. */
-int	 run(const struct options *o);
+int	 netstat_run(const struct netstat_opt *o);
 
 #endif

@@ -36,7 +36,7 @@ static const char plog_help[] =
     "  -f, --follow    continue while the logs grow     -h, --help, --version\n"
     "Without a log, or if it is -, plog reads standard input.\n";
 
-struct options {
+struct plog_opt {
 	const char *html, *png, *svg, *tensorboard;
 	enum table_form form;
 	unsigned figures;
@@ -47,7 +47,7 @@ struct options {
 static void
 parse_figures(void *options, const char *option, char *text)
 {
-	struct options *o = options;
+	struct plog_opt *o = options;
 
 	o->figures_given = true;
 	if ((o->figures = plot_figures(text)) == 0)
@@ -59,14 +59,14 @@ parse_figures(void *options, const char *option, char *text)
 static void
 parse_form(void *options, const char *option, char *text)
 {
-	struct options *o = options;
+	struct plog_opt *o = options;
 
 	o->form_given = true;
 	if ((o->form = text != NULL ? table_form(text) : TABLE_CSV) == TABLE_FORMS)
 		front_wrong("%s: '%.64s' is not text, markdown, tsv, csv or json", option, text);
 }
 
-#define MEMBER(m)	FRONT_MEMBER(struct options, m)
+#define MEMBER(m)	FRONT_MEMBER(struct plog_opt, m)
 
 static const struct front_option option_table[] = {
 	{ "all", FRONT_FLAG, MEMBER(all) },
@@ -88,7 +88,7 @@ static const struct front_option option_table[] = {
 
 /* Who draws on the terminal, or chooses figures, wants no table, unless its options are given too. */
 static bool
-wants_table(const struct options *o)
+wants_table(const struct plog_opt *o)
 {
 	bool chosen = o->figures_given && (o->png != NULL || o->svg != NULL || o->html != NULL);
 
@@ -97,7 +97,7 @@ wants_table(const struct options *o)
 
 /* Warns of the first malformed row of a file with its line, and of the others with their number. */
 static void
-read_log(struct logs *l, const struct options *o, struct table *profile, const char *path)
+read_log(struct logs *l, const struct plog_opt *o, struct table *profile, const char *path)
 {
 	FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
 	size_t before = l->curve.n + l->machines.n + l->rates.n + profile->cells, measures = l->curve.n;
@@ -134,7 +134,7 @@ read_log(struct logs *l, const struct options *o, struct table *profile, const c
 
 /* Returns the lines of the terminal that the table and its remark take. */
 static unsigned
-print_table(struct table *t, const struct options *o)
+print_table(struct table *t, const struct plog_opt *o)
 {
 	struct buf text = { 0 };
 	unsigned wide, high, omitted, lines = 0;
@@ -158,7 +158,7 @@ print_table(struct table *t, const struct options *o)
 }
 
 static unsigned
-print_tables(const struct options *o, struct logs *l, const struct curve_rows *means, const char *title)
+print_tables(const struct plog_opt *o, struct logs *l, const struct curve_rows *means, const char *title)
 {
 	struct table t = { 0 };
 	struct curve_rows rows = { 0 };
@@ -194,20 +194,20 @@ is_of_other_kind(const char *path, const char *kind)
 	return false;
 }
 
-/* Refuses to replace a log, which is what remains of a run, and the name of another kind of file. */
+/*
+ * Refuses to replace a file that does not begin as SVG, HTML or PNG, such as a log, which is what remains of a run, and
+ * the name of another kind of file.
+ */
 static void
 check_output(const char *option, const char *path)
 {
-	static const char *const first[] = { "# tally ", "time_s\t" };
-	char head[8] = "";
 	struct stat st;
 	/* Opening a pipe would wait for its writer, which is plog. */
 	FILE *f = path != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "r") : NULL;
+	int first = f != NULL ? getc(f) : EOF;
 
-	if (f != NULL && fread(head, 1, sizeof(head), f) == sizeof(head))
-		for (size_t i = 0; i < sizeof(first) / sizeof(*first); i++)
-			if (memcmp(head, first[i], strlen(first[i])) == 0)
-				front_wrong("%s: %s is a log; name the file to write before it", option, path);
+	if (first != EOF && first != '<' && first != 0x89)
+		front_wrong("%s: %s exists and is no figure; name the file to write before the logs", option, path);
 	if (f != NULL)
 		fclose(f);
 	if (path != NULL && strcmp(path, "-") == 0)
@@ -217,7 +217,7 @@ check_output(const char *option, const char *path)
 }
 
 static void
-write_report(const struct options *o, const struct logs *l, const struct curve_rows *means, const char *title)
+write_report(const struct plog_opt *o, const struct logs *l, const struct curve_rows *means, const char *title)
 {
 	struct plot_opt opt = { .kind = PLOT_SVG, .figures = o->figures, .title = title,
 	    .spread = &l->spread };
@@ -235,7 +235,7 @@ write_report(const struct options *o, const struct logs *l, const struct curve_r
  * Figures that are omitted take another line.
  */
 static void
-draw_text(const struct options *o, const struct logs *l, const struct curve_rows *means, const char *title,
+draw_text(const struct plog_opt *o, const struct logs *l, const struct curve_rows *means, const char *title,
     unsigned table)
 {
 	struct plot_opt opt = { .kind = PLOT_TEXT, .figures = o->figures, .title = title,
@@ -261,7 +261,7 @@ draw_text(const struct options *o, const struct logs *l, const struct curve_rows
 }
 
 static void
-draw_file(const struct options *o, enum plot_kind kind, const struct logs *l, const struct curve_rows *means,
+draw_file(const struct plog_opt *o, enum plot_kind kind, const struct logs *l, const struct curve_rows *means,
     const char *title, const char *path)
 {
 	struct plot_opt opt = { .kind = kind, .figures = o->figures, .title = title,
@@ -274,7 +274,7 @@ draw_file(const struct options *o, enum plot_kind kind, const struct logs *l, co
 
 /* A run may have ended before its first step, and a log of rates or of a server has no epochs. */
 static void
-check_measurements(const struct options *o, const struct logs *l, const struct curve_rows *means, const char *title)
+check_measurements(const struct plog_opt *o, const struct logs *l, const struct curve_rows *means, const char *title)
 {
 	bool draws = o->plot || o->png != NULL || o->svg != NULL || o->html != NULL;
 
@@ -288,7 +288,7 @@ check_measurements(const struct options *o, const struct logs *l, const struct c
 
 /* Prints the table first, since a figure may fail. */
 static void
-write_output(const struct options *o, struct logs *l, const char *title)
+write_output(const struct plog_opt *o, struct logs *l, const char *title)
 {
 	struct curve_rows means;
 	unsigned table = 0;
@@ -346,7 +346,7 @@ int
 main(int argc, char *argv[])
 {
 	char dash[] = "-", *in[] = { dash, NULL };
-	struct options o = { .figures = PLOT_ALL };
+	struct plog_opt o = { .figures = PLOT_ALL };
 	struct logs logs = { .rates = { 0 } };
 	struct table profile = { 0 };
 	char title[256];

@@ -1,6 +1,7 @@
 /* pserver - a server of a job: gradients in, weights out, for one shard of the weights.  See pserver(1). */
 #include "front.h"
 #include "front_option.h"
+#include "front_wait.h"
 #include "pserver_run.h"
 
 #include "base/err.h"
@@ -132,6 +133,8 @@ parse_options(int argc, char *argv[], struct pserver *p)
 		front_wrong("--listen-fd: needs --listen");
 	if (p->run.serve.listen != NULL && p->run.serve.nworkers == 0)
 		front_wrong("--listen: needs --workers");
+	if (p->run.serve.listen == NULL && (p->run.serve.nworkers > 0 || p->run.serve.nservers != 1))
+		front_wrong("--workers, --server: need --listen; without it, the tracker says them");
 }
 
 /*
@@ -151,8 +154,10 @@ join_rendezvous(struct pserver *p, const uint8_t *key)
 		front_wrong("DMLC_ROLE: is worker; start pworker instead");
 	if (p->env.role == RENDEZVOUS_SCHEDULER)
 		return;
-	if ((e = rendezvous_join(&p->env, key, &p->rendezvous)) < 0 ||
-	    (e = rendezvous_host(p->rendezvous, &p->env, p->at)) < 0)
+	front_wait_for("the scheduler at ", p->env.at);
+	e = rendezvous_join(&p->env, key, &p->rendezvous);
+	front_wait_end();
+	if (e < 0 || (e = rendezvous_host(p->rendezvous, &p->env, p->at)) < 0)
 		front_die(NULL, e);
 	snprintf(p->at + strlen(p->at), sizeof(p->at) - strlen(p->at), ":0");
 	p->run.serve.listen = p->at;

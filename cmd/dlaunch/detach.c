@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <stdlib.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -139,11 +138,11 @@ print_cause(const struct jobdir *d, const char *why)
 }
 
 /*
- * Prints the job's name once all its processes have started, and exits.  If they have not, prints the
+ * Ends the first process: prints the job's name once all its processes have started.  If they have not, prints the
  * launcher's errors, exits with its status, and removes a new job, which nobody can attach to.
  */
-static void
-print_job_name(struct jobdir *d, int fd, int signals, pid_t launcher, bool new, off_t errors)
+static _Noreturn void
+end_first_process(struct jobdir *d, int fd, int signals, pid_t launcher, bool new, off_t errors)
 {
 	char why[ERR_LINE];
 	int how;
@@ -174,7 +173,7 @@ dlaunch_detach(struct jobdir *d, bool append, int signals)
 		front_die("--detach", err_sys("fork"));
 	if (pid > 0) {
 		close(fd[1]);
-		print_job_name(d, fd[0], signals, pid, !append, errors);
+		end_first_process(d, fd[0], signals, pid, !append, errors);
 	}
 	/* In a session of its own no hangup reaches it. */
 	setsid();

@@ -161,7 +161,7 @@ find_stable_ends(const struct jobdir *d, const struct jobdir_state *s, uint64_t 
  * fails, unless the job runs anyway because somebody else has just done the same.
  */
 static bool
-take_over(const char *name, const struct jobdir *d)
+start_launcher(const char *name, const struct jobdir *d)
 {
 	int null, how;
 	pid_t pid;
@@ -205,7 +205,7 @@ follow_job(const char *name, bool output, bool wait)
 	do {
 		/* The state is read first: output that precedes the end is then in the files. */
 		s = read_job_state(&d);
-		if (wait && is_launcher_lost(&s) && s.has_record && take_over(name, &d))
+		if (wait && is_launcher_lost(&s) && s.has_record && start_launcher(name, &d))
 			s = read_job_state(&d);
 		if (wait)
 			check_launcher(name, &s, &report_at);
@@ -245,7 +245,7 @@ dlaunch_find_launcher(const char *name, const struct jobdir *d, const char *what
 {
 	struct jobdir_state s = read_job_state(d);
 
-	if (is_launcher_lost(&s) && s.has_record && take_over(name, d))
+	if (is_launcher_lost(&s) && s.has_record && start_launcher(name, d))
 		s = read_job_state(d);
 	if (!s.running)
 		front_wrong("job %s is not running", name);

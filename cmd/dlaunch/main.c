@@ -234,7 +234,8 @@ check_dlaunch_options(struct dlaunch *c)
 	for (char **word = c->argv; !c->dmlc && *word != NULL; word++)
 		if (is_own_option(*word))
 			front_wrong("%s: is an option of dlaunch, which stands before pworker", *word);
-	if (!c->dmlc && (c->restarts > 0 || c->resume != NULL) && !has_save(c->argv))
+	/* A recipe may say --save; pworker checks it. */
+	if (!c->dmlc && (c->restarts > 0 || c->resume != NULL) && !has_save(c->argv) && !has_word(c->argv, "@", 1))
 		front_wrong("%s: pworker needs --save, as it resumes from a checkpoint",
 		    c->resume != NULL ? "--resume" : "--restart");
 	if (c->hosts_file != NULL && strcmp(c->hosts_file, "-") == 0 && (c->job != NULL || c->detach))
@@ -309,7 +310,8 @@ main(int argc, char *argv[])
 	if (c.agent_resume != NULL)
 		return dlaunch_agent_resume(c.agent_resume);
 	if ((resume = c.resume) != NULL) {
-		if (*c.argv != NULL || argc > 3)
+		if (*c.argv != NULL || strncmp(argv[1], "--r", 3) != 0 ||
+		    argc != (strchr(argv[1], '=') != NULL ? 2 : 3))
 			front_wrong("--resume: takes no other option and no command");
 		dlaunch_open_ended(resume, &dir, &command);
 		init_options(&c, (int)command.n, command.v);

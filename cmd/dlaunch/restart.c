@@ -3,9 +3,11 @@
 #include "front.h"
 
 #include <poll.h>
+#include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
-#define AGAIN		254	/* status that asks dmlc-core's trackers for a restart (tracker/local.py) */
+#define DMLC_AGAIN	254	/* status that asks dmlc-core's trackers for a restart (tracker/local.py) */
 #define LAST_SIGNAL	64
 #define LONGEST_S	60
 
@@ -14,7 +16,7 @@ dlaunch_may_restart(const struct roster *r)
 {
 	if (r->stopped)
 		return false;
-	return r->code == FRONT_AGAIN || r->code == AGAIN || (r->code > 128 && r->code <= 128 + LAST_SIGNAL);
+	return r->code == FRONT_AGAIN || r->code == DMLC_AGAIN || (r->code > 128 && r->code <= 128 + LAST_SIGNAL);
 }
 
 bool
@@ -43,7 +45,13 @@ void
 dlaunch_pause(uint32_t attempts, uint32_t most, int signals)
 {
 	int seconds = attempts < 2 ? 0 : attempts < 8 ? 1 << (attempts - 2) : LONGEST_S;
+	sigset_t child;
 
 	front_say("restart %u of %u", attempts, most);
+	/* The processes of the last attempt have been waited for: a signal of their ends must not end the pause. */
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	while (sigtimedwait(&child, NULL, &(struct timespec){ 0 }) > 0)
+		continue;
 	poll(&(struct pollfd){ .fd = signals, .events = POLLIN }, 1, seconds * 1000);
 }

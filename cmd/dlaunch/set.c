@@ -12,6 +12,15 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Reads the changes of the job so far; there may be none. */
+static int
+read_settings(const struct jobdir *d, struct buf *text)
+{
+	int e = jobdir_get(d, "settings", JOBDIR_MOST, text);
+
+	return e == ERR_ARG ? 0 : e;
+}
+
 /* Changes of settings that are known take effect again in each attempt, after those that the user gave. */
 void
 dlaunch_add_settings(const struct dlaunch *c, const struct jobdir *d, struct words *env)
@@ -20,8 +29,9 @@ dlaunch_add_settings(const struct dlaunch *c, const struct jobdir *d, struct wor
 	struct buf text = { 0 };
 	int e = 0;
 
-	if (c->dmlc || d->dir < 0 || jobdir_get(d, "settings", JOBDIR_MOST, &text) < 0)
+	if (c->dmlc || d->dir < 0)
 		return;
+	front_must("--job", read_settings(d, &text));
 	for (char **word = c->env.v; word != NULL && *word != NULL; word++)
 		if (strncmp(*word, "TALLY_SET=", strlen("TALLY_SET=")) == 0)
 			first = *word + strlen("TALLY_SET=");
@@ -38,16 +48,17 @@ store_setting(const struct jobdir *d, const char *text, uint64_t from)
 	struct buf all = { 0 };
 	char words[SETTINGS_TEXT], line[SETTINGS_TEXT + 32];
 	size_t n;
+	int e;
 
-	(void)jobdir_get(d, "settings", JOBDIR_MOST, &all);
 	if (settings_parse_change(text, &s) < 0)
 		return;
 	settings_change_text(&s, ',', words);
 	n = (size_t)snprintf(line, sizeof(line), "%" PRIu64 ":%s\n", from, words);
-	if (all.n >= n && memcmp(all.p + all.n - n, line, n) == 0)
+	e = read_settings(d, &all);
+	if (e == 0 && all.n >= n && memcmp(all.p + all.n - n, line, n) == 0)
 		n = 0;
-	if (buf_put(&all, line, n) < 0 || jobdir_put(d, "settings", all.p, all.n) < 0)
-		front_warn("--job", ERR_SYS);
+	if (e < 0 || (e = buf_put(&all, line, n)) < 0 || (e = jobdir_put(d, "settings", all.p, all.n)) < 0)
+		front_warn("--job", e);
 	buf_free(&all);
 }
 

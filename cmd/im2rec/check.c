@@ -29,6 +29,7 @@ check_verb(const struct im2rec *o)
 	const struct transcode_opt *c = &o->pack.conv;
 	const struct lister_opt *l = &o->list;
 	bool packs = o->verb == im2rec_pack, lists = o->verb == im2rec_make_list, serves = o->verb == im2rec_serve;
+	bool verifies = o->verb == im2rec_verify;
 	bool writes = packs || lists || o->verb == im2rec_extract || o->verb == im2rec_to_tar;
 	const struct { bool given, fits; const char *option, *with; } all[] = {
 		{ o->out != NULL, o->verb != im2rec_cat, "output", "packing; --cat writes to standard output" },
@@ -41,7 +42,7 @@ check_verb(const struct im2rec *o)
 		{ c->quality > 0, packs, "quality", "packing" },
 		{ c->inter != RESIZE_CUBIC, packs && c->resize > 0, "inter-method", "--resize" },
 		{ c->pass, packs, "pass-through", "packing" },
-		{ c->pixels != IMG_PIXELS, packs || o->verb == im2rec_verify, "max-pixels", "packing and --verify" },
+		{ c->pixels != IMG_PIXELS, packs || verifies, "max-pixels", "packing and --verify" },
 		{ o->in.bytes != IMG_BYTES, packs, "max-bytes", "packing" },
 		{ o->in.split != SOURCE_ALL, packs, "split", "packing" },
 		{ o->in.parts > 0, packs, "part", "packing" },
@@ -61,6 +62,9 @@ check_verb(const struct im2rec *o)
 		{ o->key != NULL, serves, "key-file", "--serve" },
 		{ o->ready >= 0, serves, "ready-fd", "--serve" },
 		{ o->verbose, o->verb == im2rec_list, "verbose", "--list" },
+		{ o->pack.threads > 0, packs || verifies, "threads", "packing and --verify" },
+		{ o->quiet, !lists && o->verb != im2rec_list && o->verb != im2rec_cat, "quiet",
+		    "packing, --verify, --extract, --to-tar, --index and --serve" },
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
@@ -155,7 +159,7 @@ im2rec_check(const struct im2rec *o)
 	check_inputs(o);
 	check_name(o);
 	for (size_t i = 0; i < o->paths && o->paths > 1 && o->verb == im2rec_pack; i++)
-		if (suffix_is(o->path[i], strlen(o->path[i]), ".lst"))
+		if (suffix_is_list(o->path[i]))
 			front_wrong("%s: a list stands alone, or before the one folder in which its paths start",
 			    o->path[i]);
 	if ((c->quality > 0 || c->encoding != TRANSCODE_AS_IT_WAS) && c->resize == 0 && !c->crop &&

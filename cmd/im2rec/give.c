@@ -75,7 +75,9 @@ parse_ranges(const char *text, struct range *range)
 	char *copy = strdup(text), *rest = copy, *one;
 	size_t n = 0;
 
-	while (copy != NULL && (one = strsep(&rest, ",")) != NULL) {
+	if (copy == NULL)
+		front_die("--cat", err_nomem());
+	while ((one = strsep(&rest, ",")) != NULL) {
 		char *dash = strchr(one, '-');
 		struct range *r = &range[n++];
 

@@ -60,7 +60,7 @@ void	 im2rec_name_limit(int e);
  * the input lacks, it calls im2rec_watch_check().
  */
 struct im2rec_watch {
-	bool		 talks, begun;
+	bool		 shows_progress, begun;
 	double		 began_s;
 	uint64_t	 before;	/* items done at the start */
 };

@@ -4,6 +4,9 @@
 #include "front.h"
 #include "front_option.h"
 
+#include "base/err.h"
+#include "source/suffix.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +20,12 @@ static const char im2rec_usage[] =
     "im2rec [-q] [-j n] [-o file.rec] [option ...] images ...\n"
     "       im2rec [-q] [-j n] [-o file.rec] [option ...] list.lst [root]\n"
     "       im2rec --list [-v] | --verify [-q] [-j n] file.rec ...\n"
-    "       im2rec --extract -o directory file.rec\n"
+    "       im2rec --extract [-q] -o directory file.rec\n"
     "       im2rec --cat records file.rec\n"
-    "       im2rec --to-tar [-o file.tar] file.rec ...\n"
+    "       im2rec --to-tar [-q] [-o file.tar] file.rec ...\n"
     "       im2rec [-q] --serve [--listen host:port] [--ready-fd n] --key-file file\n"
     "              file.rec ...\n"
-    "       im2rec --index file.rec ...\n"
+    "       im2rec --index [-q] file.rec ...\n"
     "       im2rec --make-list -o prefix [option ...] directory";
 static const char im2rec_help[] =
     "IMAGES are folders or archives of class folders, webdatasets, CIFAR or MNIST.\n"
@@ -100,7 +103,7 @@ parse_exts(void *im2rec, const char *option, char *text)
 	char *copy = strdup(text), *rest = copy, *one;
 
 	if (copy == NULL)
-		front_wrong("%s: out of memory", option);
+		front_die(option, err_nomem());
 	for (l->n_exts = 0; (one = strsep(&rest, ",")) != NULL; l->n_exts++) {
 		if (*one == 0 || l->n_exts == EXTS_MOST)
 			front_wrong("%s: '%.64s' is not a list of 1 to %d suffixes such as .jpg,.png", option, text,
@@ -195,9 +198,7 @@ static const struct front_option pack_options[] = {
 static bool
 is_list(const char *path)
 {
-	size_t n = strlen(path);
-
-	return strcmp(path, "-") == 0 || (n >= 4 && strcmp(path + n - 4, ".lst") == 0);
+	return strcmp(path, "-") == 0 || suffix_is_list(path);
 }
 
 void

@@ -13,13 +13,15 @@
 struct record_service {
 	struct dataset_server_opt serve;
 	const struct im2rec *o;
+	bool	 listened;
 };
 
 static void
 report_listening(void *arg, const char *where)
 {
-	const struct record_service *p = arg;
+	struct record_service *p = arg;
 
+	p->listened = true;
 	front_say("%s: %" PRIu64 " records at %s", p->serve.recs->path, p->serve.recs->count, where);
 	front_ready(p->o->ready, where);
 }
@@ -72,8 +74,10 @@ im2rec_serve(const struct im2rec *o)
 	p.serve.classes = &classes;
 	p.serve.stop_fd = front_stop_fd();
 	e = dataset_server_run(&p.serve, &sums);
-	front_say("%" PRIu64 " readers, %" PRIu64 " records, %.1f MB sent, %.1f s, %" PRIu64 " unauthenticated "
-	    "connections", sums.readers, sums.records, (double)sums.sent / 1e6, clk_s() - began, sums.strangers);
+	if (p.listened)
+		front_say("%" PRIu64 " readers, %" PRIu64 " records, %.1f MB sent, %.1f s, %" PRIu64 " unauthenticated "
+		    "connections", sums.readers, sums.records, (double)sums.sent / 1e6, clk_s() - began,
+		    sums.strangers);
 	recs_close(recs);
 	buf_free(&classes);
 	if (e != ERR_STOP)

@@ -54,7 +54,7 @@ on_stop_signal(int sig)
 
 /*
  * A pipe may have been opened after the signal, so that it is ended here.  If something else takes longer than GRACE_S,
- * such as a write to a pipe that nobody reads, the signal ends the process, as a second one does.
+ * such as a write to a pipe that nobody reads, the signal ends the process, as a second one of its kind does.
  */
 static void
 on_second_of_grace(int sig)
@@ -82,7 +82,7 @@ im2rec_watch_start(struct im2rec_watch *w, bool quiet)
 
 	ended = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-	*w = (struct im2rec_watch){ .talks = !quiet, .began_s = clk_s() };
+	*w = (struct im2rec_watch){ .shows_progress = !quiet, .began_s = clk_s() };
 	if (!quiet)
 		progress_start(PROGRESS_PLAIN);
 	sigaction(SIGALRM, &grace, NULL);
@@ -124,7 +124,7 @@ im2rec_watch_step(struct im2rec_watch *w, uint64_t done, uint64_t bytes, double 
 		w->begun = true;
 		w->before = done;
 	}
-	if (w->talks && progress_due())
+	if (w->shows_progress && progress_due())
 		show_packing_progress(w, done, bytes, share);
 	return 0;
 }

@@ -88,7 +88,7 @@ const struct pworker_theme pworker_eval_theme = { eval_options, settle_eval_opti
 
 #define BAD_LINES	10u	/* most records left out of a score that are named */
 
-struct job {
+struct evaluation {
 	uint32_t	 classes, top;
 	uint64_t	 bad;		/* records left out of a score */
 	uint64_t	 n;		/* samples evaluated; for a score only those with a label */
@@ -116,7 +116,7 @@ warn_bad_record(void *arg, const char *why)
 static void
 count_bad_record(void *arg, const char *why)
 {
-	struct job *j = arg;
+	struct evaluation *j = arg;
 
 	if (++j->bad <= BAD_LINES)
 		warn_bad_record(arg, why);
@@ -133,7 +133,7 @@ warn_bad_batch(void *arg, uint32_t n, const char *why)
 static int
 add_score(void *arg, uint64_t id, int32_t label, const float *target, const float *p)
 {
-	struct job *j = arg;
+	struct evaluation *j = arg;
 	size_t before;
 
 	(void)id;
@@ -159,7 +159,7 @@ add_score(void *arg, uint64_t id, int32_t label, const float *target, const floa
 
 /* Writes the record's number, or the image's name with tabs, newlines and backslashes escaped. */
 static int
-format_id(struct job *j, uint64_t id)
+format_id(struct evaluation *j, uint64_t id)
 {
 	struct buf raw = { 0 };
 	int e = 0;
@@ -182,7 +182,7 @@ format_id(struct job *j, uint64_t id)
  * follows ": ".
  */
 static long
-find_folder_class(const struct job *j, const char *path)
+find_folder_class(const struct evaluation *j, const char *path)
 {
 	const char *inner = strstr(path, ": "), *end;
 	long y = -1, here;
@@ -195,7 +195,7 @@ find_folder_class(const struct job *j, const char *path)
 
 /* Prints the class that the sample is known to have: its name if classes have names, or a hyphen. */
 static void
-print_label(const struct job *j, int32_t label)
+print_label(const struct evaluation *j, int32_t label)
 {
 	long y = label < 0 && j->pics != NULL ? find_folder_class(j, (const char *)j->name.p) : label;
 
@@ -210,7 +210,7 @@ print_label(const struct job *j, int32_t label)
 static int
 print_prediction(void *arg, uint64_t id, int32_t label, const float *target, const float *p)
 {
-	struct job *j = arg;
+	struct evaluation *j = arg;
 	int e = format_id(j, id);
 
 	(void)target;
@@ -240,7 +240,7 @@ print_prediction(void *arg, uint64_t id, int32_t label, const float *target, con
 }
 
 static void
-run_evaluation(struct eval_opt *o, struct job *j)
+run_evaluation(struct eval_opt *o, struct evaluation *j)
 {
 	int e;
 
@@ -255,7 +255,7 @@ static void
 print_score(struct eval_opt *o, bool confusion, const struct names *names)
 {
 	const struct graph *g = o->weights->graph;
-	struct job j = { .classes = g->classes, .outputs = { g->node[g->n - 1].loss, g->classes, names } };
+	struct evaluation j = { .classes = g->classes, .outputs = { g->node[g->n - 1].loss, g->classes, names } };
 
 	if (confusion && j.outputs.loss == GRAPH_LOSS_SQUARED)
 		front_wrong("--confusion: needs classes or labels; this net predicts values");
@@ -293,7 +293,7 @@ print_predictions(struct eval_opt *o, uint32_t top, struct recmaker *pics, const
 {
 	const struct graph *g = o->weights->graph;
 	const struct names *names = &k->names;
-	struct job j = { .classes = g->classes, .pics = pics, .names = names,
+	struct evaluation j = { .classes = g->classes, .pics = pics, .names = names,
 	    .outputs = { g->node[g->n - 1].loss, g->classes, names } };
 
 	j.top = top < j.classes ? top : j.classes;
@@ -346,8 +346,9 @@ write_statistics(const struct pworker *p, const struct eval_opt *j, struct weigh
 		e = err_fail(ERR_FORMAT, "statistics of %" PRIu64 " samples are NaN or infinite", samples);
 	update_preprocessing(f, &j->data);
 	if (e < 0 ||
-	    (e = weights_save("-", f->graph, f->w, f->aux, f->state, f->rule, NULL, j->data.aug.mean, f->meta,
-	    f->nmeta)) < 0)
+	    (e = weights_save("-", &(struct weights_content){ .graph = f->graph, .w = f->w, .aux = f->aux,
+	    .state = f->state, .rule = f->rule, .mean_image = j->data.aug.mean, .meta = f->meta,
+	    .nmeta = f->nmeta })) < 0)
 		front_die(NULL, e);
 	front_say("%s: statistics of %" PRIu64 " samples", p->weights, samples);
 }

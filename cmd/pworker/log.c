@@ -70,13 +70,13 @@ log_traffic(struct pworker_log *l, const struct train_event *ev, uint64_t *in, u
 		l->before[s] = ev->traffic[s];
 		snprintf(r.peer, sizeof(r.peer), "server %" PRIu32, s);
 		e = peer_traffic_row_put(&text, &r, &t);
-		*in += peer_traffic_steps(&t, PEER_TRAFFIC_IN);
-		*out += peer_traffic_steps(&t, PEER_TRAFFIC_OUT);
+		*in += peer_traffic_steps(&t, PEER_TRAFFIC_RECEIVED);
+		*out += peer_traffic_steps(&t, PEER_TRAFFIC_SENT);
 		if (ev->kind == TRAIN_START) {
-			l->received += t.payload[PEER_TRAFFIC_IN][PEER_TRAFFIC_START] +
-			    t.messages[PEER_TRAFFIC_IN][PEER_TRAFFIC_START] * MSG_HEAD;
-			l->sent += t.payload[PEER_TRAFFIC_OUT][PEER_TRAFFIC_START] +
-			    t.messages[PEER_TRAFFIC_OUT][PEER_TRAFFIC_START] * MSG_HEAD;
+			l->received += t.payload[PEER_TRAFFIC_RECEIVED][PEER_TRAFFIC_START] +
+			    t.messages[PEER_TRAFFIC_RECEIVED][PEER_TRAFFIC_START] * MSG_HEAD;
+			l->sent += t.payload[PEER_TRAFFIC_SENT][PEER_TRAFFIC_START] +
+			    t.messages[PEER_TRAFFIC_SENT][PEER_TRAFFIC_START] * MSG_HEAD;
 		}
 	}
 	if (ev->kind != TRAIN_START && e == 0)

@@ -353,6 +353,15 @@ find_single_hyphen(char *argv[], int argc)
 	return NULL;
 }
 
+/* The name of the flag in a word --FLAG=VALUE that getopt_long(3) refused; or NULL. */
+static const char *
+find_flag_with_value(const char *word)
+{
+	const struct pworker_option *o = optopt >= FIRST ? get_option((size_t)(optopt - FIRST)) : NULL;
+
+	return o != NULL && strncmp(word, "--", 2) == 0 && strcspn(word + 2, "=") == strlen(o->name) ? o->name : NULL;
+}
+
 void
 pworker_options(struct pworker *p, int argc, char *argv[])
 {
@@ -379,6 +388,8 @@ pworker_options(struct pworker *p, int argc, char *argv[])
 			front_wrong("-%s: no such option; did you mean --%s?", near, near);
 		else if (c == '?' && optopt != 0 && optopt < FIRST)	/* a letter; else 0, or a row */
 			front_wrong("-%c: no such option; --help lists the options", optopt);
+		else if (c == '?' && (near = find_flag_with_value(argv[optind - 1])) != NULL)
+			front_wrong("--%s: takes no value", near);
 		else if (o == NULL || is_abbreviation(o->name, argv))
 			pworker_net_option(p, argc, argv);
 		else if (optarg != NULL && *optarg == 0)

@@ -108,16 +108,23 @@ check_weights_name(const char *option, const char *path)
 }
 
 static void
-settle_checkpoint_options(struct pworker *p)
+check_save(const char *save)
 {
-	const char *save = p->train.save, *name = save != NULL ? io_base_name(save) : "m";
+	const char *name = io_base_name(save);
 
-	if (p->train.save != NULL && suffix_is(p->train.save, strlen(p->train.save), ".safetensors"))
+	if (suffix_is(save, strlen(save), ".safetensors"))
 		front_wrong("--save: %s: is a PREFIX, to which the epoch and .safetensors are added; leave the suffix "
-		    "out", p->train.save);
+		    "out", save);
 	if (*name == 0 || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		front_wrong("--save: %s: is a folder; add the first part of the files' names, as in %s%smodel", save,
 		    save, *name == 0 ? "" : "/");
+}
+
+static void
+settle_checkpoint_options(struct pworker *p)
+{
+	if (p->train.save != NULL)
+		check_save(p->train.save);
 	if (p->resume_last && p->train.save == NULL)
 		front_wrong("--resume-last: needs --save");
 	if (p->train.keep > 0 && p->train.save == NULL)

@@ -1,6 +1,7 @@
 /* options_job - the worker's place in a job, from the command line or from a tracker of dmlc. */
 #include "pworker/pworker.h"
 #include "front.h"
+#include "front_wait.h"
 #include "pserver_run.h"
 
 #include "base/err.h"
@@ -43,8 +44,9 @@ parse_rank(struct pworker *p, const char *option, char *text)
 	ps->elastic = 0;
 	if (strstr(text, "..") == NULL)
 		front_part(option, text, &ps->rank, &ps->nworkers);
-	else if (sscanf(text, "%6" SCNu32 "/%6" SCNu32 "..%6" SCNu32 "%c", &ps->rank, &ps->elastic, &ps->nworkers,
-	    &tail) != 3 || ps->rank >= ps->nworkers || ps->elastic == 0 || ps->elastic > ps->nworkers)
+	else if (text[strspn(text, "0123456789/.")] != 0 || sscanf(text, "%6" SCNu32 "/%6" SCNu32 "..%6" SCNu32 "%c",
+	    &ps->rank, &ps->elastic, &ps->nworkers, &tail) != 3 || ps->rank >= ps->nworkers || ps->elastic == 0 ||
+	    ps->elastic > ps->nworkers)
 		front_wrong("%s: '%.64s' is not I/N..M with I below M and N from 1 to M, as in 0/2..4", option, text);
 }
 
@@ -172,6 +174,19 @@ pworker_settle_batch(struct pworker *p)
 	t->batches = alike ? NULL : p->batch;
 }
 
+/* Reads the batches of another run.  A log of any worker, who may be on this host, must not replace theirs. */
+static void
+read_balance(struct pworker *p, const uint32_t *first, uint32_t n)
+{
+	char name[4096];
+
+	for (uint32_t w = 0; w < n && p->log != NULL; w++)
+		if (snprintf(name, sizeof(name), "%s.%" PRIu32, p->log, w) < (int)sizeof(name))
+			front_output("--log", name, &p->balance, 1);
+	front_output("--trace", p->trace, &p->balance, 1);
+	front_must(p->balance, balance_read(p->balance, first, n, &p->schedule));
+}
+
 /* Prepares batches that change: by measured speeds, or as in the log of another run. */
 static void
 settle_balance(struct pworker *p)
@@ -186,7 +201,7 @@ settle_balance(struct pworker *p)
 	for (uint32_t w = 0; w < n; w++)
 		first[w] = p->train.batches != NULL ? p->train.batches[w] : p->train.data.batch;
 	if (strcmp(p->balance, "auto") != 0)
-		front_must(p->balance, balance_read(p->balance, first, n, &p->schedule));
+		read_balance(p, first, n);
 	p->train.balance = &p->schedule;
 }
 
@@ -236,8 +251,13 @@ pworker_join_rendezvous(struct pworker *p)
 	front_must(NULL, conn_transport(ps->key, &ps->transport));
 	front_must(NULL, conn_silence(&ps->silence_s));
 	if (tracker) {
-		if ((e = rendezvous_join(&env, ps->key, &m)) < 0 || (e = rendezvous_servers(m, &p->list)) < 0)
-			front_die(NULL, e);
+		front_wait_for("the scheduler at ", env.at);
+		if ((e = rendezvous_join(&env, ps->key, &m)) == 0) {
+			front_wait_for("the servers, which join the scheduler at ", env.at);
+			e = rendezvous_servers(m, &p->list);
+		}
+		front_wait_end();
+		front_must(NULL, e);
 		front_say("is worker %" PRIu32 " of %" PRIu32 ", servers %s", env.rank, env.workers, p->list);
 		parse_servers(p, "DMLC_ROLE", p->list);
 		ps->rank = env.rank;

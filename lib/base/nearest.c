@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 static size_t
 take_smaller(size_t a, size_t b)
@@ -32,7 +33,8 @@ measure_distance(const char *a, size_t n, const char *b, size_t m)
 			}
 			replaced = d[i - 1][j - 1] + (fold_case(a[i - 1]) != fold_case(b[j - 1]));
 			d[i][j] = take_smaller(take_smaller(d[i - 1][j], d[i][j - 1]) + 1, replaced);
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+			if (i > 1 && j > 1 && fold_case(a[i - 1]) == fold_case(b[j - 2]) &&
+			    fold_case(a[i - 2]) == fold_case(b[j - 1]))
 				d[i][j] = take_smaller(d[i][j], d[i - 2][j - 2] + 1);
 		}
 	return d[n][m];
@@ -42,7 +44,7 @@ measure_distance(const char *a, size_t n, const char *b, size_t m)
 static int
 is_beginning(const char *a, size_t n, const char *b, size_t m)
 {
-	return n < m ? b[n] == '-' && memcmp(a, b, n) == 0 : n > m && a[m] == '-' && memcmp(a, b, m) == 0;
+	return n < m ? b[n] == '-' && strncasecmp(a, b, n) == 0 : n > m && a[m] == '-' && strncasecmp(a, b, m) == 0;
 }
 
 void

@@ -138,7 +138,7 @@ batch_every(struct batch_reader *r, uint32_t n)
 	r->every = n;
 }
 
-int
+void
 batch_start(struct batch_reader *r, uint64_t epoch, uint64_t step)
 {
 	threads_cancel(r->pool);
@@ -154,7 +154,6 @@ batch_start(struct batch_reader *r, uint64_t epoch, uint64_t step)
 		batch_order_start(r->order, r->opt.aug.seed, epoch);
 	}
 	read_ahead(r);
-	return 0;
 }
 
 /* Whether the micro-batch is the first of a stream's step.  A step that has begun is completed with empty ones. */

@@ -39,7 +39,8 @@ struct recs;
 struct recs_stream;
 
 struct batch_opt {
-	const char	*path;		/* a path for recs_open(), or a pipe; ignored if recs or stream is set */
+	/* a path for recs_open(), or a pipe; with recs or stream, its name in messages */
+	const char	*path;
 	struct recs	*recs;		/* lent until close; NULL: opened from path */
 	struct recs_stream *stream;	/* lent until close, replaces path and recs; or NULL */
 	uint32_t	 batch;		/* records of a micro-batch; with sizes, the largest of this reader's */
@@ -109,9 +110,9 @@ uint64_t batch_cached(const struct batch_reader *r, size_t *bytes);
 int	 batch_device_cache(struct batch_reader *r, uint8_t **pixels, size_t *bytes);
 /*
  * Starts to read ahead at a step of an epoch and drops what was read ahead.  A second call ends a
- * stream.  Returns 0.
+ * stream.
  */
-int	 batch_start(struct batch_reader *r, uint64_t epoch, uint64_t step);
+void	 batch_start(struct batch_reader *r, uint64_t epoch, uint64_t step);
 /* Reads every n-th step of an epoch, at first each of them.  batch_start() must follow. */
 void	 batch_every(struct batch_reader *r, uint32_t n);
 /*

@@ -60,6 +60,10 @@ decode_cached_record(struct device_cache *h, struct batch_lane *l, uint64_t reco
 	}
 	if ((e = recimg_pixels(l->decoder, &rec, &pic)) < 0)
 		return e == ERR_ITEM ? omit_record(r, record, &rec, cached) : e;
+	if (pic.h != cached->h || pic.w != cached->w) {
+		err_note(0, "it was changed while it was read");
+		return omit_record(r, record, &rec, cached);
+	}
 	memcpy(h->pixels + cached->at, pic.p, (size_t)pic.c * pic.h * pic.w);
 	return 0;
 }

@@ -47,7 +47,10 @@ struct samples {
 	/* [n,targets] what the outputs are compared with, mixed; NaN: unknown; NULL: samples have classes */
 	const float	*target;
 	uint32_t	 targets;
-	/* [targets] in training, the weight of what an output's loss has by a target of 1, lent; NULL: 1 */
+	/*
+	 * [targets] in training, the weight of what an output's loss has by a target of 1; NULL: 1.  Lent until the
+	 * backward pass of the batch has ended.
+	 */
 	const float	*positive;
 	const struct samples_mix *mix;	/* [n], or NULL if samples are not mixed and have weight 1 */
 	const float	*x;		/* f32 [n,c,h,w]; or NULL, then pixel or cached is set */

@@ -236,6 +236,25 @@ dataset_reader_next(struct dataset_reader *a, struct msg *m)
 	return n > 0;
 }
 
+/*
+ * Records are longer than those before: requested ones that are not claimed become wanted again, and what arrives of
+ * them is dropped.
+ */
+static void
+give_back_requested(struct dataset_reader *a)
+{
+	struct dataset_reader_item *it, *again;
+
+	TAILQ_FOREACH_REVERSE(it, &a->asked, list, link) {
+		if (it->claimed || it->stale)
+			continue;
+		it->stale = true;
+		buf_free(&it->bytes);
+		if ((again = new_item(it->number)) != NULL)
+			insert_between(a, again);
+	}
+}
+
 /* The record, or the reason why it cannot be read, is complete. */
 static void
 complete_item(struct dataset_reader *a, struct dataset_reader_item *it)
@@ -280,6 +299,8 @@ dataset_reader_receive(struct dataset_reader *a, const struct msg *m, bool *clai
 	if (m->slice != it->got)
 		return err_fail(ERR_FORMAT, "record %llu: a part at %u after %u bytes", (unsigned long long)m->step,
 		    m->slice, it->got);
+	if (!it->claimed && a->held + it->bytes.n + m->len > 2 * a->memory)
+		give_back_requested(a);
 	if (!it->stale)
 		ERR_TRY(buf_put(&it->bytes, m->payload, m->len));
 	it->got += m->len;
@@ -293,7 +314,7 @@ dataset_reader_receive(struct dataset_reader *a, const struct msg *m, bool *clai
 	return 0;
 }
 
-/* Moves requested records that are claimed to the front of the wanted ones, or the others behind the claimed ones. */
+/* Makes requested records wanted again: claimed ones before all others, or the rest after the claimed ones. */
 static void
 requeue_items(struct dataset_reader *a, bool claimed)
 {

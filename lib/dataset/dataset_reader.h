@@ -4,8 +4,9 @@
  *
  * The caller names the records that it will read (wanted) and those that it waits for (claimed).  Requests for wanted
  * records go out in order, as long as the records received and those requested fit the memory, the latter at the
- * average length so far.  Requests for claimed records go out first, whatever the memory.  The messages are those of
- * dataset/dataset_msg.h.
+ * average length so far.  If they are longer and take twice the memory, those that are not claimed are dropped, and
+ * requested again when there is room.  Requests for claimed records go out first, whatever the memory.  The messages
+ * are those of dataset/dataset_msg.h.
  */
 #ifndef DATASET_DATASET_READER_H
 #define DATASET_DATASET_READER_H
@@ -18,7 +19,7 @@
 struct dataset_reader;
 struct dataset_reader_item;	/* a claimed record */
 
-/* memory: bytes of records that wait to be read.  Returns NULL when out of memory. */
+/* memory: bytes of records that wait to be read, or at most twice as many.  Returns NULL when out of memory. */
 struct dataset_reader *dataset_reader_new(size_t memory);
 void	 dataset_reader_free(struct dataset_reader *a);		/* NULL does nothing */
 

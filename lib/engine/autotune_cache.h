@@ -7,7 +7,7 @@
  *
  * The cells are the device, its compute capability, the versions of cuDNN and CUDA, the precision, the convolution, the
  * order of sums, and the kernel with its settings.  The order is `fixed`, or `any` if kernels took part whose order
- * changes from run to run.  The first seven cells with their tabs are the key.  Empty lines and lines that begin with #
+ * changes from run to run.  The first seven cells are the key.  Empty lines and lines that begin with #
  * are comments.  Other lines are ignored, and lost when the file is written next.
  *
  * Processes share the file.  A process that writes locks FILE.lock, reads what others have written, and replaces the

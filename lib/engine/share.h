@@ -23,7 +23,7 @@
 struct share {
 	size_t items, parts;
 	size_t chunk;			/* items that a thread takes at a time */
-	bool   last_first;		/* threads take the last chunk of a part first; false */
+	bool   last_first;		/* threads take the last chunk of a part first; share_start(): false */
 	size_t taken[SHARE_PARTS];	/* items of each part that were taken, or more at its end */
 };
 

@@ -47,6 +47,8 @@ put_run_name(const struct curve_rows *rows, uint32_t run, struct table *t)
 	table_text(t, name);
 }
 
+_Static_assert(LOGLINE_MEASURES + 4 <= TABLE_COLUMNS, "a table has room for all columns");
+
 static void
 add_columns(const struct shown *s, struct table *t)
 {

@@ -146,8 +146,10 @@ parse_step_product(const char **p, uint64_t *v)
 		if (**p != '*' && **p != '+')
 			break;
 	}
+	if (!(sum < 1e15))
+		return false;
 	*v = (uint64_t)sum;
-	return sum < 1e15;
+	return true;
 }
 
 static bool

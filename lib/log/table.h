@@ -19,7 +19,7 @@
 
 enum table_form { TABLE_TEXT, TABLE_MARKDOWN, TABLE_TSV, TABLE_CSV, TABLE_JSON, TABLE_FORMS };
 
-#define TABLE_COLUMNS	24	/* most columns */
+#define TABLE_COLUMNS	32	/* most columns */
 
 struct table_column {
 	const char *head, *key;	/* head for people, key for programs */

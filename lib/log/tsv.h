@@ -49,7 +49,8 @@ struct tsv_row {
 	uint64_t	 epoch;			/* from 0 */
 	uint64_t	 step;			/* updates since the start of the run, from 1 */
 	uint64_t	 samples;		/* samples over which loss and accuracy are means */
-	double		 loss;			double		 accuracy;		/* 0..1 */
+	double		 loss;			/* mean */
+	double		 accuracy;		/* 0..1 */
 	double		 samples_per_s;		/* speed of this rank */
 	double		 lr;			/* learning rate of the last step */
 	double		 wait_s;		/* waiting for servers since the previous row of this event */

@@ -22,7 +22,10 @@
 
 /* Returns 0 if the text is a rule, else ERR_FORMAT. */
 int init_check(const char *rule);
-/* Fills w [P] and aux [A].  Returns 0, or ERR_FORMAT if the text is not a rule. */
+/*
+ * Fills w [P] and aux [A].  Returns 0, ERR_FORMAT if the text is not a rule, or ERR_ARG if a pattern is the name of no
+ * array.
+ */
 int init_weights(const struct graph *g, const char *rule, uint64_t seed, float *w, float *aux);
 
 #endif

@@ -12,18 +12,20 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a big-endian machine must swap the floats");
 
 static int
-add_metas(struct tensors *t, const struct graph *g, const struct tensors_meta *meta, uint32_t nmeta)
+add_metas(struct tensors *t, const struct weights_content *f)
 {
 	struct buf text = { 0 };
 	int e;
 
-	if ((e = graph_text(g, &text)) == 0 && (e = buf_terminate(&text)) == 0)
+	if ((e = graph_text(f->graph, &text)) == 0 && (e = buf_terminate(&text)) == 0)
 		e = tensors_add_meta(t, WEIGHTS_GRAPH, (const char *)text.p);
-	for (uint32_t i = 0; e == 0 && i < nmeta; i++) {
-		assert(strcmp(meta[i].key, WEIGHTS_GRAPH) != 0);
-		e = tensors_add_meta(t, meta[i].key, meta[i].value);
+	for (uint32_t i = 0; e == 0 && i < f->nmeta; i++) {
+		assert(strcmp(f->meta[i].key, WEIGHTS_GRAPH) != 0);
+		e = tensors_add_meta(t, f->meta[i].key, f->meta[i].value);
 	}
 	buf_free(&text);
+	if (e == 0 && f->state != NULL && f->rule != OPT_SGD)
+		e = tensors_add_meta(t, WEIGHTS_OPTIMIZER, opt_name(f->rule));
 	return e;
 }
 
@@ -67,54 +69,60 @@ write_state(struct tensors_out *o, const float *state, size_t count, uint32_t st
 	return 0;
 }
 
+/* Adds the arrays to the table, in the order of write_arrays(). */
 static int
-write_file(const char *path, struct tensors *t, const struct graph *g, const float *w, const float *aux,
-    const float *state, uint32_t states, const float *average, const float *mean_image)
+add_all_arrays(struct tensors *t, const struct weights_content *f)
 {
-	const struct graph_node *x = &g->node[0];
-	struct tensors_out *o;
-	int e;
-
-	ERR_TRY(tensors_create(path, t, &o));
-	if ((e = tensors_write(o, w, g->P * sizeof(*w))) == 0)
-		e = tensors_write(o, aux, g->A * sizeof(*aux));
-	for (uint32_t i = 0; e == 0 && i < states; i++)
-		e = write_state(o, state, g->P, states, i);
-	if (e == 0 && average != NULL)
-		e = tensors_write(o, average, (g->P + g->A) * sizeof(*average));
-	if (e == 0 && mean_image != NULL)
-		e = tensors_write(o, mean_image, (size_t)x->c * x->h * x->w * sizeof(*mean_image));
-	if (e == 0)
-		return tensors_commit(o);
-	tensors_abandon(o);
-	return e;
-}
-
-int
-weights_save(const char *path, const struct graph *g, const float *w, const float *aux, const float *state,
-    enum opt_rule rule, const float *average, const float *mean_image, const struct tensors_meta *meta, uint32_t nmeta)
-{
+	const struct graph *g = f->graph;
 	const struct graph_node *x = &g->node[0];
 	const struct tensor image = { .type = TENSORS_F32, .ndim = 3, .dim = { x->c, x->h, x->w },
 	    .count = (uint64_t)x->c * x->h * x->w };
-	uint32_t states = state != NULL ? opt_states(rule) : 0;
-	struct tensors t = { .kind = TENSORS_SAFE };
-	int e;
 
-	e = nmeta > WEIGHTS_METAS ? err_fail(ERR_LIMIT, "more than %d pairs of metadata", WEIGHTS_METAS) : 0;
-	if (e == 0 && (e = add_metas(&t, g, meta, nmeta)) == 0 && (e = add_arrays(&t, g->w, g->nw, "")) == 0 &&
-	    (e = add_arrays(&t, g->aux, g->naux, "")) == 0 && state != NULL && rule != OPT_SGD)
-		e = tensors_add_meta(&t, WEIGHTS_OPTIMIZER, opt_name(rule));
-	for (uint32_t i = 0; e == 0 && i < states; i++)
-		e = add_arrays(&t, g->w, g->nw, opt_tail(rule, i));
-	if (e == 0 && average != NULL && (e = add_arrays(&t, g->w, g->nw, AVERAGE_TAIL)) == 0)
-		e = add_arrays(&t, g->aux, g->naux, AVERAGE_TAIL);
-	if (e == 0 && mean_image != NULL)
-		e = tensors_add(&t, WEIGHTS_MEAN_IMAGE, &image);
-	if (e < 0)
+	ERR_TRY(add_arrays(t, g->w, g->nw, ""));
+	ERR_TRY(add_arrays(t, g->aux, g->naux, ""));
+	for (uint32_t i = 0; f->state != NULL && i < opt_states(f->rule); i++)
+		ERR_TRY(add_arrays(t, g->w, g->nw, opt_tail(f->rule, i)));
+	if (f->average != NULL) {
+		ERR_TRY(add_arrays(t, g->w, g->nw, AVERAGE_TAIL));
+		ERR_TRY(add_arrays(t, g->aux, g->naux, AVERAGE_TAIL));
+	}
+	return f->mean_image != NULL ? tensors_add(t, WEIGHTS_MEAN_IMAGE, &image) : 0;
+}
+
+static int
+write_arrays(struct tensors_out *o, const struct weights_content *f)
+{
+	const struct graph *g = f->graph;
+	const struct graph_node *x = &g->node[0];
+	const uint32_t states = opt_states(f->rule);
+
+	ERR_TRY(tensors_write(o, f->w, g->P * sizeof(*f->w)));
+	ERR_TRY(tensors_write(o, f->aux, g->A * sizeof(*f->aux)));
+	for (uint32_t i = 0; f->state != NULL && i < states; i++)
+		ERR_TRY(write_state(o, f->state, g->P, states, i));
+	if (f->average != NULL)
+		ERR_TRY(tensors_write(o, f->average, (g->P + g->A) * sizeof(*f->average)));
+	return f->mean_image != NULL ? tensors_write(o, f->mean_image,
+	    (size_t)x->c * x->h * x->w * sizeof(*f->mean_image)) : 0;
+}
+
+int
+weights_save(const char *path, const struct weights_content *f)
+{
+	struct tensors t = { .kind = TENSORS_SAFE };
+	struct tensors_out *o;
+	int e = 0;
+
+	if (f->nmeta > WEIGHTS_METAS)
+		e = err_fail(ERR_LIMIT, "more than %d pairs of metadata", WEIGHTS_METAS);
+	if (e < 0 || (e = add_metas(&t, f)) < 0 || (e = add_all_arrays(&t, f)) < 0)
 		err_within("%s", path);
-	else
-		e = write_file(path, &t, g, w, aux, state, states, average, mean_image);
+	else if ((e = tensors_create(path, &t, &o)) == 0) {
+		if ((e = write_arrays(o, f)) == 0)
+			e = tensors_commit(o);
+		else
+			tensors_abandon(o);
+	}
 	tensors_close(&t);
 	return e;
 }

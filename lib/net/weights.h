@@ -39,19 +39,26 @@ struct weights {
 	uint32_t	 nmeta;
 };
 
-/*
- * Writes the file atomically.  state [P, opt_states(rule)], average [P + A] and mean_image, which has the shape of the
- * graph's input, may be NULL.  Returns 0, ERR_SYS,
- * ERR_NOMEM, ERR_LIMIT, or ERR_FORMAT if metadata is not UTF-8.
- */
-int	 weights_save(const char *path, const struct graph *g, const float *w, const float *aux, const float *state,
-	     enum opt_rule rule, const float *average, const float *mean_image,
-	     const struct tensors_meta *meta, uint32_t nmeta);
+/* The contents of a file of weights, all lent; state, average and mean_image may be NULL. */
+struct weights_content {
+	const struct graph *graph;
+	const float	*w, *aux;	/* weights [P] and statistics [A] */
+	const float	*state;		/* [P, opt_states(rule)] */
+	enum opt_rule	 rule;
+	const float	*average;	/* [P + A], of both */
+	const float	*mean_image;	/* the shape of the graph's input */
+	const struct tensors_meta *meta;	/* [nmeta] */
+	uint32_t	 nmeta;		/* at most WEIGHTS_METAS */
+};
+
+/* Writes the file atomically.  Returns 0, ERR_SYS, ERR_NOMEM, ERR_LIMIT, or ERR_FORMAT if metadata is not UTF-8. */
+int	 weights_save(const char *path, const struct weights_content *f);
 /*
  * Reads a file into *f, which the caller frees.  Arrays have the order of want, or of the stored graph if want is NULL.
- * Tensors that the net does not have are ignored.  A file has state for all learned arrays or for none.  Memory never
- * exceeds the size of the file.  Returns 0, ERR_SYS, ERR_SHORT, ERR_LIMIT, ERR_NOMEM, or ERR_FORMAT: a tensor is
- * missing, has the wrong shape or type, or holds NaN or infinite numbers; the message names it.  On error *f is empty.
+ * Tensors that the net does not have are ignored.  A file has state for all learned arrays or for none.  Memory is
+ * at most a third more than the size of the file.  Returns 0, ERR_SYS, ERR_SHORT, ERR_LIMIT, ERR_NOMEM, or ERR_FORMAT:
+ * a tensor is missing, has the wrong shape or type, or holds NaN or infinite numbers; the message names it.  On error
+ * *f is empty.
  */
 int	 weights_load(const char *path, const struct graph *want, struct weights *f);
 

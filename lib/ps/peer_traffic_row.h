@@ -13,7 +13,7 @@
 
 /* Appends the rows; r has the columns that are the same in each.  Returns 0 or ERR_NOMEM. */
 int	 peer_traffic_row_put(struct buf *out, const struct tsv_row *r, const struct peer_traffic *t);
-/* Appends one row for the messages of all peers, with the bytes received (in) and sent.  Returns 0 or ERR_NOMEM. */
-int	 peer_traffic_row_put_all(struct buf *out, const struct tsv_row *r, uint64_t in, uint64_t out_bytes);
+/* Appends one row for the messages of all peers, with their bytes.  Returns 0 or ERR_NOMEM. */
+int	 peer_traffic_row_put_all(struct buf *out, const struct tsv_row *r, uint64_t received, uint64_t sent);
 
 #endif

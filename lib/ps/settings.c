@@ -274,7 +274,7 @@ settings_get_change(const uint8_t from[SETTING_BYTES], struct setting *s)
 	    .number = le_get32(from + AT_NUMBER), .has = le_get32(from + AT_HAS), .slack = le_get32(from + AT_SLACK),
 	    .codec = le_get32(from + AT_CODEC),
 	    .lr = le_getf64(from + AT_LR), .momentum = le_getf64(from + AT_MOMENTUM), .wd = le_getf64(from + AT_WD) };
-	if (s->has == 0 || s->has & ~SETTING_ALL || s->from == UINT64_MAX ||
+	if (s->has == 0 || s->has & ~SETTING_ALL || s->from == UINT64_MAX || s->number > SETTINGS_MOST ||
 	    (s->has & SETTING_SLACK && s->slack == STALE_SYNC) || s->codec > CODEC_FP16 ||
 	    !is_within(s->lr, 1e6) || !is_within(s->momentum, 1) || !is_within(s->wd, 1e30))
 		return err_fail(ERR_FORMAT, "a malformed change of settings");

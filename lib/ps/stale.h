@@ -30,9 +30,11 @@ void	 stale_attach(struct stale *g, uint64_t *clock);	/* replaces the clocks, le
 void	 stale_set(struct stale *g, uint32_t slack, uint32_t most);
 /* Worker w has done `step` steps.  A smaller number than before changes nothing. */
 void	 stale_done(struct stale *g, uint32_t w, uint64_t step);
+/* Worker w has left: nobody waits for it. */
 void	 stale_leave(struct stale *g, uint32_t w);
-/* Worker w returns; its clock becomes at least that of the slowest, or stays. */
+/* Worker w joins; its clock becomes at least that of the slowest. */
 void	 stale_join(struct stale *g, uint32_t w);
+/* Worker w returns, and its clock stays. */
 void	 stale_return(struct stale *g, uint32_t w);
 /* Whether worker w may not begin its next step before worker `late` has done one. */
 bool	 stale_waits(const struct stale *g, uint32_t w, uint32_t late);

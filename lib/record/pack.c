@@ -187,7 +187,7 @@ write_pack_group(void *ctx, uint32_t slot)
 		bytes += g->item[i].source_bytes;
 		e = hand_to_sink(p->sink, &g->item[i]);
 	}
-	if (g->n > 0)
+	if (bytes > 0)
 		p->likely = bytes / g->n;
 	return e;
 }

@@ -18,12 +18,12 @@
 
 #define ROUND_MS 5
 
-struct member {
+struct descendant {
 	pid_t	 pid, parent;
 };
 
 struct family {
-	struct member	*m;
+	struct descendant	*m;
 	size_t		 n, cap;
 };
 
@@ -31,7 +31,7 @@ static bool
 add_process(struct family *f, pid_t pid)
 {
 	struct pidstat now = { .parent = 0 };	/* it is gone */
-	struct member *m;
+	struct descendant *m;
 
 	if (f->n == f->cap) {
 		f->cap = f->cap > 0 ? 2 * f->cap : 512;
@@ -40,7 +40,7 @@ add_process(struct family *f, pid_t pid)
 		f->m = m;
 	}
 	(void)pidstat_read(pid, &now);
-	f->m[f->n++] = (struct member){ pid, now.parent };
+	f->m[f->n++] = (struct descendant){ pid, now.parent };
 	return true;
 }
 
@@ -60,7 +60,7 @@ collect_children(struct family *f, size_t known, pid_t parent, const pid_t *spar
 {
 	for (size_t i = known; i < f->n; i++)
 		if (f->m[i].parent == parent && !has_pid(spare, n, f->m[i].pid)) {
-			struct member m = f->m[i];
+			struct descendant m = f->m[i];
 
 			f->m[i] = f->m[known];
 			f->m[known++] = m;

@@ -63,24 +63,6 @@ spool_room(const struct spool *s)
 	return s->tail.n == 0 && spool_size(s) < s->most;
 }
 
-static int
-open_spool_file(struct spool *s)
-{
-	const char *dir = getenv("TMPDIR");
-	char name[4096];
-
-	if (dir == NULL || *dir == 0)
-		dir = "/tmp";
-	if ((s->fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)) >= 0)
-		return 0;
-	/* Not every file system supports O_TMPFILE. */
-	if ((size_t)snprintf(name, sizeof(name), "%s/tally.XXXXXX", dir) >= sizeof(name) ||
-	    (s->fd = mkostemp(name, O_CLOEXEC)) < 0)
-		return err_sys("%s", dir);
-	unlink(name);
-	return 0;
-}
-
 /* Appends n bytes to the file.  After an error none of them counts. */
 static int
 write_spool_file(struct spool *s, const uint8_t *p, size_t n)
@@ -88,7 +70,7 @@ write_spool_file(struct spool *s, const uint8_t *p, size_t n)
 	ssize_t r;
 
 	if (s->fd < 0)
-		ERR_TRY(open_spool_file(s));
+		ERR_TRY(io_temp(&s->fd));
 	for (size_t done = 0; done < n; done += (size_t)r)
 		if ((r = pwrite(s->fd, p + done, n - done, (off_t)(s->to + done))) <= 0)
 			return err_sys("spool");

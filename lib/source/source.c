@@ -177,9 +177,7 @@ find_classless_kind(struct source *s)
 static bool
 is_list_source(const struct source_opt *opt)
 {
-	size_t n = opt->path != NULL ? strlen(opt->path) : 0;
-
-	return opt->n_paths == 0 && (opt->root != NULL || (n >= 4 && strcmp(opt->path + n - 4, ".lst") == 0));
+	return opt->n_paths == 0 && (opt->root != NULL || (opt->path != NULL && suffix_is_list(opt->path)));
 }
 
 /* The kind of images of one path: that of CIFAR, of MNIST, or images; NULL for a pipe, which is read once. */
@@ -203,7 +201,7 @@ check_paths(const char *const *path, size_t n)
 	const struct source_kind *first, *kind;
 
 	for (size_t i = 0; i < n; i++)
-		if (suffix_is(path[i], strlen(path[i]), ".lst"))
+		if (suffix_is_list(path[i]))
 			return err_fail(ERR_ARG, "%s: a list stands alone", path[i]);
 	ERR_TRY(find_kind_of_path(path[0], &first));
 	for (size_t i = 1; i < n; i++) {

@@ -257,7 +257,7 @@ read_names(struct state *s)
 	struct buf text = { 0 };
 	int e = files_slurp(s->files, NAMES_BYTES, &text);
 
-	if (e == 0 && (e = buf_terminate(&text)) == 0)
+	if (e == 0 && (e = names_end_text(&text)) == 0)
 		e = names_parse(&now, (const char *)text.p);
 	if (e == 0 && s->own.n > 0 && !names_equal(&now, &s->own))
 		e = err_fail(ERR_FORMAT, "its names of classes are not those of an earlier shard");

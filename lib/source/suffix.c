@@ -110,3 +110,9 @@ suffix_is_raw(const char *name)
 
 	return match_suffix(name, suffix_unpacked(name), raw, COUNT(raw)) > 0;
 }
+
+bool
+suffix_is_list(const char *name)
+{
+	return suffix_is(name, strlen(name), ".lst");
+}

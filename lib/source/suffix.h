@@ -19,6 +19,8 @@ bool	 suffix_is_image(const char *name);
 const char *suffix_not_read(const char *name);
 /* Whether it names raw numbers (.bin, -ubyte), compressed or not.  Their bytes may look like an archive. */
 bool	 suffix_is_raw(const char *name);
+/* Whether it names a list of images (.lst). */
+bool	 suffix_is_list(const char *name);
 /* Whether the name, of n bytes, ends in `end` and is longer than it. */
 bool	 suffix_is(const char *name, size_t n, const char *end);
 

@@ -68,10 +68,11 @@ struct tensors {
 };
 
 /*
- * Reads the table of a file ("-": standard input).  The first bytes tell the format.  It allocates no more memory
- * than the file has bytes.  A pipe is first copied to a temporary file (io_temp()), unless its first bytes fit no
- * format.  A named pipe without a writer is waited for.  Returns 0, ERR_SYS, ERR_SHORT, ERR_FORMAT, ERR_LIMIT,
- * ERR_NOTSUP (a sparse array) or ERR_NOMEM; the line names the file.  On error t is empty.
+ * Reads the table of a file ("-": standard input).  The first bytes tell the format.  The table takes at most some 35
+ * bytes of memory for each byte of the file, and no array is read.  A pipe is first copied to a temporary file
+ * (io_temp()), unless its first bytes fit no format.  A named pipe without a writer is waited for.  Returns 0, ERR_SYS,
+ * ERR_SHORT, ERR_FORMAT, ERR_LIMIT, ERR_NOTSUP (a sparse array) or ERR_NOMEM; the line names the file.  On error t is
+ * empty.
  */
 int	 tensors_open(struct tensors *t, const char *path);
 void	 tensors_close(struct tensors *t);	/* leaves t empty; also for a table made with tensors_add() */

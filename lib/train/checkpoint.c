@@ -50,7 +50,7 @@ copy_checkpoint(const char *from, const char *to)
 	size_t n = 1;
 
 	if (fd < 0 || block == NULL) {
-		e = fd < 0 ? err_sys("%s", from) : err_nomem();
+		e = fd < 0 ? err_sys("open %s", from) : err_nomem();
 	} else if ((e = io_create(&f, to)) == 0) {
 		while (n > 0 && (e = io_read(fd, block, BLOCK, &n)) == 0)
 			if ((e = io_write(f.fd, block, n)) < 0)
@@ -63,7 +63,7 @@ copy_checkpoint(const char *from, const char *to)
 	if (fd >= 0)
 		close(fd);
 	free(block);
-	return e;
+	return err_wrap(e, "%s", to);
 }
 
 /* Makes a hard link, or a copy if the file system has no links or the best is on another one. */
@@ -87,8 +87,9 @@ link_best(const struct checkpoint *k)
 static int
 save_weights(const struct checkpoint *k)
 {
-	int e = weights_save(k->path, k->o.graph, k->w, k->aux, k->o.state ? k->state : NULL, k->o.rule,
-	    k->with_average ? k->average : NULL, k->o.mean_image, k->meta, k->nmeta);
+	int e = weights_save(k->path, &(struct weights_content){ .graph = k->o.graph, .w = k->w, .aux = k->aux,
+	    .state = k->o.state ? k->state : NULL, .rule = k->o.rule, .average = k->with_average ? k->average : NULL,
+	    .mean_image = k->o.mean_image, .meta = k->meta, .nmeta = k->nmeta });
 
 	return e == ERR_SYS && (errno == ENOSPC || errno == EDQUOT) ? ERR_LIMIT : e;
 }
@@ -152,7 +153,7 @@ write_checkpoint(const struct checkpoint *k)
 			e = save_weights(k);
 	}
 	trace_span(k->o.trace, TRACE_CHECKPOINTS, from, "write");
-	return e == 0 && k->o.most > 0 ? checkpoint_prune(k->o.prefix, k->epoch, k->at, k->o.most) : e;
+	return e;
 }
 
 /* A cut that cannot be sealed is of no use. */
@@ -177,7 +178,16 @@ write_cut(const struct checkpoint *k)
 	if (e == ERR_LIMIT && cut_prune(k->o.cuts, k->o.run, k->epoch, k->at, 1) == 0)
 		e = save_cut(k);
 	trace_span(k->o.trace, TRACE_CHECKPOINTS, from, "write cut");
-	return e == 0 ? cut_prune(k->o.cuts, k->o.run, k->epoch, k->at, CUT_KEPT) : e;
+	return e;
+}
+
+/* Removes those that the new one replaces. */
+static int
+remove_older(const struct checkpoint *k)
+{
+	if (k->cut)
+		return cut_prune(k->o.cuts, k->o.run, k->epoch, k->at, CUT_KEPT);
+	return k->o.most > 0 ? checkpoint_prune(k->o.prefix, k->epoch, k->at, k->o.most) : 0;
 }
 
 static void *
@@ -185,7 +195,7 @@ run_checkpoint_writer(void *arg)
 {
 	struct checkpoint *k = arg;
 	double from;
-	int e;
+	int e, saved;
 
 	pthread_mutex_lock(&k->lock);
 	for (;;) {
@@ -197,17 +207,18 @@ run_checkpoint_writer(void *arg)
 
 		pthread_mutex_unlock(&k->lock);
 		from = clk_s();
-		e = !saving ? link_best(k) : k->cut ? write_cut(k) : write_checkpoint(k);
+		saved = !saving ? 0 : k->cut ? write_cut(k) : write_checkpoint(k);
+		e = saved < 0 ? saved : saving ? remove_older(k) : link_best(k);
 		pthread_mutex_lock(&k->lock);
 		if (saving)
 			k->save = false;
 		else
 			k->link = false;
 		k->seconds = saving ? clk_s() - from : k->seconds;
-		k->written |= saving && !k->cut && e == 0;
+		k->written |= saving && !k->cut && saved == 0;
+		k->link &= saved == 0;	/* else there is no file to link */
 		if (e < 0) {
 			k->e = e;
-			k->link = false;	/* there is no file to link */
 			snprintf(k->why, sizeof(k->why), "%s", err_line());
 		}
 		pthread_cond_broadcast(&k->change);
@@ -366,16 +377,16 @@ checkpoint_done(struct checkpoint *k, bool wait, uint64_t *epoch, uint64_t *at, 
 	if (wait)
 		wait_for_writer(k);
 	pthread_mutex_lock(&k->lock);
-	e = k->e < 0 ? k->e : k->written;
-	if (e < 0)
-		err_note(0, "%s", k->why);
+	e = k->written ? 1 : k->e;
 	if (e > 0) {
 		*epoch = k->epoch;
 		*at = k->at;
 		memcpy(path, k->path, CHECKPOINT_PATH);
+		k->written = false;
+	} else if (e < 0) {
+		err_note(0, "%s", k->why);
+		k->e = 0;
 	}
-	k->e = 0;
-	k->written = false;
 	pthread_mutex_unlock(&k->lock);
 	return e;
 }

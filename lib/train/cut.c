@@ -120,7 +120,7 @@ cut_seal(const char *path, const struct cut_manifest *m)
 	    ", \"step\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"xxh3\": \"%016" PRIx64 "\"}\n", VERSION, m->run,
 	    m->epoch, m->step, bytes, sum);
 	e = io_replace(to, text, (size_t)n);
-	return e == ERR_SYS && (errno == ENOSPC || errno == EDQUOT) ? ERR_LIMIT : e;
+	return err_wrap(e == ERR_SYS && (errno == ENOSPC || errno == EDQUOT) ? ERR_LIMIT : e, "%s", to);
 }
 
 /* Reads the manifest of a cut. */
@@ -220,16 +220,17 @@ remove_cut(const char *path)
 	return unlink(path) < 0 && errno != ENOENT ? err_sys("%s", path) : 0;
 }
 
-/* The path of a cut, NULL if another run made it; *e: an error. */
+/* The path of a cut without a valid manifest or of this run, NULL if another run made it; *e: an error. */
 static char *
 get_own_path(const char *cuts, const struct checkpoint_name *name, uint64_t run, int *e)
 {
 	struct cut_manifest m;
 	char *path = checkpoint_path(cuts, name);
+	int read = path != NULL ? read_manifest(path, &m) : err_nomem();
 
-	if (path == NULL)
-		*e = err_nomem();
-	if (path == NULL || read_manifest(path, &m) < 0 || m.run == run)
+	if (read == ERR_SYS || read == ERR_NOMEM)
+		*e = err_wrap(read, "%s", path != NULL ? path : cuts);
+	else if (read < 0 || m.run == run)
 		return path;
 	free(path);
 	return NULL;

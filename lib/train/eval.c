@@ -96,14 +96,15 @@ eval_run(const struct eval_opt *o)
 	const struct batch *b;
 	int e;
 
-	if ((e = open_eval_data(&j)) == 0 && (e = open_eval_net(&j)) == 0 && (e = alloc_eval(&j)) == 0 &&
-	    (e = batch_start(j.in, 0, 0)) == 0)
+	if ((e = open_eval_data(&j)) == 0 && (e = open_eval_net(&j)) == 0 && (e = alloc_eval(&j)) == 0) {
+		batch_start(j.in, 0, 0);
 		while ((e = batch_next(j.in, &b)) > 0) {
 			for (uint32_t i = 0; i < b->bad; i++)
 				o->bad(o->arg, b->why[i]);
 			if (b->s.n > 0 && (e = eval_batch(&j, b)) != 0)
 				break;
 		}
+	}
 	tta_close(j.views);
 	j.engine->plan_free(j.plan);
 	j.engine->close(j.dev);

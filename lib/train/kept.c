@@ -6,7 +6,6 @@
 #include <string.h>
 
 #define NO_JOB_YET	1u	/* the job of a memory for which there is room */
-#define TOLD_KINDS	16u	/* bits below the step in `told` */
 
 /* Numbers that name a step are 1 + the step; 0: none. */
 struct kept_page {
@@ -15,7 +14,7 @@ struct kept_page {
 	_Atomic uint64_t began;
 	_Atomic uint64_t parting;
 	_Atomic uint64_t warned;	/* enum kept_warning, added */
-	_Atomic uint64_t told;		/* the newest step << TOLD_KINDS | the kinds of events at it */
+	_Atomic uint64_t told;		/* the newest step << KEPT_KINDS | the kinds of events at it */
 	struct {
 		_Atomic uint64_t  step;
 		struct kept_place place;
@@ -230,21 +229,21 @@ kept_tell(struct kept *k, uint64_t step, unsigned kind)
 {
 	uint64_t told, bit;
 
-	assert(kind < TOLD_KINDS);
+	assert(kind < KEPT_KINDS);
 	if (!has_page(k))
 		return true;
 	bit = UINT64_C(1) << kind;
-	if (step < k->told >> TOLD_KINDS || (step == k->told >> TOLD_KINDS && (k->told & bit) != 0))
+	if (step < k->told >> KEPT_KINDS || (step == k->told >> KEPT_KINDS && (k->told & bit) != 0))
 		return false;
 	told = k->page->told;
-	memory_store_number(k->memory, &k->page->told, (step > told >> TOLD_KINDS ? step << TOLD_KINDS : told) | bit);
+	memory_store_number(k->memory, &k->page->told, (step > told >> KEPT_KINDS ? step << KEPT_KINDS : told) | bit);
 	return true;
 }
 
 uint64_t
 kept_last_told(const struct kept *k)
 {
-	return has_page(k) ? k->told >> TOLD_KINDS : 0;
+	return has_page(k) ? k->told >> KEPT_KINDS : 0;
 }
 
 void

@@ -25,6 +25,7 @@
 #include "ps/memory.h"
 
 #define KEPT_PHASES	12u	/* phases of the sums of a step */
+#define KEPT_KINDS	16u	/* kinds of events, for kept_tell() */
 #define KEPT_NUMBERS	256u	/* most numbers of a sum, and workers with batches */
 
 /* The figures before a step. */
@@ -80,7 +81,7 @@ bool	 kept_find_sum(const struct kept *k, uint64_t step, uint32_t phase, double 
 void	 kept_put_batches(struct kept *k, uint64_t step, uint64_t next, const uint32_t *batch, uint32_t n);
 bool	 kept_find_batches(const struct kept *k, uint64_t step, uint64_t *next, uint32_t *batch, uint32_t n);
 
-/* Notes that the log has an event of this kind (below 16) at a step.  Returns false if a predecessor's log has it. */
+/* Notes that the log has an event of a kind, below KEPT_KINDS, at a step.  Returns false if a predecessor's has it. */
 bool	 kept_tell(struct kept *k, uint64_t step, unsigned kind);
 /* The step of the last event that a predecessor's log has, or 0. */
 uint64_t kept_last_told(const struct kept *k);

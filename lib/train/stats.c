@@ -106,8 +106,9 @@ measure_batches(struct stats *s)
 {
 	uint64_t most = s->o->steps > 0 ? s->o->steps : UINT64_MAX;
 	const struct batch *b;
-	int e = batch_start(s->in, 0, 0);
+	int e = 0;
 
+	batch_start(s->in, 0, 0);
 	for (uint64_t i = 0; e == 0 && i < most && (e = batch_next(s->in, &b)) > 0; i++) {
 		e = 0;
 		if (b->bad > 0)

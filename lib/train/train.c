@@ -148,9 +148,9 @@ validate_records(struct train *t, uint64_t epoch, struct train_sums *s, uint64_t
 	struct engine_result r;
 	int e;
 
-	if ((e = train_load_all(t)) < 0 || (t->average != NULL && (e = load_average(t)) < 0) ||
-	    (e = batch_start(t->val, 0, 0)) < 0)
+	if ((e = train_load_all(t)) < 0 || (t->average != NULL && (e = load_average(t)) < 0))
 		return e;
+	batch_start(t->val, 0, 0);
 	while ((e = batch_next(t->val, &b)) > 0) {
 		train_tell_bad(t, b, left_out);
 		if (b->s.n == 0)
@@ -214,8 +214,10 @@ run_steps(struct train *t, uint64_t epoch)
 		/* After the last step of an epoch its own sums come first. */
 		if (t->step < (epoch + 1) * t->steps) {
 			ERR_TRY(train_cut(t));
-			if ((e = train_balance(t)) < 0 || (e > 0 && (e = train_start(t, epoch)) < 0))
+			if ((e = train_balance(t)) < 0)
 				return e;
+			if (e > 0)
+				train_start(t, epoch);
 		}
 		if ((e = train_step(t, &s)) <= 0)
 			return e;
@@ -316,9 +318,11 @@ run_epoch(struct train *t, uint64_t n)
 	int e = 0, over = 0;
 
 	/* A worker that returned may be at the end already. */
-	if (t->step < (n + 1) * t->steps && ((e = train_start(t, n)) < 0 || ((e = run_steps(t, n)) == ERR_STOP &&
-	    (t->step % t->steps != 0 || t->step == from))))
-		return e < 0 && e != ERR_STOP ? e : save_stopped_run(t);
+	if (t->step < (n + 1) * t->steps) {
+		train_start(t, n);
+		if ((e = run_steps(t, n)) == ERR_STOP && (t->step % t->steps != 0 || t->step == from))
+			return save_stopped_run(t);
+	}
 	if (t->unread)
 		return t->step != from ? save_before_unread(t, e) : e;
 	if ((e < 0 && e != ERR_STOP) || (e = worker_ready(t->wk)) < 0 ||

@@ -108,6 +108,8 @@ struct train {
 enum train_phase { TRAIN_STARTS, TRAIN_AGREES, TRAIN_MAY_GO_ON, TRAIN_HAS_RECORDS, TRAIN_ENDS_EPOCH, TRAIN_VALIDATES,
 	TRAIN_RATES, TRAIN_ENDED, TRAIN_CUTS, TRAIN_BALANCES, TRAIN_STOPS, TRAIN_ENDS };
 
+_Static_assert(TRAIN_ENDS < KEPT_PHASES && TRAIN_END < KEPT_KINDS, "kept has room for the sums and the events");
+
 /* Rounds a loss to multiples of 2^-20: sums up to 2^33 are exact and do not depend on their order. */
 static inline double
 train_loss(double loss)
@@ -121,6 +123,8 @@ train_loss(double loss)
  */
 int	train_open(struct train *t);
 void	train_close(struct train *t);
+/* For worker_opt.waiting, with the run as its argument: reports TRAIN_WAIT. */
+void	train_report_wait(void *arg, const char *whom);
 /* Opens the writer of checkpoints and cuts, if this worker writes any. */
 int	train_open_writer(struct train *t);
 /* Sets *rank to the worker that has the newest checkpoint or cut.  It alone reads it, and starts the job. */
@@ -146,7 +150,7 @@ int	train_deal(struct train *t, uint64_t epoch);
  */
 int	train_catch_up(struct train *t, uint64_t epoch);
 /* Starts to read the batches of an epoch, from the current step on. */
-int	train_start(struct train *t, uint64_t epoch);
+void	train_start(struct train *t, uint64_t epoch);
 /* Waits for all weights, and loads those that the plan does not have. */
 int	train_load_all(struct train *t);
 /* Sets w, aux, average, state [P, states], *first and *step from the checkpoint, or initializes them. */

@@ -114,8 +114,8 @@ fill_device_cache(struct train *t)
 	return t->engine->accel->cache_images(t->dev, t->images, bytes);
 }
 
-static void
-report_waiting(void *arg, const char *whom)
+void
+train_report_wait(void *arg, const char *whom)
 {
 	train_tell(arg, &(struct train_event){ .kind = TRAIN_WAIT, .text = whom });
 }
@@ -178,7 +178,7 @@ join_job(struct train *t)
 	}
 	ps.returns = t->returned = kept_began(t->kept, &t->first);
 	ps.stop = t->o->stop;
-	ps.waiting = report_waiting;
+	ps.waiting = train_report_wait;
 	ps.arg = t;
 	ERR_TRY(worker_open(&ps, &t->wk));
 	if (t->o->connected != NULL)
@@ -275,7 +275,8 @@ train_open(struct train *t)
 	    (e = train_open_writer(t)) < 0)
 		return e;
 	t->stream = batch_steps(t->in) == 0;
-	t->steps = t->stream ? UINT64_MAX / 2 : batch_steps(t->in);
+	/* More steps than any pipe has.  UINT32_MAX epochs, the most of a checkpoint, have fewer than 2^64. */
+	t->steps = t->stream ? UINT64_C(1) << 31 : batch_steps(t->in);
 	if (t->stream && t->o->ps.backup > 0)
 		return err_fail(ERR_ARG, "%s: backup workers need records that do not come from a pipe",
 		    t->o->data.path);

@@ -137,6 +137,8 @@ train_part(struct train *t)
 	int e;
 
 	ps.kept = ps.returns = ps.parting = true;
+	ps.waiting = train_report_wait;
+	ps.arg = t;
 	ps.w = t->w;
 	ps.aux = t->aux;
 	ERR_TRY(worker_open(&ps, &t->wk));

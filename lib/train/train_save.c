@@ -64,15 +64,15 @@ train_saved(struct train *t, bool wait)
 {
 	struct train_event ev = { .kind = TRAIN_SAVE };
 	char path[CHECKPOINT_PATH];
-	int e = t->writer != NULL ? checkpoint_done(t->writer, wait, &ev.epoch, &ev.batch, path) : 0;
+	int e = 0;
 
 	ev.text = path;
-	if (e > 0) {
+	while (t->writer != NULL && (e = checkpoint_done(t->writer, wait, &ev.epoch, &ev.batch, path)) > 0) {
 		t->saved = true;
 		train_tell(t, &ev);
-	} else if (e < 0) {
-		tell_unsaved(t);
 	}
+	if (e < 0)
+		tell_unsaved(t);
 }
 
 int
@@ -251,7 +251,8 @@ whiten_first_layer(struct train *t)
 		return err_fail(ERR_ARG,
 		    "%s: a pipe cannot be read twice, and this net computes its first weights from the first batch",
 		    t->o->data.path);
-	if ((e = batch_start(t->in, 0, 0)) < 0 || (e = batch_next(t->in, &b)) <= 0)
+	batch_start(t->in, 0, 0);
+	if ((e = batch_next(t->in, &b)) <= 0)
 		return e;
 	if (b->s.n == 0)
 		return 0;

@@ -306,19 +306,20 @@ next_micro_batch(struct train *t, uint32_t k, const struct batch **b)
 	return k > 0 || have > 0;
 }
 
-static int
+static void
 start_reading(struct train *t, uint64_t epoch)
 {
 	if (t->engine->accel != NULL)
 		t->engine->accel->prefetch(t->plan, NULL);
-	return batch_start(t->in, epoch, t->step % t->steps);
+	batch_start(t->in, epoch, t->step % t->steps);
 }
 
-int
+void
 train_start(struct train *t, uint64_t epoch)
 {
 	t->reads = DEAL_NONE;
-	return t->elastic ? 0 : start_reading(t, epoch);
+	if (!t->elastic)
+		start_reading(t, epoch);
 }
 
 int
@@ -335,7 +336,7 @@ train_catch_up(struct train *t, uint64_t epoch)
 		t->step = step;
 		train_keep_place(t);
 		if (step < end)
-			ERR_TRY(start_reading(t, epoch));
+			start_reading(t, epoch);
 	}
 	return t->step < end;
 }
@@ -370,7 +371,7 @@ train_deal(struct train *t, uint64_t epoch)
 	tell_workers(t, workers);
 	if (k != t->reads || workers != t->workers) {
 		batch_every(t->in, workers);
-		ERR_TRY(start_reading(t, epoch));
+		start_reading(t, epoch);
 	}
 	t->workers = workers;
 	t->reads = k + workers;

@@ -11,10 +11,10 @@
 #define EVERY_S	0.5
 
 /* As in nvml.h.  Handles are pointers, and calls return 0 for success. */
-struct utilization {
+struct nvml_utilization {
 	unsigned gpu, memory;	/* percent of time busy */
 };
-struct memory {
+struct nvml_memory {
 	unsigned long long total, free, used;	/* bytes */
 };
 
@@ -30,8 +30,8 @@ struct gpuload {
 	int	 (*stop)(void);
 	const char *(*why)(int result);
 	int	 (*find)(const char *bus, void **handle);
-	int	 (*utilization)(void *handle, struct utilization *u);
-	int	 (*memory)(void *handle, struct memory *m);
+	int	 (*utilization)(void *handle, struct nvml_utilization *u);
+	int	 (*memory)(void *handle, struct nvml_memory *m);
 	bool	 started;
 	double	 looked_s;
 	uint32_t n;
@@ -104,7 +104,7 @@ gpuload_close(struct gpuload *g)
 static int
 read_gpu(struct gpuload *g, struct gpu *one)
 {
-	struct utilization u;
+	struct nvml_utilization u;
 
 	ERR_TRY(check_nvml(g, g->utilization(one->handle, &u), "utilization"));
 	one->sum += (double)u.gpu / 100;
@@ -126,7 +126,7 @@ int
 gpuload_read(struct gpuload *g, uint32_t k, double *load, uint64_t *bytes)
 {
 	struct gpu *one = &g->gpu[k];
-	struct memory m;
+	struct nvml_memory m;
 
 	assert(k < g->n);
 	if (one->looks == 0)

@@ -71,8 +71,8 @@ int	 conn_fd(const struct conn *c);
 short	 conn_events(const struct conn *c);
 bool	 conn_open(const struct conn *c);	/* the handshake is complete, and the connection not broken */
 /*
- * Of an accepting end: whether the first bytes of the peer show that it belongs to the job, before the handshake is
- * complete.  With a key who made them holds it; without one they are those of this protocol.
+ * Of an accepting end: whether the peer belongs to the job.  With a key its first bytes show this, which only a holder
+ * of the key can make.  Without one it is known when the handshake is complete.
  */
 bool	 conn_credible(const struct conn *c);
 bool	 conn_refused(const struct conn *c);	/* nobody listens there */

@@ -20,7 +20,7 @@
 
 #include <stdbool.h>
 
-enum peer_traffic_way { PEER_TRAFFIC_IN, PEER_TRAFFIC_OUT, PEER_TRAFFIC_WAYS };
+enum peer_traffic_way { PEER_TRAFFIC_RECEIVED, PEER_TRAFFIC_SENT, PEER_TRAFFIC_WAYS };
 
 #define PEER_TRAFFIC_CLASSES(X) \
 	X(PEER_TRAFFIC_START, "start") \

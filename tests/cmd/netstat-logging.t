@@ -58,6 +58,14 @@ is "$(cat out)" "" "-o leaves standard output empty"
 is "$(cell rows.tsv event)" end "the file is complete"
 status 2 "an interface that does not exist is refused" netstat-logging -i nosuch -d 0.1
 like err '^netstat-logging: nosuch: no such interface; choose from .*\blo\b' "the message lists the interfaces"
+cp rows.tsv kept.tsv
+status 2 "an interface that does not exist is refused before the file is written" netstat-logging -o kept.tsv -i nosuch
+status 127 "a command that does not exist is refused before the file is written" netstat-logging -o kept.tsv ./nosuch
+ok "the file is as before" cmp rows.tsv kept.tsv
+status 2 "--filter refuses to write over its input" netstat-logging --filter -o kept.tsv <kept.tsv
+ok "the input is as before" cmp rows.tsv kept.tsv
+status 0 "a longer file is replaced" sh -c 'yes line | head -5000 >long.tsv; netstat-logging -q -i lo -d 0.1 -o long.tsv'
+is "$(grep -c '^line' long.tsv)" 0 "no line of it is left"
 status 1 "a full disk ends netstat-logging" sh -c 'netstat-logging -i lo -d 0.1 >/dev/full'
 like err '^netstat-logging: standard output: .*No space' "the message names the full disk"
 

@@ -115,4 +115,21 @@ for wrong in "--cut-copies 1:needs --save" "--save x --cut-copies 1:1: the job h
 	status 2 "${wrong%%:*} is refused" $train ${wrong%%:*}
 	like "$T/err" "^pworker: --cut-copies: ${wrong#*:}" "${wrong%%:*}: the line says why"
 done
+# What cannot be removed does not undo what was written.
+mkdir -p k-0000-000001.safetensors/in
+status 1 "a run that cannot remove an old checkpoint ends with status 1" $train --lr 0.01 --epochs 3 --save k --keep 1 --best
+is "$(grep -c '	save	' "$T/out")" 3 "the log has a row for each checkpoint that was written"
+ok "the newest checkpoint is there" test -s k-0003.safetensors
+ok "the best checkpoint is there" test -s k-best.safetensors
+like "$T/err" 'k-0000-000001\.safetensors: .*[Dd]irectory' "the line names what was not removed"
+
+# Each pipe is an epoch.  Its checkpoint has that number, and the rate is that of the epoch.
+pipe="pworker --net mlp --shape 3x28x28 --classes 10 --batch 16 --scale 0.00390625 --lr 0.01,x0.1@2 --save s --resume-last"
+for epoch in 1 2 3 4; do
+	status 0 "epoch $epoch is read from a pipe" sh -c "$pipe --data - <train.rec"
+	ok "the checkpoint of epoch $epoch is there" test -s s-000$epoch.safetensors
+	is "$(awk -F '\t' '$1 == "time_s" { for (i = 1; i <= NF; i++) at[$i] = i } $at["event"] == "epoch" { print $at["lr"] + 0 }' out)" \
+		"$([ $epoch -le 2 ] && echo 0.01 || echo 0.001)" "epoch $epoch has its rate"
+done
+
 done_testing

@@ -36,6 +36,19 @@ begin "pmerge of a named pipe" "pmerge: waiting for none.w" "pmerge --list none.
 begin "pserver --key-file -" "pserver: waiting for standard input" "pserver --listen 127.0.0.1:0 --workers 1 --key-file -"
 begin "dlaunch -H -" "dlaunch: waiting for standard input" "dlaunch -H - -n 1 true"
 begin "netstat-logging -o" "netstat-logging: waiting for a reader of none.tsv" "netstat-logging -i lo -d 0.1 -o none.tsv"
+# A port at which nobody listens, which stays taken.
+mkfifo port
+perl -MIO::Socket -e '$| = 1; $s = IO::Socket::INET->new(LocalAddr => "127.0.0.1", Proto => "tcp", Type => SOCK_STREAM) or die;
+	print $s->sockport, "\n"; <STDIN>' <held >port &
+holder=$!
+read -r port <port
+job="env DMLC_NUM_WORKER=1 DMLC_NUM_SERVER=1 DMLC_PS_ROOT_URI=127.0.0.1 DMLC_PS_ROOT_PORT=$port"
+begin "pworker without a scheduler" "pworker: waiting for the scheduler at 127.0.0.1:$port" \
+	"$job DMLC_ROLE=worker $net --data train.rec --plain"
+begin "pserver without a scheduler" "pserver: waiting for the scheduler at 127.0.0.1:$port" "$job DMLC_ROLE=server pserver --plain"
+free=$(perl -MIO::Socket -e 'print IO::Socket::INET->new(LocalAddr => "127.0.0.1", Proto => "tcp", Type => SOCK_STREAM)->sockport')
+$job DMLC_PS_ROOT_PORT="$free" DMLC_ROLE=scheduler pserver --plain 2>scheduler.err &
+scheduler=$!
 # The rest of a stream that has begun: two steps are done, and the weights are saved.
 cat train.rec >&8
 begin "pworker --data - within a stream" "pworker: waiting for standard input" \
@@ -59,8 +72,12 @@ for i in "${!names[@]}"; do
 	is "$?" 130 "SIGINT ends ${names[i]}"
 	is "$(grep 'waiting for' "${names[i]}.err")" "${lines[i]}" "${names[i]} says once for what it waits"
 done
+until grep -q "waiting for" scheduler.err || ! kill -0 $scheduler; do read -rt 0.05 <>quiet; done
+kill $scheduler
+wait $scheduler
+is "$(grep 'waiting for' scheduler.err | sort -u)" "pserver: waiting for server 0 to join" "a scheduler says which process is missing"
 is "$(ls half-*.safetensors)" "half-0000-000002.safetensors" "a stream that is interrupted leaves a checkpoint"
-kill $plog
+kill $plog $holder
 wait $plog
 is "$(cat plog.err)" "" "plog -f says nothing"
 

@@ -293,7 +293,7 @@ run(const struct engine *en, const struct run_case *c)
 	is(g->P, NP, "the net has the weights of run.py");
 	nets_must(sched_parse(c->lr, &o.sched));
 	begin(g, c->nofc, w, aux);
-	nets_must(weights_save(o.start, g, w, aux, NULL, OPT_SGD, NULL, NULL, NULL, 0));
+	nets_must(weights_save(o.start, &(struct weights_content){ .graph = g, .w = w, .aux = aux }));
 	memset(&told, 0, sizeof(told));
 	nets_must(train_run(&o));
 	snprintf(last, sizeof(last), "o-%04u.safetensors", c->ends);

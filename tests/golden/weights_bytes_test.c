@@ -73,7 +73,8 @@ file(const char *path)
 	struct graph *g;
 
 	is(graph_parse(net, sizeof(net) - 1, &g), 0, "a small net is parsed");
-	is(weights_save(path, g, w, aux, m, OPT_SGD, NULL, NULL, &step, 1), 0, "the weights of that net are saved");
+	is(weights_save(path, &(struct weights_content){
+	    .graph = g, .w = w, .aux = aux, .state = m, .meta = &step, .nmeta = 1 }), 0, "the weights of that net are saved");
 	is(io_slurp(path, 1 << 20, &b), 0, "the file is read");
 	is(b.n, 8 + n + 16 * 4, "the file has the expected size");
 	is(le_get64(b.p), n, "the file begins with the header's length");

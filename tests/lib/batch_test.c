@@ -83,8 +83,9 @@ test_peek(void)
 	batch_start(r, 2, 0);
 	while (batch_peek(r, &next) == 0)
 		sched_yield();
-	is(batch_start(r, 1, 3), 0, "batch_start() starts at another step");
-	is(batch_next(r, &b) == 1 ? (int)b->step : -1, 3, "batch_start() drops the batch that was peeked");
+	batch_start(r, 1, 3);
+	is(batch_next(r, &b) == 1 ? (int)b->step : -1, 3,
+	    "batch_start() starts at another step and drops the batch that was peeked");
 	batch_close(r);
 	batch_close(plain);
 }

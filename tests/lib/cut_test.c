@@ -154,6 +154,14 @@ main(void)
 	ok(access("d/w.cut-00000001-0002-000005.safetensors", F_OK) == 0 &&
 	    access("d/w.cut-00000001-0002-000005.safetensors.manifest", F_OK) == 0, "a cut of another run stays");
 	is(cut_prune("d/w.cut-00000001", RUN + 1, 0, 0, 0), 0, "a run removes its own cut");
+	make_cut("d/w.cut-00000001-0003-000001.safetensors", RUN, 3, 1);
+	unlink("d/w.cut-00000001-0003-000001.safetensors.manifest");
+	is(symlink("w.cut-00000001-0003-000001.safetensors.manifest", "d/w.cut-00000001-0003-000001.safetensors.manifest"), 0,
+	    "a manifest is a link to itself");
+	is(cut_prune("d/w.cut-00000001", RUN, 0, 0, 0), ERR_SYS, "a cut whose manifest cannot be read is an error");
+	ok(access("d/w.cut-00000001-0003-000001.safetensors", F_OK) == 0, "the cut, which may be another run's, stays");
+	unlink("d/w.cut-00000001-0003-000001.safetensors.manifest");
+	unlink("d/w.cut-00000001-0003-000001.safetensors");
 	mkdir("d/w.cut-00000001-0003-000001.safetensors", 0700);
 	put_file("d/w.cut-00000001-0003-000001.safetensors.manifest", "{\"tally_cut\": 1, \"run\": \"0000000000000007\", "
 	    "\"epoch\": 3, \"step\": 1, \"bytes\": 5, \"xxh3\": \"fedcba9876543210\"}");

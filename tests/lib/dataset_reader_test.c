@@ -198,6 +198,41 @@ test_skipped(void)
 	dataset_reader_free(a);
 }
 
+/* Records that are much longer than those before take no more than twice the memory. */
+static void
+test_longer(void)
+{
+	static const uint8_t bytes[50 * LENGTH];
+	const size_t memory = 100 * LENGTH;
+	struct dataset_reader *a = dataset_reader_new(memory);
+	struct dataset_reader_item *it = dataset_reader_claim(a, 0);
+	struct msg m = { .type = MSG_RECORD, .samples = sizeof(bytes), .len = sizeof(bytes), .payload = bytes };
+	struct buf room = { 0 };
+	uint64_t first;
+	uint32_t n, kept = 0;
+	bool claimed;
+
+	asks(a, &first);
+	answer(a, 0);
+	dataset_reader_take(a, it, &room);
+	for (uint64_t i = 1; i < 200; i++)
+		dataset_reader_want(a, i);
+	n = asks(a, &first);
+	ok(n > 90, "many records of the first one's length are requested (%u)", n);
+	it = dataset_reader_claim(a, n);
+	for (m.step = 1; m.step <= n; m.step++)
+		is(dataset_reader_receive(a, &m, &claimed), 0, "a longer record is accepted");
+	ok(claimed && dataset_reader_take(a, it, &room) == 1 && room.n == sizeof(bytes), "the claimed one is whole");
+	while (kept < 2 * memory / sizeof(bytes) && dataset_reader_take(a, dataset_reader_claim(a, kept + 1), &room) == 1)
+		kept++;
+	is(kept, 2 * memory / sizeof(bytes), "as many of the others are kept as fit twice the memory");
+	asks(a, &first);
+	is(first, kept + 1, "the first one that was dropped is requested again first");
+	ok(dataset_reader_take(a, dataset_reader_claim(a, kept + 1), &room) == 0, "the dropped record was not kept");
+	buf_free(&room);
+	dataset_reader_free(a);
+}
+
 int
 main(void)
 {
@@ -205,5 +240,6 @@ main(void)
 	test_skipped();
 	test_answers();
 	test_full();
+	test_longer();
 	return done();
 }

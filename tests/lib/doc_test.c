@@ -63,6 +63,7 @@ static const struct want wants[] = {
 	{ "batch131*2+93  RX bytes:4052 (4.0 TB)  TX bytes:4078 (4.0 TB)", "two layers", 355, LOGLINE_RX_SO_FAR, 4052 },
 	{ "20  RX bytes:4052  TX bytes:4078", "two layers", 20, LOGLINE_TX_SO_FAR, 4078 },
 	{ "RX bytes:4052  TX bytes:4078", NULL, 0, 0, 0 },
+	{ "batch999999999*999999999*999999999  RX bytes:4052  TX bytes:4078", NULL, 0, 0, 0 },
 	{ "# result", NULL, 0, 0, 0 },
 	{ "2.Training/Testing Accuracy achieved: 87.5% / 71.5%", "result", LOGLINE_WHOLE, LOGLINE_TRAIN_ACCURACY, 0.875 },
 	{ "2.Training/Testing Accuracy achieved: 87.5% / 71.5%", "result", LOGLINE_WHOLE, LOGLINE_VAL_ACCURACY, 0.715 },

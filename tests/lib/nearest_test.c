@@ -19,6 +19,8 @@ int
 main(void)
 {
 	is_str(near_to("bacth"), "batch", "exchanged neighbours are one difference");
+	is_str(near_to("BACTH"), "batch", "case does not count");
+	is_str(near_to("LR-schedule"), "lr", "case does not count in a beginning either");
 	is_str(near_to("batc"), "batch", "a missing letter is one difference");
 	is_str(near_to("dataa"), "data", "an added letter is one difference");
 	is_str(near_to("deta"), "data", "a replaced letter is one difference");

@@ -117,6 +117,8 @@ names(void)
 	for (int r = 0; r < OPT_RULES; r++)
 		ok(opt_find(opt_name((enum opt_rule)r), &rule) && (int)rule == r, "%s is found by its name", opt_name((enum opt_rule)r));
 	ok(!opt_find("sdg", &rule), "another is not");
+	ok(opt_tail(OPT_ADAM, 1) != NULL && opt_tail(OPT_ADAM, 2) == NULL && opt_tail(OPT_DESCENT, 0) == NULL,
+	    "a rule has as many suffixes as states");
 	ok(opt_is_state("a:b:exp_avg_sq", &n) && n == 3, "a tensor of state is known by its suffix");
 	ok(!opt_is_state("a:weight", &n) && !opt_is_state("momentum", &n), "other suffixes are no state");
 }

@@ -27,7 +27,7 @@ main(void)
 	struct peer_traffic t = { .begun = false }, before;
 
 	for (size_t i = 0; i < sizeof(each) / sizeof(*each); i++) {
-		enum peer_traffic_way way = i % 2 == 0 ? PEER_TRAFFIC_IN : PEER_TRAFFIC_OUT;
+		enum peer_traffic_way way = i % 2 == 0 ? PEER_TRAFFIC_RECEIVED : PEER_TRAFFIC_SENT;
 		struct peer_traffic d;
 
 		before = t;
@@ -37,8 +37,8 @@ main(void)
 		    msg_name(each[i].m.type), peer_traffic_name(each[i].c));
 		is(d.coded[way][CODEC_TOPK], each[i].c == PEER_TRAFFIC_GRADIENTS || each[i].c == PEER_TRAFFIC_WEIGHTS ?
 		    each[i].m.len : 0, "only gradients and weights of the steps count for a codec");
-		is(peer_traffic_steps(&d, PEER_TRAFFIC_IN) +
-		       peer_traffic_steps(&d, PEER_TRAFFIC_OUT),
+		is(peer_traffic_steps(&d, PEER_TRAFFIC_RECEIVED) +
+		       peer_traffic_steps(&d, PEER_TRAFFIC_SENT),
 		   each[i].c == PEER_TRAFFIC_START ? 0 : each[i].m.len + MSG_HEAD,
 		   "a message counts with its header, except at the start");
 	}

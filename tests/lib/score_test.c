@@ -31,6 +31,7 @@ main(void)
 	ok(agrees(p, 5), "score_top returns the classes of the lowest ranks");
 
 	is(score_rank(broken, 4, 0), 4, "a class with NaN is after all others");
+	is(score_rank(broken, 4, 3), 2, "the sample of a net that has diverged is wrong");
 	score_top(broken, 4, 4, order);
 	ok(order[0] == 3 && order[1] == 1 && order[2] == 0 && order[3] == 2, "score_top puts NaN last");
 

@@ -105,6 +105,9 @@ test_bytes(void)
 	s = (struct setting){ .number = 3, .has = 64 };
 	settings_put_change(&s, b);
 	is(settings_take(&all, b, SETTING_BYTES), ERR_FORMAT, "unknown members are refused");
+	s = (struct setting){ .number = UINT32_MAX, .has = SETTING_LR };
+	settings_put_change(&s, b);
+	is(settings_take(&all, b, SETTING_BYTES), ERR_FORMAT, "a number above that of the last change is refused");
 	is(all.n, 2, "nothing of it was added");
 }
 

@@ -51,6 +51,17 @@ test_samples(void)
 }
 
 static void
+test_names(void)
+{
+	put("__labels__", "cat\ndog\n");
+	told_pack("l.tar", "ustar", NULL, (const char *const[]){ "__labels__", "2.cls", "2.jpg", NULL });
+	is_str(told_of(&opt, "l.tar"), "0 0 l.tar: 2.jpg = 2.jpg\ncat,dog,", "a shard has the names of its classes");
+	pics_write(pics_path("__labels__"), "\xff\xfe" "c\0\n\0", 6);
+	told_pack("l.tar", "ustar", NULL, (const char *const[]){ "__labels__", "2.cls", "2.jpg", NULL });
+	ok(strstr(told_of(&opt, "l.tar"), "a zero byte; save the names as UTF-8") != NULL, "names in UTF-16 are refused");
+}
+
+static void
 test_first(void)
 {
 	told_pack("f.tar", "ustar", NULL, (const char *const[]){ "1.bmp", "1.cls", "2.bmp", "2.cls", NULL });
@@ -162,6 +173,7 @@ main(void)
 	pics_path("");
 	told_bytes = true;
 	test_samples();
+	test_names();
 	test_first();
 	test_lists();
 	test_shards();

@@ -98,7 +98,7 @@ whole(float want[14])
 	const struct batch *b;
 	struct samples s;
 
-	if (batch_open(&o, &in) < 0 || batch_start(in, 0, 0) < 0 || batch_next(in, &b) != 1)
+	if (batch_open(&o, &in) < 0 || (batch_start(in, 0, 0), batch_next(in, &b)) != 1)
 		printf("Bail out! %s\n", err_line());
 	samples_f32(&b->s, 0, N, x);
 	s = (struct samples){ .n = N, .c = 3, .h = SIDE, .w = SIDE, .x = x, .y = y };

@@ -44,7 +44,8 @@ round_trip(void)
 	struct weights f;
 	float two[24], pair[2];
 
-	is(weights_save(path, g, w, aux, state, OPT_SGD, NULL, NULL, meta, 2), 0, "saved: %s", err_line());
+	is(weights_save(path, &(struct weights_content){
+	    .graph = g, .w = w, .aux = aux, .state = state, .meta = meta, .nmeta = 2 }), 0, "saved: %s", err_line());
 	if (!ok(weights_load(path, NULL, &f) == 0, "weights are loaded: %s", err_line()))
 		return;
 	ok(memcmp(f.w, w, sizeof(w)) == 0 && memcmp(f.aux, aux, sizeof(aux)) == 0, "weights and statistics are the same to the bit");
@@ -58,7 +59,9 @@ round_trip(void)
 	ok(f.w == NULL && f.nmeta == 0, "freed weights are empty");
 	for (int i = 0; i < 24; i++)
 		two[i] = (float)i;
-	is(weights_save(path, g, w, aux, two, OPT_ADAM, NULL, NULL, meta, 2), 0, "weights are saved with two numbers each");
+	is(weights_save(path, &(struct weights_content){
+	    .graph = g, .w = w, .aux = aux, .state = two, .rule = OPT_ADAM, .meta = meta, .nmeta = 2 }), 0,
+	    "weights are saved with two numbers each");
 	ok(weights_load(path, NULL, &f) == 0 && f.rule == OPT_ADAM && memcmp(f.state, two, sizeof(two)) == 0 && f.nmeta == 2,
 	    "two numbers for each weight are loaded: %s", err_line());
 	weights_free(&f);
@@ -66,7 +69,8 @@ round_trip(void)
 	ok((x = tensors_find(&t, "f_bias:exp_avg_sq")) != NULL && tensors_read(&t, x, 0, 2, pair) == 0 && pair[0] == 13 &&
 	    pair[1] == 15, "the two numbers are separate tensors");
 	tensors_close(&t);
-	is(weights_save(path, g, w, aux, NULL, OPT_SGD, NULL, NULL, NULL, 0), 0, "weights are saved without state");
+	is(weights_save(path, &(struct weights_content){
+	    .graph = g, .w = w, .aux = aux }), 0, "weights are saved without state");
 	ok(weights_load(path, g, &f) == 0 && f.state == NULL && f.nmeta == 0, "weights without state are loaded");
 	weights_free(&f);
 }
@@ -180,7 +184,7 @@ cuts(void)
 	struct buf b = { 0 };
 	size_t refused = 0;
 
-	weights_save(path, g, w, aux, state, OPT_SGD, NULL, NULL, NULL, 0);
+	weights_save(path, &(struct weights_content){ .graph = g, .w = w, .aux = aux, .state = state });
 	io_slurp(path, 1 << 20, &b);
 	for (size_t n = 0; n < b.n; n++) {
 		pics_write(path, b.p, n);
@@ -202,7 +206,8 @@ not_finite(void)
 	float average[16] = { 0 }, to[12], to_aux[4];
 	struct buf b = { 0 };
 
-	weights_save(path, g, w, aux, state, OPT_SGD, average, NULL, NULL, 0);
+	weights_save(path, &(struct weights_content){
+	    .graph = g, .w = w, .aux = aux, .state = state, .average = average });
 	io_slurp(path, 1 << 20, &b);
 	for (size_t i = 0; i < sizeof(no) / sizeof(*no); i++) {
 		uint8_t *at = b.p + 8 + le_get64(b.p) + 4 * no[i].at;
@@ -239,25 +244,30 @@ not_saved(void)
 	char gone[96];
 	struct weights f;
 
-	weights_save(path, g, w, aux, NULL, OPT_SGD, NULL, NULL, NULL, 0);
-	is(weights_save(path, g, w, aux, NULL, OPT_SGD, NULL, NULL, odd, 1), ERR_FORMAT, "metadata that is no text: %s", err_line());
+	weights_save(path, &(struct weights_content){ .graph = g, .w = w, .aux = aux });
+	is(weights_save(path, &(struct weights_content){
+	    .graph = g, .w = w, .aux = aux, .meta = odd, .nmeta = 1 }), ERR_FORMAT, "metadata that is no text: %s", err_line());
 	for (int i = 0; i <= WEIGHTS_METAS; i++) {
 		many[i].key = malloc(16);
 		snprintf(many[i].key, 16, "k%d", i);
 		many[i].value = (char *)"v";
 	}
-	is(weights_save(path, g, w, aux, NULL, OPT_SGD, NULL, NULL, many, WEIGHTS_METAS + 1), ERR_LIMIT,
+	is(weights_save(path, &(struct weights_content){
+	    .graph = g, .w = w, .aux = aux, .meta = many, .nmeta = WEIGHTS_METAS + 1 }), ERR_LIMIT,
 	    "too much metadata is refused: %s", err_line());
 	ok(weights_load(path, NULL, &f) == 0, "a refused file leaves the one before");
 	weights_free(&f);
-	is(weights_save(path, g, w, aux, NULL, OPT_SGD, NULL, NULL, many, WEIGHTS_METAS), 0, "as much metadata as there may be is saved");
+	is(weights_save(path, &(struct weights_content){
+	    .graph = g, .w = w, .aux = aux, .meta = many, .nmeta = WEIGHTS_METAS }), 0, "as much metadata as there may be is saved");
 	ok(weights_load(path, NULL, &f) == 0 && f.nmeta == WEIGHTS_METAS, "as much metadata as there may be is loaded");
 	weights_free(&f);
 	for (int i = 0; i <= WEIGHTS_METAS; i++)
 		free(many[i].key);
 	snprintf(gone, sizeof(gone), "%s/none/x", pics_dir);
-	is(weights_save(gone, g, w, aux, NULL, OPT_SGD, NULL, NULL, NULL, 0), ERR_SYS, "no such folder: %s", err_line());
-	is(weights_save("/dev/full/x", g, w, aux, NULL, OPT_SGD, NULL, NULL, NULL, 0), ERR_SYS, "no folder at all: %s", err_line());
+	is(weights_save(gone, &(struct weights_content){
+	    .graph = g, .w = w, .aux = aux }), ERR_SYS, "no such folder: %s", err_line());
+	is(weights_save("/dev/full/x", &(struct weights_content){
+	    .graph = g, .w = w, .aux = aux }), ERR_SYS, "no folder at all: %s", err_line());
 }
 
 int

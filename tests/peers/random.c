@@ -101,7 +101,7 @@ main(int argc, char *argv[])
 	spread(g, w);
 	statistics(g, w, x, aux);
 	snprintf(path, sizeof(path), "%s/weights.safetensors", argv[2]);
-	must(weights_save(path, g, w, aux, NULL, OPT_SGD, NULL, NULL, NULL, 0));
+	must(weights_save(path, &(struct weights_content){ .graph = g, .w = w, .aux = aux }));
 	snprintf(path, sizeof(path), "%s/x.f32", argv[2]);
 	must(io_create(&f, path));
 	must(io_write(f.fd, x, n * sizeof(*x)));

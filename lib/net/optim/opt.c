@@ -72,7 +72,7 @@ opt_states(enum opt_rule rule)
 const char *
 opt_tail(enum opt_rule rule, uint32_t i)
 {
-	return rules[rule].tail[i];
+	return i < opt_states(rule) ? rules[rule].tail[i] : NULL;
 }
 
 bool

@@ -30,11 +30,12 @@
  * MXNet counts updates from 1: its CosineScheduler and PolyScheduler have at step s the rate of our step s + 1.
  * Warm-ups and factors are MXNet's.  OneCycleLR starts to decrease at the last step of the warm-up, this module one
  * step later. CyclicLR starts at LOW, half a period earlier.
- * Sources: MXNet 1.9.1, lr_scheduler.py; PyTorch, torch/optim/lr_scheduler.py; Goyal et al., "Accurate, Large Minibatch
- * SGD",
- * 2017 (warm-up from another rate); Loshchilov and Hutter, "SGDR", ICLR 2017 (cosine); Smith, "Cyclical Learning
- * Rates", WACV
- * 2017 (triangle).
+ *
+ * Sources:
+ *	MXNet 1.9.1, lr_scheduler.py; PyTorch, torch/optim/lr_scheduler.py
+ *	Goyal et al., "Accurate, Large Minibatch SGD", 2017: warm-up from another rate
+ *	Loshchilov and Hutter, "SGDR", ICLR 2017: cosine
+ *	Smith, "Cyclical Learning Rates", WACV 2017: triangle
  */
 #ifndef NET_OPTIM_SCHED_H
 #define NET_OPTIM_SCHED_H

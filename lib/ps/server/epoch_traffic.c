@@ -39,8 +39,8 @@ epoch_traffic_wire(struct epoch_traffic *l, uint32_t w, uint64_t in, uint64_t ou
 {
 	struct epoch_traffic_worker *p = &l->page[w];
 
-	p->now.wire[PEER_TRAFFIC_IN] = p->wire[PEER_TRAFFIC_IN] + in;
-	p->now.wire[PEER_TRAFFIC_OUT] = p->wire[PEER_TRAFFIC_OUT] + out;
+	p->now.wire[PEER_TRAFFIC_RECEIVED] = p->wire[PEER_TRAFFIC_RECEIVED] + in;
+	p->now.wire[PEER_TRAFFIC_SENT] = p->wire[PEER_TRAFFIC_SENT] + out;
 }
 
 bool

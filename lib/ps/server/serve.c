@@ -32,9 +32,16 @@ end_service(struct serve *s, int e, const char *why)
 struct client *
 serve_find_client(struct serve *s, uint32_t rank)
 {
+	const uint32_t at = rank < s->o->nworkers ? s->worker[rank].client : UINT32_MAX;
+
+	/* Others are looked at only after a change of connections: each answer to a worker comes here. */
+	if (at < s->n && s->client[at].rank == rank && !s->client[at].over)
+		return &s->client[at];
 	for (uint32_t i = 0; i < s->n; i++)
-		if (s->client[i].rank == rank && !s->client[i].over)
+		if (s->client[i].rank == rank && !s->client[i].over) {
+			s->worker[rank].client = i;
 			return &s->client[i];
+		}
 	return NULL;
 }
 
@@ -64,7 +71,7 @@ serve_lose_worker(struct serve *s, uint32_t rank, const char *reason)
 	}
 	log_callback_line(s->o->say_lost, s->o->arg, "%s", why);
 	serve_begin_epoch(s, rank, EPOCH_TRAFFIC_NONE);
-	s->lost[rank] = true;
+	s->worker[rank].lost = true;
 	server_state_lost(s->state, rank);
 }
 
@@ -132,10 +139,10 @@ bind_client(struct serve *s, uint32_t rank)
 		old->rank = old->page = -1;
 		old->over = true;
 	}
-	s->lost[rank] = false;
-	s->waits[rank] = MSG_NOBODY;
+	s->worker[rank].lost = false;
+	s->worker[rank].waits = MSG_NOBODY;
 	serve_greet_worker(s, rank);
-	s->latest[rank] = s->now->nth;
+	s->worker[rank].latest = s->now->nth;
 	if (s->now->rank < 0)
 		epoch_traffic_join(&s->traffic, rank);
 	s->now->rank = s->now->page = rank;
@@ -156,7 +163,7 @@ serve_send(struct serve *s, struct client *g, uint32_t worker, const struct msg 
 		return;
 	}
 	s->sums->sent += MSG_HEAD + m->len;
-	serve_count_msg(s, worker, PEER_TRAFFIC_OUT, m);
+	serve_count_msg(s, worker, PEER_TRAFFIC_SENT, m);
 }
 
 static void
@@ -184,7 +191,7 @@ has_send_room(void *arg, uint32_t worker)
 static bool
 is_superseded(const struct serve *s, const struct client *g, const struct msg *m)
 {
-	return m->type == MSG_HELLO && m->worker < s->o->nworkers && g->nth < s->latest[m->worker];
+	return m->type == MSG_HELLO && m->worker < s->o->nworkers && g->nth < s->worker[m->worker].latest;
 }
 
 bool
@@ -194,8 +201,8 @@ serve_hand_over(struct serve *s, struct client *g, const struct msg *m)
 
 	s->now = g;
 	if (known) {
-		s->waits[m->worker] = MSG_NOBODY;
-		serve_count_msg(s, m->worker, PEER_TRAFFIC_IN, m);
+		s->worker[m->worker].waits = MSG_NOBODY;
+		serve_count_msg(s, m->worker, PEER_TRAFFIC_RECEIVED, m);
 	} else {
 		g->incarnation = m->incarnation;
 	}
@@ -204,7 +211,7 @@ serve_hand_over(struct serve *s, struct client *g, const struct msg *m)
 	if (server_state_take(s->state, m) < 0)
 		return false;
 	if (!known)
-		serve_count_msg(s, m->worker, PEER_TRAFFIC_IN, m);
+		serve_count_msg(s, m->worker, PEER_TRAFFIC_RECEIVED, m);
 	if (m->type == MSG_EPOCH)
 		serve_begin_epoch(s, m->worker, m->step);
 	return true;
@@ -243,7 +250,7 @@ handle_client_msg(struct serve *s, struct client *g, const struct msg *m)
 	} else if (is_superseded(s, g, m)) {
 		err_note(0, "a later process is worker %" PRIu32, m->worker);
 	} else if (g->rank >= 0 && m->type == MSG_PING) {
-		serve_count_msg(s, m->worker, PEER_TRAFFIC_IN, m);
+		serve_count_msg(s, m->worker, PEER_TRAFFIC_RECEIVED, m);
 		serve_claim_answered(s, m->worker, m->step);
 		return;
 	} else if (g->rank >= 0 && m->type == MSG_WAIT) {
@@ -419,7 +426,7 @@ run_service(struct serve *s)
 		poll_clients(s, get_poll_timeout(s), true);
 	for (uint32_t w = 0; s->err == 0 && w < s->o->nworkers; w++) {
 		snprintf(why, sizeof(why), "worker %" PRIu32 " was lost", w);
-		if (s->lost[w])
+		if (s->worker[w].lost)
 			end_service(s, ERR_PEER, why);
 	}
 	finish_clients(s);
@@ -452,16 +459,11 @@ open_service(struct serve *s)
 	s->most = 2 * s->o->nworkers + SERVE_STRANGERS + 1;
 	s->client = calloc(s->most, sizeof(*s->client));
 	s->poll = calloc(SERVE_POLLS + (size_t)s->most, sizeof(*s->poll));
-	s->lost = calloc(s->o->nworkers, sizeof(*s->lost));
-	s->latest = calloc(s->o->nworkers, sizeof(*s->latest));
-	s->return_by = calloc(s->o->nworkers, sizeof(*s->return_by));
-	s->waits = calloc(s->o->nworkers, sizeof(*s->waits));
-	s->told = calloc(s->o->nworkers, sizeof(*s->told));
-	if (s->client == NULL || s->poll == NULL || s->lost == NULL || s->latest == NULL || s->return_by == NULL ||
-	    s->waits == NULL || s->told == NULL)
+	s->worker = calloc(s->o->nworkers, sizeof(*s->worker));
+	if (s->client == NULL || s->poll == NULL || s->worker == NULL)
 		return err_nomem();
 	for (uint32_t w = 0; w < s->o->nworkers; w++)
-		s->waits[w] = MSG_NOBODY;
+		s->worker[w].waits = MSG_NOBODY;
 	serve_expect_workers(s);
 	if (s->o->listening != NULL)
 		s->o->listening(s->o->arg, where);
@@ -491,10 +493,6 @@ serve_run(const struct serve_opt *opt, struct serve_sums *sums)
 	epoch_traffic_free(&s.traffic);
 	free(s.client);
 	free(s.poll);
-	free(s.lost);
-	free(s.latest);
-	free(s.return_by);
-	free(s.waits);
-	free(s.told);
+	free(s.worker);
 	return e;
 }

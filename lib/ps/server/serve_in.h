@@ -34,6 +34,16 @@ struct client {
 	double		 heard, asked;	/* when that was seen, and when another one was asked for since; 0: not */
 };
 
+/* What is kept of a worker. */
+struct served_worker {
+	bool		 lost;
+	double		 return_by;	/* when it is lost if it is away; INFINITY: it is not away */
+	uint64_t	 latest;	/* `nth` of its connection; 0: none yet */
+	uint32_t	 client;	/* index of its connection, if that still has its rank */
+	uint32_t	 waits;		/* server for which it waits; MSG_NOBODY: none */
+	double		 told;		/* when it last said that others wait for a worker; 0: never */
+};
+
 struct serve {
 	const struct serve_opt *o;
 	struct serve_sums *sums;
@@ -47,18 +57,14 @@ struct serve {
 	struct pollfd	*poll;		/* stop_fd, fd, joins_fd and the clients */
 	struct client	*now;		/* the client whose message is handled */
 	struct epoch_traffic traffic;
-	bool		*lost;		/* [nworkers] the worker is lost */
-	double		*return_by;	/* [nworkers] when a worker that is away is lost; INFINITY: it is not away */
+	struct served_worker *worker;	/* [nworkers] */
 	double		 joins_until;	/* a worker may join an elastic job: strangers are not limited before */
 	uint64_t	 conns;		/* accepted so far */
-	uint64_t	*latest;	/* [nworkers] `nth` of the worker's connection; 0: none yet */
 	uint64_t	 turns;		/* turns of the loop so far */
 	double		 turn_at;	/* when all connections are run: their peers' hosts may be silent */
 	double		 due;		/* when this process last ran, or should have run after a wait; 0: not yet */
 	double		 quiet_until;	/* others are not called late before, because this process was stopped itself */
 	double		 since;		/* time of the first hello */
-	uint32_t	*waits;		/* [nworkers] server for which the worker waits; MSG_NOBODY: none */
-	double		*told;		/* [nworkers] when it last said that others wait for a worker; 0: never */
 	int		 err;		/* the error that ends the service, or 0 */
 	char		 why[ERR_LINE];	/* its line */
 };
@@ -131,8 +137,9 @@ void	 serve_lose_absent(struct serve *s);	/* those that are away for too long */
  * process.  The hello waits then.
  */
 bool	 serve_claim_begin(struct serve *s, struct client *g, const struct msg *m);
-/* Whether a hello waits for a sign of the worker with this rank, and what is a sign. */
+/* Whether a hello waits for a sign of the worker with this rank. */
 bool	 serve_claimed(struct serve *s, uint32_t rank);
+/* What a connection has received, in which a claim looks for such a sign. */
 struct claim_sign serve_claim_sign(const struct client *g);
 /* A worker has answered question `nth`. */
 void	 serve_claim_answered(struct serve *s, uint32_t rank, uint64_t nth);

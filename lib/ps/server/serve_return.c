@@ -12,7 +12,7 @@ void
 serve_expect_nobody(struct serve *s)
 {
 	for (uint32_t w = 0; w < s->o->nworkers; w++)
-		s->return_by[w] = (double)INFINITY;
+		s->worker[w].return_by = (double)INFINITY;
 }
 
 static double
@@ -24,7 +24,7 @@ get_return_s(const struct serve *s)
 void
 serve_expect_worker(struct serve *s, uint32_t rank, const char *why_away)
 {
-	s->return_by[rank] = clk_s() + get_return_s(s);
+	s->worker[rank].return_by = clk_s() + get_return_s(s);
 	log_callback_line(s->o->say, s->o->arg, "worker %" PRIu32 " is away: %s; it has %.0f s to return", rank,
 	    why_away, get_return_s(s));
 }
@@ -33,17 +33,17 @@ void
 serve_expect_again(struct serve *s)
 {
 	for (uint32_t w = 0; w < s->o->nworkers; w++)
-		if (isfinite(s->return_by[w]))
-			s->return_by[w] = clk_s() + get_return_s(s);
+		if (isfinite(s->worker[w].return_by))
+			s->worker[w].return_by = clk_s() + get_return_s(s);
 }
 
 void
 serve_greet_worker(struct serve *s, uint32_t rank)
 {
-	if (isfinite(s->return_by[rank]))
+	if (isfinite(s->worker[rank].return_by))
 		log_callback_line(s->o->say, s->o->arg, "worker %" PRIu32 " is back, from %s", rank,
 		    conn_peer(s->now->conn));
-	s->return_by[rank] = (double)INFINITY;
+	s->worker[rank].return_by = (double)INFINITY;
 }
 
 void
@@ -52,9 +52,9 @@ serve_expect_workers(struct serve *s)
 	serve_expect_nobody(s);
 	for (uint32_t w = 0; w < s->o->nworkers; w++) {
 		if (server_state_here(s->state, w))
-			s->return_by[w] = clk_s() + get_return_s(s);
+			s->worker[w].return_by = clk_s() + get_return_s(s);
 		if (server_state_missed(s->state, w))
-			s->lost[w] = true;
+			s->worker[w].lost = true;
 	}
 }
 
@@ -64,7 +64,7 @@ serve_next_return(const struct serve *s)
 	double first = (double)INFINITY;
 
 	for (uint32_t w = 0; w < s->o->nworkers; w++)
-		first = fmin(first, s->return_by[w]);
+		first = fmin(first, s->worker[w].return_by);
 	return first;
 }
 
@@ -74,8 +74,8 @@ serve_lose_absent(struct serve *s)
 	const double now = serve_check_pause(s);
 
 	for (uint32_t w = 0; w < s->o->nworkers; w++)
-		if (now >= s->return_by[w]) {
-			s->return_by[w] = (double)INFINITY;
+		if (now >= s->worker[w].return_by) {
+			s->worker[w].return_by = (double)INFINITY;
 			serve_lose_worker(s, w, "it did not return");
 		}
 }

@@ -27,7 +27,7 @@ serve_report_epoch(struct serve *s, uint64_t epoch, const uint64_t sum[PEER_TRAF
 	if (s->o->report_traffic != NULL)
 		s->o->report_traffic(s->o->arg, &(struct serve_traffic_report){ .worker = -1, .epoch = epoch,
 		    .steps = server_state_steps(s->state),
-		    .received = sum[PEER_TRAFFIC_IN], .sent = sum[PEER_TRAFFIC_OUT] });
+		    .received = sum[PEER_TRAFFIC_RECEIVED], .sent = sum[PEER_TRAFFIC_SENT] });
 }
 
 void

@@ -19,9 +19,9 @@ report_late(struct serve *s, uint32_t rank)
 	/* If this process was stopped, messages of that worker may be unread. */
 	const double now = serve_check_pause(s);
 
-	if (now < s->quiet_until || (s->told[rank] > 0 && now - s->told[rank] < TELL_S))
+	if (now < s->quiet_until || (s->worker[rank].told > 0 && now - s->worker[rank].told < TELL_S))
 		return;
-	s->told[rank] = now;
+	s->worker[rank].told = now;
 	log_callback_line(s->o->say, s->o->arg, "waiting for worker %" PRIu32 " (%s%s)", rank,
 	    g != NULL ? conn_peer(g->conn) : "not connected",
 	    g != NULL && conn_unanswered(g->conn) ? "; its host or the network does not answer" : "");
@@ -32,14 +32,14 @@ serve_answer_wait(struct serve *s, struct client *g, const struct msg *m)
 {
 	uint32_t late;
 
-	serve_count_msg(s, m->worker, PEER_TRAFFIC_IN, m);
-	s->waits[m->worker] = m->slice < s->o->nservers ? m->slice : MSG_NOBODY;
-	if (s->waits[m->worker] == MSG_NOBODY)
+	serve_count_msg(s, m->worker, PEER_TRAFFIC_RECEIVED, m);
+	s->worker[m->worker].waits = m->slice < s->o->nservers ? m->slice : MSG_NOBODY;
+	if (s->worker[m->worker].waits == MSG_NOBODY)
 		return;
 	late = server_state_late(s->state, m->worker);
 	serve_send(s, g, m->worker, &(struct msg){ .type = MSG_WAIT, .incarnation = s->o->incarnation,
-	    .worker = m->worker, .slice = late, .samples = late != MSG_NOBODY ? s->waits[late] : MSG_NOBODY });
-	if (m->slice == s->o->index && late != MSG_NOBODY && s->waits[late] == MSG_NOBODY)
+	    .worker = m->worker, .slice = late, .samples = late != MSG_NOBODY ? s->worker[late].waits : MSG_NOBODY });
+	if (m->slice == s->o->index && late != MSG_NOBODY && s->worker[late].waits == MSG_NOBODY)
 		report_late(s, late);
 }
 
@@ -59,7 +59,7 @@ is_silent(struct serve *s, struct client *g, double now)
 
 	if (g->heard == 0 || claim_moved(&g->seen, &sign)) {
 		if (g->heard > 0 && now - g->heard >= SILENT_S)
-			s->told[rank] = 0;
+			s->worker[rank].told = 0;
 		g->seen = sign;
 		g->heard = now;
 		g->asked = 0;

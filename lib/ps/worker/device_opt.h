@@ -30,8 +30,11 @@ int	 device_opt_update(struct device_opt *d, uint32_t n, float rate, bool mark);
 uint64_t device_opt_steps(const struct device_opt *d);	/* steps done */
 /* Fetches the weights and statistics into opt->w and aux. */
 int	 device_opt_read(struct device_opt *d);
+/* Fetches the optimizer's state [P, states]. */
 int	 device_opt_state(struct device_opt *d, float *state);
+/* Fetches the average [P + A] and the number of weights in it, *n; with 0, it is the weights. */
 int	 device_opt_average(struct device_opt *d, float *to, uint32_t *n);
+/* Makes the plan evaluate with the average, or with the weights again. */
 int	 device_opt_show(struct device_opt *d, bool average);
 
 #endif

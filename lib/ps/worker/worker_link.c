@@ -24,7 +24,7 @@ worker_link_count(const struct worker_net *n, struct link *l, enum peer_traffic_
 {
 	const struct shard_plan *p = worker_state_plan(n->state);
 
-	*(way == PEER_TRAFFIC_IN ? &l->received : &l->sent) += MSG_HEAD + m->len;
+	*(way == PEER_TRAFFIC_RECEIVED ? &l->received : &l->sent) += MSG_HEAD + m->len;
 	peer_traffic_count(&l->traffic, way, m, m->slice >= p->nweights,
 	    shard_plan_carried(p, m, n->o->slack == STALE_SYNC));
 }
@@ -69,7 +69,7 @@ receive_messages(struct worker_net *n, uint32_t s)
 
 	while (e == 0 && conn_next(l->conn, &m)) {
 		pthread_mutex_lock(&n->lock);
-		worker_link_count(n, l, PEER_TRAFFIC_IN, &m);
+		worker_link_count(n, l, PEER_TRAFFIC_RECEIVED, &m);
 		n->events += m.type != MSG_WAIT && m.type != MSG_PING;
 		if (m.type == MSG_WAIT) {
 			worker_late_take(n, s, &m);
@@ -178,7 +178,7 @@ worker_link_push(struct worker_net *n, uint32_t s)
 		} else {
 			m = send_queue_take(&l->queue);
 		}
-		worker_link_count(n, l, PEER_TRAFFIC_OUT, &m);
+		worker_link_count(n, l, PEER_TRAFFIC_SENT, &m);
 		pthread_mutex_unlock(&n->lock);
 		e = conn_send(l->conn, &m);
 	}
@@ -355,8 +355,8 @@ worker_link_run(struct worker_net *n, uint32_t s)
 	e = conn_run(l->conn);
 	conn_byte_counts(l->conn, &received, &sent);
 	pthread_mutex_lock(&n->lock);
-	l->traffic.wire[PEER_TRAFFIC_IN] = l->earlier[PEER_TRAFFIC_IN] + received;
-	l->traffic.wire[PEER_TRAFFIC_OUT] = l->earlier[PEER_TRAFFIC_OUT] + sent;
+	l->traffic.wire[PEER_TRAFFIC_RECEIVED] = l->earlier[PEER_TRAFFIC_RECEIVED] + received;
+	l->traffic.wire[PEER_TRAFFIC_SENT] = l->earlier[PEER_TRAFFIC_SENT] + sent;
 	l->unanswered = conn_unanswered(l->conn);
 	l->carries = conn_carries(l->conn);
 	if (conn_open(l->conn))

@@ -154,11 +154,11 @@ serve_link(struct worker_net *n, uint32_t s)
 {
 	uint64_t from = trace_now(n->o->trace);
 	const uint64_t *wire = n->link[s].traffic.wire;	/* this thread alone writes it */
-	uint64_t sent = wire[PEER_TRAFFIC_OUT], received = wire[PEER_TRAFFIC_IN];
+	uint64_t sent = wire[PEER_TRAFFIC_SENT], received = wire[PEER_TRAFFIC_RECEIVED];
 	int e = worker_link_run(n, s);
 
-	sent = wire[PEER_TRAFFIC_OUT] - sent;
-	received = wire[PEER_TRAFFIC_IN] - received;
+	sent = wire[PEER_TRAFFIC_SENT] - sent;
+	received = wire[PEER_TRAFFIC_RECEIVED] - received;
 	if (sent + received > 0)
 		trace_transfer(n->o->trace, TRACE_NETWORK, from,
 		    received == 0 ? "send" : sent == 0 ? "receive" : "send and receive",
@@ -345,7 +345,7 @@ worker_net_send(struct worker_net *n, uint32_t server, const struct msg *m)
 		return;
 	if (!n->running || m->type == MSG_HELLO) {
 		conn_send(l->conn, m);
-		worker_link_count(n, l, PEER_TRAFFIC_OUT, m);
+		worker_link_count(n, l, PEER_TRAFFIC_SENT, m);
 		return;
 	}
 	if (l->queue.n == l->queue.cap)

@@ -61,13 +61,18 @@ static void
 send_agent_state(struct agent *a)
 {
 	double now = clk_s(), full_s = a->log_full_s + (a->log_full_since > 0 ? now - a->log_full_since : 0);
-	const struct ctl_state back = { .job = a->proc != NULL, .go = a->go != NULL, .signals = a->signals,
+	const struct ctl_state state = { .job = a->proc != NULL, .go = a->go != NULL, .signals = a->signals,
 	    .waited_ms = full_s < 1e6 ? (uint32_t)(full_s * 1e3) : (uint32_t)1e9 };
+	struct buf b = { 0 };
+	int e;
 
 	a->log_full_s = 0;
 	if (a->log_full_since > 0)
 		a->log_full_since = now;
-	agent_send(a, CTL_STATE, (uint32_t[]){ back.job, back.go, back.signals, back.waited_ms }, 4, NULL);
+	if (a->chan != NULL &&
+	    ((e = ctl_put_state(&b, &state)) < 0 || (e = chan_send(a->chan, CTL_STATE, b.p, b.n)) < 0))
+		agent_lose_launcher(a, e);
+	buf_free(&b);
 	for (uint32_t i = 0; i < a->job.nchildren && a->proc != NULL; i++) {
 		const struct proc *p = &a->proc[i];
 

@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #define KILL_ALL SIGUSR2	/* stands for SIGKILL, which the shim could not catch */
-#define HELLO	 0x53484d33u	/* the first number of struct hello; another layout has another */
+#define HELLO	 0x53484d33u	/* the first number of struct shim_hello; another layout has another */
 #define RELEASE	 'r'
 #define PAUSE_MS 500		/* time between attempts to accept while descriptors or memory are exhausted */
 
@@ -44,7 +44,7 @@ struct shim {
 };
 
 /* The first message to an adopting agent.  Both run on one host. */
-struct hello {
+struct shim_hello {
 	uint32_t	 mark, has;	/* has: bit i says that descriptor i is passed with it */
 	pid_t		 shim, command;
 	uint64_t	 passed;
@@ -193,7 +193,7 @@ read_agent(struct shim *s)
 static int
 send_hello(const struct shim *s)
 {
-	struct hello h = { .mark = HELLO, .shim = getpid(), .command = s->command,
+	struct shim_hello h = { .mark = HELLO, .shim = getpid(), .command = s->command,
 	    .passed = s->passed, .page = s->opt.page };
 	union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(s->opt.fd))]; } control = { 0 };
 	struct iovec text = { &h, sizeof(h) };
@@ -317,7 +317,7 @@ static int
 read_hello(int fd, struct shim_orphan *o)
 {
 	const struct timeval most = { .tv_sec = SHIM_ADOPT_S };
-	struct hello h = { 0 };
+	struct shim_hello h = { 0 };
 	union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(o->fd))]; } control = { 0 };
 	struct iovec text = { &h, sizeof(h) };
 	struct msghdr m = { .msg_iov = &text, .msg_iovlen = 1, .msg_control = &control,

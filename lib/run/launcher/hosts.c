@@ -147,21 +147,6 @@ hosts_parse(const char *file, const void *text, size_t n, struct hosts *h)
 	return e;
 }
 
-int
-hosts_read(const char *path, struct hosts *h)
-{
-	struct buf b = { 0 };
-	int e;
-
-	*h = (struct hosts){ 0 };
-	if ((e = io_slurp(path, HOSTS_FILE, &b)) < 0)
-		err_within("%s", path);
-	else
-		e = hosts_parse(path, b.p, b.n, h);
-	buf_free(&b);
-	return e;
-}
-
 void
 hosts_free(struct hosts *h)
 {

@@ -50,8 +50,6 @@ struct hosts {
  * names file and line), or ERR_NOMEM.  After an error *h needs no free.
  */
 int	 hosts_parse(const char *file, const void *text, size_t n, struct hosts *h);
-/* The same for a file, or for the standard input if path is "-"; ERR_SYS too. */
-int	 hosts_read(const char *path, struct hosts *h);
 void	 hosts_free(struct hosts *h);
 
 /* Hosts that are lost to a job. */

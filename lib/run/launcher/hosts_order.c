@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* An order of hosts, and what it would mean. */
-struct plan {
+struct host_order {
 	const struct hosts *of;
 	uint32_t	 servers, workers;
 	const uint32_t	*had;		/* [of->n] the lowest rank of a worker that a host had; UINT32_MAX: none */
@@ -17,7 +17,7 @@ struct plan {
 
 /* Sets has[], and returns how many hosts that had a worker have one again. */
 static uint32_t
-place_workers(struct plan *p)
+place_workers(struct host_order *p)
 {
 	struct hosts h = { .host = p->host, .n = p->n };
 	uint32_t again = 0;
@@ -38,7 +38,7 @@ place_workers(struct plan *p)
 
 /* Exchanges the host at position `at`, which has lost its worker, with one that had none, if it gets one so. */
 static void
-exchange_host(struct plan *p, uint32_t at)
+exchange_host(struct host_order *p, uint32_t at)
 {
 	const uint32_t host = p->order[at], before = place_workers(p);
 
@@ -59,7 +59,7 @@ exchange_host(struct plan *p, uint32_t at)
 
 /* Spares take the places of lost hosts, so that all others keep their processes.  Without enough spares places move. */
 static void
-fill_places(struct plan *p, const bool *gone, uint32_t used)
+fill_places(struct host_order *p, const bool *gone, uint32_t used)
 {
 	uint32_t spare = used;
 
@@ -78,7 +78,7 @@ fill_places(struct plan *p, const bool *gone, uint32_t used)
 }
 
 static void
-order_hosts(struct plan *p, const bool *gone, uint32_t used, uint32_t *had)
+order_hosts(struct host_order *p, const bool *gone, uint32_t used, uint32_t *had)
 {
 	for (uint32_t k = 0; k < p->of->n; k++)
 		had[k] = UINT32_MAX;
@@ -99,7 +99,7 @@ order_hosts(struct plan *p, const bool *gone, uint32_t used, uint32_t *had)
 
 /* Appends the lines of the hosts in the order. */
 static int
-put_host_lines(const struct plan *p, const char *text, size_t n, struct buf *to)
+put_host_lines(const struct host_order *p, const char *text, size_t n, struct buf *to)
 {
 	const char *end = text + n, **line = calloc(p->of->n, sizeof(*line)), *next;
 	uint32_t k = 0;
@@ -125,7 +125,7 @@ int
 hosts_without(const struct hosts *h, const struct hosts_loss *loss, const void *text, size_t n, struct buf *to)
 {
 	uint32_t *had = calloc(h->n, sizeof(*had));
-	struct plan p = { .of = h, .servers = loss->servers, .workers = loss->workers, .had = had,
+	struct host_order p = { .of = h, .servers = loss->servers, .workers = loss->workers, .had = had,
 	    .order = calloc(h->n, sizeof(*p.order)), .host = calloc(h->n, sizeof(*p.host)),
 	    .has = calloc(h->n, sizeof(*p.has)) };
 	int e;

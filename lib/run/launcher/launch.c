@@ -64,6 +64,13 @@ check_silence(struct launch *l, struct remote *r)
 	}
 }
 
+/* Whether there is room for what the remote shells print. */
+static bool
+takes_lines(const struct launch *l)
+{
+	return outq_size(&l->err) < LOW;
+}
+
 static void
 service_remote(struct launch *l, struct remote *r, bool died)
 {
@@ -78,7 +85,7 @@ service_remote(struct launch *l, struct remote *r, bool died)
 	 * Limited, so that a host that floods cannot starve the others.  Before the frames, so that what a
 	 * shell prints before the agent answers is not taken for the agent's.
 	 */
-	for (int k = 0; k < LINES_A_ROUND && remote_line(r, &text, &n); k++)
+	for (int k = 0; k < LINES_A_ROUND && takes_lines(l) && remote_line(r, &text, &n); k++)
 		if ((r->state != REMOTE_CALLED && r->state != REMOTE_AWAY) || l->opt->verbose)
 			outq_put_lines(&l->err, r->name, text, n);
 	while (e >= 0 && r->chan != NULL && (e = chan_next(r->chan, &f)) > 0)
@@ -152,7 +159,7 @@ describe_awaited(const struct launch *l, char text[REMOTE_LAST])
 	if (m != NULL) {
 		roster_name(m, name);
 		snprintf(text, REMOTE_LAST, "%s on %s to listen", name, l->remote[m->host].name);
-	} else if ((l->roster->termed || l->signo != 0) && (m = roster_unfinished(l->roster)) != NULL && m->pid != 0) {
+	} else if ((l->roster->termed || l->signo != 0) && (m = roster_running(l->roster)) != NULL) {
 		roster_name(m, name);
 		snprintf(text, REMOTE_LAST, "%s on %s to end", name, l->remote[m->host].name);
 	}
@@ -289,7 +296,7 @@ run_launch_round(struct launch *l)
 	l->fd[2] = outq_poll(&l->err);
 	l->fd[3] = (struct pollfd){ .fd = launch_wants_input(l) ? l->opt->in : -1, .events = POLLIN };
 	for (uint32_t h = 0; h < l->roster->hosts; h++, n += REMOTE_FDS)
-		remote_poll(&l->remote[h], l->fd + n);
+		remote_poll(&l->remote[h], l->fd + n, takes_lines(l));
 	if (poll(l->fd, n, TICK_MS) < 0 && errno != EINTR)
 		return err_sys("poll");
 	/* What the hosts sent may be there, unread: their time begins again, as in chan_silent_s(). */
@@ -432,9 +439,10 @@ launch_run(const struct launch_opt *opt, struct roster *roster)
 			if (l.remote[h].state == REMOTE_UP)
 				launch_lose(&l, &l.remote[h], "given up", 1);
 	}
-	if (l.remote != NULL)
+	if (l.remote != NULL) {
 		launch_save(&l, true);
-	end_remotes(&l);
+		end_remotes(&l);
+	}
 	outq_free(&l.out);
 	outq_free(&l.err);
 	outq_free(&l.held);

@@ -31,12 +31,12 @@ remote_call(struct remote *r, const char *name, char *const *argv)
 }
 
 void
-remote_poll(const struct remote *r, struct pollfd fd[REMOTE_FDS])
+remote_poll(const struct remote *r, struct pollfd fd[REMOTE_FDS], bool lines)
 {
 	fd[0] = fd[1] = (struct pollfd){ .fd = -1 };
 	if (r->chan != NULL)
 		chan_poll(r->chan, fd);
-	fd[2] = (struct pollfd){ .fd = r->err != NULL ? lines_fd(r->err) : -1, .events = POLLIN };
+	fd[2] = (struct pollfd){ .fd = r->err != NULL && lines ? lines_fd(r->err) : -1, .events = POLLIN };
 }
 
 static void

@@ -51,7 +51,8 @@ struct remote {
  * ERR_SYS if the shell cannot run, or ERR_NOMEM.
  */
 int	 remote_call(struct remote *r, const char *name, char *const *argv);
-void	 remote_poll(const struct remote *r, struct pollfd fd[REMOTE_FDS]);
+/* lines: also polls for what the remote shell prints. */
+void	 remote_poll(const struct remote *r, struct pollfd fd[REMOTE_FDS], bool lines);
 /* After poll: reads and writes; if a child has died, checks whether it was the remote shell. */
 void	 remote_run(struct remote *r, bool died);
 /* Before poll: writes queued messages as far as possible. */

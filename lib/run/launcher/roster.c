@@ -134,6 +134,15 @@ roster_worker_exited(const struct roster *c)
 }
 
 const struct member *
+roster_running(const struct roster *c)
+{
+	for (uint32_t i = c->n; i-- > 0;)
+		if (c->m[i].state < ROSTER_ENDED && c->m[i].pid != 0)
+			return &c->m[i];
+	return NULL;
+}
+
+const struct member *
 roster_unfinished(const struct roster *c)
 {
 	for (uint32_t i = c->n; i-- > 0;)

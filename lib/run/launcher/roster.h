@@ -78,5 +78,7 @@ char	*roster_addrs(const struct roster *c);
 bool	 roster_worker_exited(const struct roster *c);
 /* Returns a process that has not ended, preferably a worker, or NULL. */
 const struct member *roster_unfinished(const struct roster *c);
+/* The same of those that run. */
+const struct member *roster_running(const struct roster *c);
 
 #endif

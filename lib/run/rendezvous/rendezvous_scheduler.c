@@ -2,6 +2,7 @@
 #include "run/rendezvous/rendezvous.h"
 
 #include "base/buf.h"
+#include "base/clk.h"
 #include "base/err.h"
 #include "wire/conn.h"
 #include "wire/strangers.h"
@@ -17,9 +18,10 @@
 #define UNJOINED_MOST 64u	/* most connections that have not joined yet, and one more for each slot */
 #define JOIN_S	  10.0	/* limit for a connection to join */
 #define TICK_MS	  200
+#define REPORT_S  3.0	/* time before a wait is reported, and then at least between two reports */
 
 /* A connection, and the slot of the job that it has taken. */
-struct peer {
+struct scheduler_peer {
 	struct conn	*conn;
 	uint32_t	 slot;		/* RENDEZVOUS_ANY: has not joined */
 	struct stranger	 stranger;	/* counted until then */
@@ -27,7 +29,7 @@ struct peer {
 };
 
 /* The slot of a server or worker; servers first. */
-struct slot {
+struct scheduler_slot {
 	bool		 connected, ever_connected;	/* is connected; was ever connected */
 	bool		 servers_sent;	/* a worker has got the list of servers */
 	char		 at[ADDR_TEXT];	/* where a server listens; "": not yet */
@@ -38,17 +40,18 @@ struct scheduler {
 	const struct rendezvous_env *env;
 	int		 fd;
 	bool		 out_of_fds;	/* there was no descriptor or memory for a connection; skips a round */
-	struct peer	*peer;		/* [most] */
+	struct scheduler_peer	*peer;		/* [most] */
 	uint32_t	 n, peers_most;
 	uint64_t	 conns;		/* accepted so far */
+	double		 began_s, report_at;	/* clk_s() of the start, and of the next report of a wait */
 	struct strangers strangers;
-	struct slot	*slot;		/* [places] */
+	struct scheduler_slot	*slot;		/* [places] */
 	uint32_t	 nslots;
 	struct pollfd	*poll;		/* [most + 2] */
 };
 
 static int
-reply_peer(struct peer *g, uint16_t type, const char *text)
+reply_peer(struct scheduler_peer *g, uint16_t type, const char *text)
 {
 	return conn_send(g->conn, &(struct msg){ .type = type, .payload = text, .len = (uint32_t)strlen(text) });
 }
@@ -86,7 +89,7 @@ find_slot(const struct scheduler *s, const struct rendezvous_message *w, char wh
 }
 
 static int
-handle_join(struct scheduler *s, struct peer *g, const struct rendezvous_message *w)
+handle_join(struct scheduler *s, struct scheduler_peer *g, const struct rendezvous_message *w)
 {
 	char text[RENDEZVOUS_TEXT];
 	uint32_t at = g->slot != RENDEZVOUS_ANY ? RENDEZVOUS_ANY : find_slot(s, w, text);
@@ -100,13 +103,13 @@ handle_join(struct scheduler *s, struct peer *g, const struct rendezvous_message
 	}
 	g->slot = at;
 	strangers_remove(&s->strangers, &g->stranger);
-	s->slot[at] = (struct slot){ .connected = true, .ever_connected = true };
+	s->slot[at] = (struct scheduler_slot){ .connected = true, .ever_connected = true };
 	snprintf(text, sizeof(text), "rank %" PRIu32, at < s->env->servers ? at : at - s->env->servers);
 	return reply_peer(g, MSG_WELCOME, text);
 }
 
 static int
-handle_peer_message(struct scheduler *s, struct peer *g, const struct msg *m)
+handle_peer_message(struct scheduler *s, struct scheduler_peer *g, const struct msg *m)
 {
 	struct rendezvous_message w;
 
@@ -153,7 +156,7 @@ announce_servers(struct scheduler *s)
 static void
 remove_peer(struct scheduler *s, uint32_t i)
 {
-	struct peer *g = &s->peer[i];
+	struct scheduler_peer *g = &s->peer[i];
 
 	if (g->slot != RENDEZVOUS_ANY)
 		s->slot[g->slot].connected = false;
@@ -166,7 +169,7 @@ remove_peer(struct scheduler *s, uint32_t i)
 static bool
 service_peer(struct scheduler *s, uint32_t i, bool heard)
 {
-	struct peer *g = &s->peer[i];
+	struct scheduler_peer *g = &s->peer[i];
 	struct msg m;
 	int e = heard ? conn_run(g->conn) : 0;
 
@@ -217,12 +220,12 @@ evict_peer(struct scheduler *s)
 static void
 add_peer(struct scheduler *s, struct conn *c)
 {
-	struct peer *g;
+	struct scheduler_peer *g;
 
 	if (strangers_full(&s->strangers))
 		evict_peer(s);
 	g = &s->peer[s->n++];
-	*g = (struct peer){ .conn = c, .slot = RENDEZVOUS_ANY };
+	*g = (struct scheduler_peer){ .conn = c, .slot = RENDEZVOUS_ANY };
 	strangers_add(&s->strangers, conn_peer(c), ++s->conns, &g->stranger);
 	service_peer(s, s->n - 1, true);
 }
@@ -246,6 +249,28 @@ have_all_joined(const struct scheduler *s)
 		if (!s->slot[i].ever_connected)
 			return false;
 	return true;
+}
+
+/* Says which process is missing, after longer and longer times. */
+static void
+report_missing(struct scheduler *s)
+{
+	char text[RENDEZVOUS_TEXT];
+	const double now = clk_s();
+
+	if (now < s->report_at)
+		return;
+	for (uint32_t i = 0; i < s->nslots; i++) {
+		const bool server = i < s->env->servers, joined = s->slot[i].ever_connected;
+
+		if (joined && (!server || s->slot[i].at[0] != 0))
+			continue;
+		snprintf(text, sizeof(text), "waiting for %s %" PRIu32 " to %s", server ? "server" : "worker",
+		    server ? i : i - s->env->servers, joined ? "listen" : "join");
+		s->o->say(s->o->arg, text);
+		break;
+	}
+	s->report_at = now + (now - s->began_s > REPORT_S ? now - s->began_s : REPORT_S);
 }
 
 static bool
@@ -280,6 +305,7 @@ run_rendezvous_round(struct scheduler *s)
 		service_polled_peer(s, i);
 	if (s->poll[1].revents != 0)
 		accept_peers(s);
+	report_missing(s);
 	return announce_servers(s);
 }
 
@@ -290,6 +316,8 @@ rendezvous_run(const struct rendezvous_opt *o)
 	char where[ADDR_TEXT];
 	int e;
 
+	s.began_s = clk_s();
+	s.report_at = s.began_s + REPORT_S;
 	s.strangers = (struct strangers){ .most = UNJOINED_MOST + s.nslots, .times = 1, .burst_s = 1,
 	    .say = o->say, .arg = o->arg };
 	s.peers_most = s.nslots + s.strangers.most;

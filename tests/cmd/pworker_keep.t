@@ -123,13 +123,14 @@ ok "the newest checkpoint is there" test -s k-0003.safetensors
 ok "the best checkpoint is there" test -s k-best.safetensors
 like "$T/err" 'k-0000-000001\.safetensors: .*[Dd]irectory' "the line names what was not removed"
 
-# Each pipe is an epoch.  Its checkpoint has that number, and the rate is that of the epoch.
-pipe="pworker --net mlp --shape 3x28x28 --classes 10 --batch 16 --scale 0.00390625 --lr 0.01,x0.1@2 --save s --resume-last"
-for epoch in 1 2 3 4; do
-	status 0 "epoch $epoch is read from a pipe" sh -c "$pipe --data - <train.rec"
-	ok "the checkpoint of epoch $epoch is there" test -s s-000$epoch.safetensors
-	is "$(awk -F '\t' '$1 == "time_s" { for (i = 1; i <= NF; i++) at[$i] = i } $at["event"] == "epoch" { print $at["lr"] + 0 }' out)" \
-		"$([ $epoch -le 2 ] && echo 0.01 || echo 0.001)" "epoch $epoch has its rate"
+# A run on a pipe continues in the epoch of its checkpoint.
+status 0 "three epochs are trained" $train --lr 0.01,x0.1@2 --epochs 3 --save s
+for epoch in 2 3; do
+	status 0 "a pipe is read in epoch $epoch" \
+		sh -c "cat train.rec | pworker --data - --batch 16 --lr 0.01,x0.1@2 --resume s-000$epoch.safetensors --save s"
+	ok "its checkpoint has the number $epoch" test -s s-000$epoch-000004.safetensors
+	is "$(awk -F '\t' '$1 == "time_s" { for (i = 1; i <= NF; i++) at[$i] = i } $at["event"] == "epoch" { print $at["epoch"], $at["lr"] + 0 }' out)" \
+		"$epoch 0.001" "a pipe has the rate of epoch $epoch"
 done
 
 done_testing

@@ -16,8 +16,8 @@
  *
  * All versions give the same bits: no sum changes its order, and the build forbids fused multiply-add where a function
  * does not call fmaf(), which is a slow call of the library on processors before AVX2.  Exceptions are wino_product.c
- * and point_product.c of engine/cpu, whose products only AVX-512 uses.  Such a function must not use OpenMP, because
- * the compiler outlines parallel regions without their function's instruction set.
+ * and point_product.c of engine/cpu, which have other products for each set, or only for AVX-512.  Such a function must
+ * not use OpenMP, because the compiler outlines parallel regions without their function's instruction set.
  *
  * A function that starts with ISA_BF16 may call the functions whose names end in _bf16.  On x86-64 it must run only on
  * processors with avx512_bf16, which isa_level() >= ISA_AVX512_BF16 tells.  One that starts with ISA_TILES may also
@@ -307,11 +307,15 @@ isa_tiles_sum(const struct isa_tiles *t)
 #define ISA_EVEN(a, b) \
 	__builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
 
+/* Compile a function for one set, of processors whose isa_level() includes it. */
+#define ISA_AVX2_ONLY	__attribute__((target("avx2,fma,bmi,bmi2")))
+#define ISA_AVX512_ONLY	__attribute__((target("avx512f,avx512cd,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2")))
+
 #define ISA_CLONES(linkage, type, name, parameters, arguments) \
 	ISA_INLINE type name##_inline parameters; \
-	__attribute__((target("avx512f,avx512cd,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2"))) static type \
+	ISA_AVX512_ONLY static type \
 	name##_avx512 parameters { ISA_GIVE_##type name##_inline arguments; } \
-	__attribute__((target("avx2,fma,bmi,bmi2"))) static type \
+	ISA_AVX2_ONLY static type \
 	name##_avx2 parameters { ISA_GIVE_##type name##_inline arguments; } \
 	__attribute__((noinline)) static type \
 	name##_sse2 parameters { ISA_GIVE_##type name##_inline arguments; } \
@@ -485,6 +489,8 @@ isa_tiles_sum(const struct isa_tiles *t)
 #define ISA_MIX_LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #define ISA_MIX_HIGH(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
 #define ISA_EVEN(a, b) __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14)
+#define ISA_AVX2_ONLY
+#define ISA_AVX512_ONLY
 #define ISA_CLONES(linkage, type, name, parameters, arguments) linkage type name parameters
 
 #endif

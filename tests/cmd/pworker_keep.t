@@ -128,8 +128,9 @@ status 0 "three epochs are trained" $train --lr 0.01,x0.1@2 --epochs 3 --save s
 for epoch in 2 3; do
 	status 0 "a pipe is read in epoch $epoch" \
 		sh -c "cat train.rec | pworker --data - --batch 16 --lr 0.01,x0.1@2 --resume s-000$epoch.safetensors --save s"
-	ok "its checkpoint has the number $epoch" test -s s-000$epoch-000004.safetensors
-	is "$(awk -F '\t' '$1 == "time_s" { for (i = 1; i <= NF; i++) at[$i] = i } $at["event"] == "epoch" { print $at["epoch"], $at["lr"] + 0 }' out)" \
+	ok "the pipe's checkpoint has the number $epoch" test -s s-000$epoch-000004.safetensors
+	is "$(awk -F '\t' '$1 == "time_s" { for (i = 1; i <= NF; i++) at[$i] = i }
+		$at["event"] == "epoch" { print $at["epoch"], $at["lr"] + 0 }' out)" \
 		"$epoch 0.001" "a pipe has the rate of epoch $epoch"
 done
 

@@ -22,9 +22,10 @@ static const struct layout {
 	uint32_t block, c;
 	bool	 bf16;
 	uint32_t before, after;
-} layouts[] = { { 16, 48, false }, { 16, 40, false }, { 8, 24, false }, { 8, 20, false }, { 1, 5, false },
-	{ 37, 37, false }, { 37, 37, true }, { 64, 64, true }, { 144, 144, true }, { 528, 528, true },
-	{ 48, 48, true, 16, 16 } };
+} layouts[] = { { .block = 16, .c = 48 }, { .block = 16, .c = 40 }, { .block = 8, .c = 24 }, { .block = 8, .c = 20 },
+	{ .block = 1, .c = 5 }, { .block = 37, .c = 37 }, { .block = 37, .c = 37, .bf16 = true },
+	{ .block = 64, .c = 64, .bf16 = true }, { .block = 144, .c = 144, .bf16 = true },
+	{ .block = 528, .c = 528, .bf16 = true }, { 48, 48, true, 16, 16 } };
 
 static float	numbers[4][ROOM] __attribute__((aligned(64)));
 static uint16_t argmax[ROOM];
@@ -239,7 +240,7 @@ winograd(uint64_t *hash)
 		const uint32_t lanes = 8 + i % 2 * 8;
 		const struct wino_grid grid = grids[i / 2];
 		const struct wino_run run = { 0, 0, (size_t)SAMPLES * grid.th * grid.tw, 0, 6 };
-		const struct layout l = { lanes, lanes, false };
+		const struct layout l = { .block = lanes, .c = lanes };
 		const struct wino_map map = { .h = SIDE, .w = SIDE, .blocks = 1, .pixel = lanes,
 			.block = (size_t)SIDE * SIDE * lanes, .step = (size_t)SIDE * SIDE * lanes };
 		struct cpu_view x = view(&l, SIDE, 0), y = view(&l, SIDE, 1);
@@ -252,7 +253,7 @@ winograd(uint64_t *hash)
 		*hash = hash_update(*hash, tiles, sizeof(tiles));
 		for (int way = 0; way < 4; way++) {
 			const struct wino_after after = { numbers[2], way < 2 ? NULL : numbers[1], numbers[0],
-				way % 2 == 1 };
+				way % 2 == 1, NULL };
 
 			wino_tile_y(lanes, &map, &grid, &run, &v, &after, y.p);
 			add(hash, &y);

@@ -29,7 +29,7 @@
 struct wino;
 
 /*
- * 3x3, stride 1, pad 1, one group, at least 32 channels in and out, 16 with AVX-512, maps of at least 3x3, and not
+ * 3x3, stride 1, pad 1, one group, at least 32 channels in and out, 16 with AVX2, maps of at least 3x3, and not
  * channels last.  In bf16 without AMX alone, with a multiple of 8 channels in and out, and y is bf16.
  */
 bool	 wino_fits(const struct dnnl_shape *s);

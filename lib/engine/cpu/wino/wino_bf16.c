@@ -19,6 +19,10 @@
 #include "engine/cpu/wino/wino_lanes.inc"
 
 #define BLOCK_INLINE ISA_BF16 ISA_INLINE
+#define BLOCK(name) name##_bf16
+#define LANES 16
+#define VECTORS 3
+#define ROWS(vectors) ((vectors) == 1 ? 16u : (vectors) == 2 ? 12u : 8u)
 #define ELEMENT uint32_t
 #define SUM isa_bf16_sums
 #define DOT(sum, a, b) isa_dot_bf16(&(sum), a, b)
@@ -27,7 +31,7 @@
 ISA_BF16 void
 wino_bf16_product(const struct dnnl_matrices *s, const uint32_t *a, const uint32_t *b, float *c)
 {
-	multiply_matrices(s, a, b, c);
+	multiply_matrices_bf16(s, a, b, c);
 }
 
 /*

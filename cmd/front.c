@@ -162,6 +162,20 @@ front_part(const char *option, const char *text, uint32_t *i, uint32_t *n)
 }
 
 void
+front_range(const char *option, char *text, uint32_t most, uint32_t *least, uint32_t *n)
+{
+	char *dots = strstr(text, "..");
+
+	*n = (uint32_t)front_num(option, dots != NULL ? dots + 2 : text, 1, most);
+	*least = 0;
+	if (dots == NULL)
+		return;
+	*dots = 0;
+	*least = (uint32_t)front_num(option, text, 1, *n);
+	*dots = '.';
+}
+
+void
 front_shape(const char *option, const char *text, uint32_t *c, uint32_t *h, uint32_t *w)
 {
 	char tail;

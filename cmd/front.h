@@ -34,6 +34,8 @@ int64_t	 front_num(const char *option, const char *text, int64_t lo, int64_t hi)
 double	 front_real(const char *option, const char *text, double lo, double hi);
 /* "I/N", part i of n, as in 0/2; i is below n. */
 void	 front_part(const char *option, const char *text, uint32_t *i, uint32_t *n);
+/* "M", or "N..M" with N from 1 to M, and M up to most: *n is M, and *least is N or 0.  The text is as before. */
+void	 front_range(const char *option, char *text, uint32_t most, uint32_t *least, uint32_t *n);
 /* CxHxW or C,H,W, as in 3x28x28; each is above 0. */
 void	 front_shape(const char *option, const char *text, uint32_t *c, uint32_t *h, uint32_t *w);
 /* Checks the form "host:port", not whether the host exists. */

@@ -94,12 +94,8 @@ static void
 parse_workers(void *pserver, const char *option, char *text)
 {
 	struct pserver *p = pserver;
-	char *most = strstr(text, "..");
 
-	if (most != NULL)
-		*most = 0;
-	p->run.serve.nworkers = (uint32_t)front_num(option, most != NULL ? most + 2 : text, 1, 65536);
-	p->run.serve.elastic = most != NULL ? (uint32_t)front_num(option, text, 1, p->run.serve.nworkers) : 0;
+	front_range(option, text, 65536, &p->run.serve.elastic, &p->run.serve.nworkers);
 }
 
 #define MEMBER(m)	FRONT_MEMBER(struct pserver, m)

@@ -77,17 +77,8 @@ static void
 parse_workers(void *dlaunch, const char *option, char *text)
 {
 	struct dlaunch *c = dlaunch;
-	char *most = strstr(text, "..");
 
-	c->elastic = 0;
-	if (most == NULL) {
-		c->workers = (uint32_t)front_num(option, text, 1, MOST_WORKERS);
-		return;
-	}
-	c->workers = (uint32_t)front_num(option, most + 2, 1, MOST_WORKERS);
-	*most = 0;
-	c->elastic = (uint32_t)front_num(option, text, 1, c->workers);
-	*most = '.';	/* the command line is read again */
+	front_range(option, text, MOST_WORKERS, &c->elastic, &c->workers);
 }
 
 /* Refuses a list of --each that does not have one value for each worker. */

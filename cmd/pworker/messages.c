@@ -123,6 +123,67 @@ pworker_log_rates(const struct pworker_log *l)
 		    "try more --steps or a larger --batch", l->rates.n);
 }
 
+/* Which arrays start from the file of --start. */
+static void
+say_start_arrays(const struct train_event *ev)
+{
+	if (ev->samples > 0 && strlen(ev->text) <= LISTED)
+		front_say("%" PRIu64 " arrays start from the file, all but %s", ev->batch, ev->text);
+	else if (ev->samples > 0)
+		front_say("%" PRIu64 " arrays start from the file, all but %" PRIu64 ": %.*s ...", ev->batch,
+		    ev->samples, LISTED, ev->text);
+	else
+		front_say("all %" PRIu64 " arrays start from the file", ev->batch);
+}
+
+static void
+say_best_epoch(const struct pworker_log *l, const struct train_event *ev)
+{
+	const char *measure = ev->accuracy < 0 ? "loss" : "accuracy";
+	const uint64_t epoch = ev->epoch + (l->style == PWORKER_CONSOLE);
+
+	if (ev->kind == TRAIN_BEST)
+		front_say("epoch %" PRIu64 " is the best %s%s: validation %s %f", epoch,
+		    *ev->text != 0 ? "for " : "so far", ev->text, measure, fabs(ev->accuracy));
+	else
+		front_say("ends: %" PRIu64 " epochs were no better than epoch %" PRIu64 ", validation %s %f",
+		    ev->samples, epoch, measure, fabs(ev->accuracy));
+}
+
+static void
+say_left_out(const struct pworker_log *l, const struct train_event *ev)
+{
+	if (ev->left_out > 0)
+		front_say("%s of epoch %" PRIu64 " left out %" PRIu64 " record%s",
+		    ev->kind == TRAIN_EPOCH ? "training" : "validation",
+		    ev->epoch + (l->style == PWORKER_CONSOLE), ev->left_out, ev->left_out == 1 ? "" : "s");
+}
+
+static void
+say_end(const struct pworker_log *l, const struct train_event *ev)
+{
+	const bool steps = l->steps > 0 && ev->step >= l->steps;
+
+	if (l->trained == 0 && pworker_log_speaks(l) &&
+	    (steps || (l->epoch_steps > 0 && ev->step / l->epoch_steps >= l->epochs)))
+		front_say("trained nothing: %" PRIu64 " steps are done already, as many as --%s asks for", ev->step,
+		    steps ? "steps" : "epochs");
+	if (l->style == PWORKER_TENSORFLOW)
+		print_line("total step: %" PRIu64 ", global_step: %" PRIu64, l->trained, ev->updates);
+}
+
+/* What all workers would say, worker 0 says. */
+static bool
+is_said_here(const struct pworker_log *l, const struct train_event *ev)
+{
+	switch (ev->kind) {
+	case TRAIN_WORKERS:	return l->rank == 0 || ev->batch > 0;
+	case TRAIN_BATCHES:	return l->rank == 0 && ev->batch > 0;
+	case TRAIN_KERNELS:	return l->rank == 0 || ev->samples > 0;
+	default:		return true;
+	}
+}
+
 void
 pworker_log_say(struct pworker_log *l, const struct train_event *ev)
 {
@@ -140,23 +201,11 @@ pworker_log_say(struct pworker_log *l, const struct train_event *ev)
 			front_warn("no cut", err_fail(ERR_SYS, "%s", ev->text));
 		break;
 	case TRAIN_FROM:
-		if (ev->samples > 0 && strlen(ev->text) <= LISTED)
-			front_say("%" PRIu64 " arrays start from the file, all but %s", ev->batch, ev->text);
-		else if (ev->samples > 0)
-			front_say("%" PRIu64 " arrays start from the file, all but %" PRIu64 ": %.*s ...", ev->batch,
-			    ev->samples, LISTED, ev->text);
-		else
-			front_say("all %" PRIu64 " arrays start from the file", ev->batch);
+		say_start_arrays(ev);
 		break;
 	case TRAIN_BEST:
-		front_say("epoch %" PRIu64 " is the best %s%s: validation %s %f", ev->epoch +
-		    (l->style == PWORKER_CONSOLE), *ev->text != 0 ? "for " : "so far", ev->text,
-		    ev->accuracy < 0 ? "loss" : "accuracy", fabs(ev->accuracy));
-		break;
 	case TRAIN_EARLY:
-		front_say("ends: %" PRIu64 " epochs were no better than epoch %" PRIu64 ", validation %s %f",
-		    ev->samples, ev->epoch + (l->style == PWORKER_CONSOLE), ev->accuracy < 0 ? "loss" : "accuracy",
-		    fabs(ev->accuracy));
+		say_best_epoch(l, ev);
 		break;
 	case TRAIN_CACHE:
 		front_say("%" PRIu64 " images in memory, %s", ev->samples, ev->text);
@@ -164,23 +213,15 @@ pworker_log_say(struct pworker_log *l, const struct train_event *ev)
 	case TRAIN_WAIT:
 		front_say("waiting for %s", ev->text);
 		break;
-	case TRAIN_WORKERS:
-		if (l->rank == 0 || ev->batch > 0)
-			front_say("%s", ev->text);
-		break;
-	case TRAIN_BATCHES:
-		if (l->rank == 0 && ev->batch > 0)
-			front_say("%s", ev->text);
-		break;
 	case TRAIN_SET:
 		if (l->rank == 0)
 			front_say("after step %" PRIu64 ": %s", ev->samples, ev->text);
 		break;
 	case TRAIN_REMARK:
-		front_say("%s", ev->text);
-		break;
+	case TRAIN_WORKERS:
+	case TRAIN_BATCHES:
 	case TRAIN_KERNELS:
-		if (l->rank == 0 || ev->samples > 0)
+		if (is_said_here(l, ev))
 			front_say("%s", ev->text);
 		break;
 	case TRAIN_START:
@@ -196,10 +237,7 @@ pworker_log_say(struct pworker_log *l, const struct train_event *ev)
 		break;
 	case TRAIN_EPOCH:
 	case TRAIN_VALIDATION:
-		if (ev->left_out > 0)
-			front_say("%s of epoch %" PRIu64 " left out %" PRIu64 " record%s",
-			    ev->kind == TRAIN_EPOCH ? "training" : "validation",
-			    ev->epoch + (l->style == PWORKER_CONSOLE), ev->left_out, ev->left_out == 1 ? "" : "s");
+		say_left_out(l, ev);
 		if (l->style == PWORKER_CONSOLE)
 			pworker_log_console(l, ev);
 		else
@@ -213,12 +251,7 @@ pworker_log_say(struct pworker_log *l, const struct train_event *ev)
 			print_line("Saved checkpoint to \"%s\"", ev->text);
 		break;
 	case TRAIN_END:
-		if (l->trained == 0 && pworker_log_speaks(l) && ((l->steps > 0 && ev->step >= l->steps) ||
-		    (l->epoch_steps > 0 && ev->step / l->epoch_steps >= l->epochs)))
-			front_say("trained nothing: %" PRIu64 " steps are done already, as many as --%s asks for",
-			    ev->step, l->steps > 0 && ev->step >= l->steps ? "steps" : "epochs");
-		if (l->style == PWORKER_TENSORFLOW)
-			print_line("total step: %" PRIu64 ", global_step: %" PRIu64, l->trained, ev->updates);
+		say_end(l, ev);
 		break;
 	}
 }

@@ -312,6 +312,35 @@ start_shard(const struct pworker *p, const char *state)
 	    .key = ps->key, .transport = ps->transport, .silence_s = ps->silence_s }, state));
 }
 
+/* Refuses options that the number of workers forbids, which a tracker may have decided. */
+static void
+check_workers(const struct pworker *p)
+{
+	const struct train_opt *t = &p->train;
+
+	if (t->cut_copies > 0 && t->ps.elastic > 0)
+		front_wrong("--cut-copies: the number of workers changes");
+	if (t->cut_copies >= t->ps.nworkers)
+		front_wrong("--cut-copies: %u: the job has %u worker%s", t->cut_copies, t->ps.nworkers,
+		    t->ps.nworkers > 1 ? "s" : "");
+	if (p->lr_find && t->ps.nworkers > 1)
+		front_wrong("--lr-find: runs in one worker, not in %u", t->ps.nworkers);
+}
+
+/* Finds what a predecessor left in the memory.  Returns false if nothing can be kept there. */
+static bool
+open_kept(const struct pworker *p, struct memory *m, struct kept *kept)
+{
+	const struct train_opt *t = &p->train;
+
+	front_must(p->state, kept_open(kept, m, hash_run(t),
+	    worker_residuals_size(t->ps.mults, t->ps.graph->P) + train_local_size(t)));
+	if (is_state_kept(m))
+		return true;
+	*kept = (struct kept){ 0 };
+	return false;
+}
+
 int
 pworker_run(struct pworker *p, double began_s)
 {
@@ -335,25 +364,13 @@ pworker_run(struct pworker *p, double began_s)
 	/* Before the data are opened, which may take longer than others try to connect. */
 	if (p->shard)
 		start_shard(p, shard_state);
-	if (t->cut_copies > 0 && t->ps.elastic > 0)
-		front_wrong("--cut-copies: the number of workers changes");
-	if (t->cut_copies >= t->ps.nworkers)
-		front_wrong("--cut-copies: %u: the job has %u worker%s", t->cut_copies, t->ps.nworkers,
-		    t->ps.nworkers > 1 ? "s" : "");
-	if (p->lr_find && t->ps.nworkers > 1)
-		front_wrong("--lr-find: runs in one worker, not in %u", t->ps.nworkers);
+	check_workers(p);
 	open_records(p);
 	pworker_take_label(p, t->resume);
 	pworker_choose_sample(p, &look);
 	t->ps.graph = g = pworker_net(p);
 	pworker_divide_rules(p);
-	if (keeps && (e = kept_open(&kept, &memory, hash_run(t), worker_residuals_size(t->ps.mults, g->P) +
-	    train_local_size(t))) < 0)
-		front_die(p->state, e);
-	if (keeps && !is_state_kept(&memory)) {
-		kept = (struct kept){ 0 };
-		keeps = false;
-	}
+	keeps = keeps && open_kept(p, &memory, &kept);
 	t->kept = keeps ? &kept : NULL;
 	pworker_find_last(p);
 	t->data.aug.mean = mean = pworker_open_preprocess(p, t->resume != NULL ? t->resume : t->start, g, &look);

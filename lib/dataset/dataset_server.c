@@ -25,9 +25,9 @@
 #define READS_END_MS	3000	/* time that the end waits for reads in silence */
 #define LINGER_S 5.0		/* time in which a reader that was refused may read why */
 
-struct peer {
+struct record_reader {
 	struct dataset_read read;	/* with its sender; the first member, so that a read gives its peer */
-	TAILQ_ENTRY(peer) link;
+	TAILQ_ENTRY(record_reader) link;
 	struct conn	*conn;
 	struct stranger	 stranger;	/* counted while it is in `strangers` */
 	int		 poll;		/* the epoll that has its connection */
@@ -38,7 +38,7 @@ struct peer {
 	double		 until;		/* time at which it is closed; INFINITY for a reader */
 };
 
-TAILQ_HEAD(peers, peer);
+TAILQ_HEAD(peers, record_reader);
 
 struct dataset_server {
 	const struct dataset_server_opt *o;
@@ -69,9 +69,9 @@ set_poll_events(int epoll, int how, int fd, short events, void *what)
 
 /* Inserts a stranger in the order of `until`. */
 static void
-add_stranger(struct dataset_server *s, struct peer *g, double seconds)
+add_stranger(struct dataset_server *s, struct record_reader *g, double seconds)
 {
-	struct peer *at;
+	struct record_reader *at;
 
 	g->reader = false;
 	g->until = clk_s() + seconds;
@@ -86,14 +86,14 @@ add_stranger(struct dataset_server *s, struct peer *g, double seconds)
 }
 
 static void
-unlist_reader(struct dataset_server *s, struct peer *g)
+unlist_reader(struct dataset_server *s, struct record_reader *g)
 {
 	TAILQ_REMOVE(g->reader ? &s->readers : &s->strangers, g, link);
 	strangers_remove(&s->limits, &g->stranger);
 }
 
 static void
-free_peer(struct dataset_server *s, struct peer *g)
+free_peer(struct dataset_server *s, struct record_reader *g)
 {
 	s->n--;
 	dataset_sender_free(g->read.sender);
@@ -102,7 +102,7 @@ free_peer(struct dataset_server *s, struct peer *g)
 
 /* Counts and logs a stranger; who is "host:port: reason". */
 static void
-note_stranger(struct dataset_server *s, const struct peer *g, const char *who)
+note_stranger(struct dataset_server *s, const struct record_reader *g, const char *who)
 {
 	if (g->reader || g->refused)
 		return;
@@ -111,7 +111,7 @@ note_stranger(struct dataset_server *s, const struct peer *g, const char *who)
 }
 
 static void
-close_reader(struct dataset_server *s, struct peer *g)
+close_reader(struct dataset_server *s, struct record_reader *g)
 {
 	unlist_reader(s, g);
 	conn_close(g->conn);
@@ -124,7 +124,7 @@ close_reader(struct dataset_server *s, struct peer *g)
 
 /* Sends the reason to the reader, which becomes a stranger for a moment, to read it. */
 static int
-refuse_reader(struct dataset_server *s, struct peer *g)
+refuse_reader(struct dataset_server *s, struct record_reader *g)
 {
 	char why[ERR_LINE];
 	struct msg m = { .type = MSG_REFUSE, .payload = why };
@@ -141,7 +141,7 @@ refuse_reader(struct dataset_server *s, struct peer *g)
 
 /* Closes a stranger whose time is over, or for which there is no room. */
 static void
-expire_stranger(struct dataset_server *s, struct peer *g, const char *why)
+expire_stranger(struct dataset_server *s, struct record_reader *g, const char *why)
 {
 	char who[ERR_LINE];
 
@@ -151,7 +151,7 @@ expire_stranger(struct dataset_server *s, struct peer *g, const char *why)
 }
 
 static void
-accept_hello(struct dataset_server *s, struct peer *g)
+accept_hello(struct dataset_server *s, struct record_reader *g)
 {
 	unlist_reader(s, g);
 	g->reader = true;
@@ -162,7 +162,7 @@ accept_hello(struct dataset_server *s, struct peer *g)
 }
 
 static int
-handle_reader_msg(struct dataset_server *s, struct peer *g, const struct msg *m)
+handle_reader_msg(struct dataset_server *s, struct record_reader *g, const struct msg *m)
 {
 	int e;
 
@@ -177,7 +177,7 @@ handle_reader_msg(struct dataset_server *s, struct peer *g, const struct msg *m)
 
 /* Sends records while few bytes wait, and lets a thread read more. */
 static int
-send_records(struct dataset_server *s, struct peer *g)
+send_records(struct dataset_server *s, struct record_reader *g)
 {
 	struct dataset_sender *d = g->read.sender;
 	struct msg m;
@@ -200,7 +200,7 @@ send_records(struct dataset_server *s, struct peer *g)
 
 /* Runs a connection once.  Returns 0 or the error that ended it. */
 static int
-run_reader_conn(struct dataset_server *s, struct peer *g)
+run_reader_conn(struct dataset_server *s, struct record_reader *g)
 {
 	short events;
 	struct msg m;
@@ -218,7 +218,7 @@ run_reader_conn(struct dataset_server *s, struct peer *g)
 static void
 evict_stranger(struct dataset_server *s)
 {
-	struct peer *g, *first = TAILQ_FIRST(&s->strangers);
+	struct record_reader *g, *first = TAILQ_FIRST(&s->strangers);
 
 	TAILQ_FOREACH(g, &s->strangers, link)
 		if (strangers_before(&s->limits, &g->stranger, &first->stranger))
@@ -249,7 +249,7 @@ static int
 close_expired_readers(struct dataset_server *s)
 {
 	double now = clk_s(), next = s->paused ? s->accept_at : (double)INFINITY;
-	struct peer *g;
+	struct record_reader *g;
 
 	if (s->strangers_pause)
 		next = fmin(next, s->strangers_at);
@@ -266,7 +266,7 @@ close_expired_readers(struct dataset_server *s)
 
 /* Hears a peer whenever it has something to read, once it is credible. */
 static int
-trust_reader(struct dataset_server *s, struct peer *g)
+trust_reader(struct dataset_server *s, struct record_reader *g)
 {
 	if (g->poll == s->poll)
 		return 0;
@@ -277,7 +277,7 @@ trust_reader(struct dataset_server *s, struct peer *g)
 
 /* Returns false if the connection is over. */
 static bool
-serve_reader(struct dataset_server *s, struct peer *g)
+serve_reader(struct dataset_server *s, struct record_reader *g)
 {
 	bool reader = g->reader;
 	int e = run_reader_conn(s, g);
@@ -298,7 +298,7 @@ serve_reader(struct dataset_server *s, struct peer *g)
 static void
 add_reader(struct dataset_server *s, struct conn *c)
 {
-	struct peer *g = s->n < DATASET_SERVER_READERS ? calloc(1, sizeof(*g)) : NULL;
+	struct record_reader *g = s->n < DATASET_SERVER_READERS ? calloc(1, sizeof(*g)) : NULL;
 
 	if (g == NULL || (g->read.sender = dataset_sender_new(s->o->recs, s->id, s->o->classes)) == NULL) {
 		free(g);
@@ -345,15 +345,15 @@ serve_strangers(struct dataset_server *s)
 
 	while (n > 0) {
 		int first = 0;
-		struct peer *g;
+		struct record_reader *g;
 
 		if (!strangers_may(&s->limits, STRANGERS_TURN)) {
 			set_hearing(s, false, strangers_wait_s(&s->limits));
 			return;
 		}
 		for (int i = 1; i < n; i++)
-			if (strangers_precedes(&s->limits, &((struct peer *)ev[i].data.ptr)->stranger,
-			    &((struct peer *)ev[first].data.ptr)->stranger))
+			if (strangers_precedes(&s->limits, &((struct record_reader *)ev[i].data.ptr)->stranger,
+			    &((struct record_reader *)ev[first].data.ptr)->stranger))
 				first = i;
 		g = ev[first].data.ptr;
 		ev[first] = ev[--n];
@@ -371,7 +371,7 @@ serve_reads(struct dataset_server *s)
 
 	dataset_read_pool_collect(s->pool, &done);
 	while ((r = STAILQ_FIRST(&done)) != NULL) {
-		struct peer *g = (struct peer *)r;
+		struct record_reader *g = (struct record_reader *)r;
 
 		STAILQ_REMOVE_HEAD(&done, link);
 		g->reading = false;
@@ -459,7 +459,7 @@ dataset_server_run(const struct dataset_server_opt *opt, struct dataset_server_s
 	struct dataset_server s = { .o = opt, .sums = sums, .fd = -1, .poll = -1, .poll_strangers = -1, .limits = {
 	    .most = DATASET_SERVER_STRANGERS, .times = STRANGERS_OPEN, .burst_s = BURST_S,
 	    .say = opt->say, .arg = opt->arg } };
-	struct peer *g;
+	struct record_reader *g;
 	int e;
 
 	*sums = (struct dataset_server_sums){ 0 };

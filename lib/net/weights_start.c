@@ -52,7 +52,7 @@ weights_misfit(const struct tensor *x, const struct graph_array *a, char to[WEIG
 static int
 copy_start_tensor(const struct tensors *t, const struct tensor *x, const struct graph_array *a, float *to)
 {
-	void *raw = malloc((size_t)x->count * tensors_type_size(x->type) + 1);
+	void *raw = malloc((size_t)tensors_bytes(x) + 1);
 	int e = raw == NULL ? err_nomem() : tensors_read(t, x, 0, (size_t)x->count, raw);
 
 	if (e == 0) {

@@ -92,6 +92,12 @@ int	 tensors_read(const struct tensors *t, const struct tensor *x, uint64_t firs
 
 const char *tensors_type_name(enum tensors_type type);		/* as safetensors writes it: "F32" */
 size_t	 tensors_type_size(enum tensors_type type);		/* bytes of an element */
+/* Bytes of the elements. */
+static inline uint64_t
+tensors_bytes(const struct tensor *x)
+{
+	return x->count * tensors_type_size(x->type);
+}
 static inline bool
 tensors_is_float(enum tensors_type type)
 {

@@ -207,7 +207,7 @@ tensors_params_head(struct tensors *t, struct buf *head)
 		one.n = 0;
 		e = tensors_params_array(&t->t[i], &one);
 		t->t[i].at = at + one.n;
-		at = t->t[i].at + t->t[i].count * tensors_type_size(t->t[i].type);
+		at = t->t[i].at + tensors_bytes(&t->t[i]);
 	}
 	buf_free(&one);
 	if (e == 0 && (e = append_u64(head, LIST_MAGIC)) == 0 && (e = append_u64(head, 0)) == 0)

@@ -236,7 +236,7 @@ check_coverage(const struct tensors *t, uint64_t at)
 			return err_fail(ERR_FORMAT,
 			    "tensor '%.80s' begins at byte %" PRIu64 ", the one before it ends at %"
 			    PRIu64, x->name, x->at, at);
-		at += x->count * tensors_type_size(x->type);
+		at += tensors_bytes(x);
 	}
 	return at == t->size ? 0 : err_fail(ERR_FORMAT, "%" PRIu64 " bytes after the last tensor", t->size - at);
 }
@@ -311,7 +311,7 @@ append_metadata(const struct tensors *t, struct buf *b)
 static int
 append_tensor_json(const struct tensor *x, struct buf *b, uint64_t *at)
 {
-	uint64_t end = *at + x->count * tensors_type_size(x->type);
+	uint64_t end = *at + tensors_bytes(x);
 	json_t *name = json_string(x->name);
 	int e = name == NULL ? err_fail(ERR_FORMAT, "a tensor's name is not UTF-8") : append_json(b, name);
 

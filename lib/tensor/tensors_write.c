@@ -44,12 +44,6 @@ write_bytes(struct tensors_out *o, const void *p, size_t n)
 	return e;
 }
 
-static uint64_t
-count_tensor_bytes(const struct tensor *x)
-{
-	return x->count * tensors_type_size(x->type);
-}
-
 /* Advances to the next tensor that has elements, and writes the headers on the way. */
 static int
 start_next_tensor(struct tensors_out *o)
@@ -63,7 +57,7 @@ start_next_tensor(struct tensors_out *o)
 		head.n = 0;
 		if (kinds[o->t->kind].array != NULL && (e = kinds[o->t->kind].array(x, &head)) == 0)
 			e = write_bytes(o, head.p, head.n);
-		o->left = count_tensor_bytes(x);
+		o->left = tensors_bytes(x);
 	}
 	buf_free(&head);
 	return e;

@@ -2,9 +2,9 @@
 #include "watch/gpuload.h"
 
 #include "base/err.h"
+#include "base/so.h"
 
 #include <assert.h>
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -25,7 +25,6 @@ struct gpu {
 };
 
 struct gpuload {
-	void	*so;
 	int	 (*start)(void);
 	int	 (*stop)(void);
 	const char *(*why)(int result);
@@ -47,20 +46,15 @@ check_nvml(const struct gpuload *g, int result, const char *what)
 static int
 load_nvml(struct gpuload *g)
 {
-	const struct {
-		const char *name;
-		void *to;
-	} calls[] = {
-		{ "nvmlInit_v2", &g->start }, { "nvmlShutdown", &g->stop }, { "nvmlErrorString", &g->why },
-		{ "nvmlDeviceGetHandleByPciBusId_v2", &g->find }, { "nvmlDeviceGetUtilizationRates", &g->utilization },
-		{ "nvmlDeviceGetMemoryInfo", &g->memory },
+	const struct so_symbol calls[] = {
+		{ "nvmlInit_v2", &g->start, false }, { "nvmlShutdown", &g->stop, false },
+		{ "nvmlErrorString", &g->why, false }, { "nvmlDeviceGetHandleByPciBusId_v2", &g->find, false },
+		{ "nvmlDeviceGetUtilizationRates", &g->utilization, false },
+		{ "nvmlDeviceGetMemoryInfo", &g->memory, false },
 	};
 
-	if ((g->so = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) == NULL)
-		return err_fail(ERR_NOTSUP, "no NVML: %s", dlerror());
-	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
-		if ((*(void **)calls[i].to = dlsym(g->so, calls[i].name)) == NULL)
-			return err_fail(ERR_NOTSUP, "no NVML: it has no %s", calls[i].name);
+	if (so_load((const char *const[]){ "libnvidia-ml.so.1", NULL }, calls, sizeof(calls) / sizeof(*calls)) < 0)
+		return err_wrap(ERR_NOTSUP, "no NVML");
 	g->started = g->start() == 0;
 	return g->started ? 0 : err_fail(ERR_NOTSUP, "no NVML: it does not start");
 }
@@ -96,8 +90,6 @@ gpuload_close(struct gpuload *g)
 		return;
 	if (g->started)
 		g->stop();
-	if (g->so != NULL)
-		dlclose(g->so);
 	free(g);
 }
 

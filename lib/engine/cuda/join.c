@@ -14,7 +14,7 @@ struct join {
 	uint32_t	    n;
 	struct device	  **d;		/* [n] */
 	float		  **at;		/* [n] the slice on each */
-	struct member	   *member;	/* [n] */
+	struct join_member	   *member;	/* [n] */
 	/* The lock guards what follows and the members.  Slices are counted over all passes. */
 	pthread_mutex_t	    lock;
 	pthread_cond_t	    summed_or_failed;
@@ -22,7 +22,7 @@ struct join {
 	bool		    failed;
 };
 
-struct member {
+struct join_member {
 	struct engine_dev  *dev;
 	struct engine_plan *plan;	/* plan of the current pass */
 	uint64_t	    submitted;	/* slices */
@@ -156,7 +156,7 @@ int
 join_submit(struct engine_plan *p, uint32_t k)
 {
 	struct join *j = p->dev->join;
-	struct member *own = &j->member[p->dev->rank];
+	struct join_member *own = &j->member[p->dev->rank];
 	uint64_t at;
 	bool all = true;
 	int e;

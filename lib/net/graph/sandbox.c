@@ -164,7 +164,7 @@ hide_addresses(lua_State *L)
 	lua_setfield(L, -2, "format");
 }
 
-struct job {
+struct sandbox_job {
 	const char   *base, *text;	/* base: the file's name without folders, as Lua cuts names after 59 bytes */
 	size_t	      n;
 	lua_CFunction setup, finish;
@@ -174,7 +174,7 @@ struct job {
 static int
 run_protected(lua_State *L)
 {
-	const struct job *job = lua_touserdata(L, 1);
+	const struct sandbox_job *job = lua_touserdata(L, 1);
 
 	open_libs(L);
 	hide_addresses(L);
@@ -234,7 +234,7 @@ int
 sandbox_run(struct sandbox *b, const char *name, const char *text, size_t n, lua_CFunction setup, lua_CFunction finish)
 {
 	const char *base = io_base_name(name);
-	struct job job = { base, text, n, setup, finish };
+	struct sandbox_job job = { base, text, n, setup, finish };
 	int status;
 
 	lua_pushcfunction(b->lua, run_protected);

@@ -315,7 +315,7 @@ plan_tensors(struct merge *m)
 		e = check_others(m, &name);
 	buf_free(&name);
 	for (size_t k = 0; k < m->out.n; k++)
-		m->all += m->out.t[k].count * tensors_type_size(m->out.t[k].type);
+		m->all += tensors_bytes(&m->out.t[k]);
 	if (e == 0)
 		e = check_patterns(m);
 	if (e == 0 && m->out.n == 0)

@@ -20,12 +20,6 @@ struct work {
 	void		*arg;
 };
 
-static uint64_t
-count_bytes(const struct tensor *x)
-{
-	return x->count * tensors_type_size(x->type);
-}
-
 static int
 report_split_progress(const struct work *w)
 {
@@ -108,13 +102,14 @@ write_parts(struct work *w, uint32_t parts, const char *prefix)
 
 	ERR_TRY(check_part_names(w, parts, prefix));
 	for (size_t i = 0; i < in->n; i++)
-		w->all += count_bytes(&in->t[i]);
+		w->all += tensors_bytes(&in->t[i]);
 	for (uint32_t p = 0; p < parts; p++) {
 		double limit = (double)w->all * (p + 1) / parts;
 		size_t end = first;
 
-		while (end < in->n && (p + 1 == parts || (double)before + (double)count_bytes(&in->t[end]) / 2 < limit))
-			before += count_bytes(&in->t[end++]);
+		while (end < in->n && (p + 1 == parts || (double)before +
+		    (double)tensors_bytes(&in->t[end]) / 2 < limit))
+			before += tensors_bytes(&in->t[end++]);
 		ERR_TRY(format_part_name(path, prefix, p + 1, parts));
 		ERR_TRY(write_part(w, first, end, p == 0, path));
 		first = end;

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # codec.sh - images per second by codec over a slow link, beside the same program without a network, and bytes sent.
 #
-#	[PEER_TORCH=python] bench/codec.sh RECORDS [--rate 100mbit] [--rounds N] [--steps N] [--batch N] [--net NAME] [--codecs LIST]
-#		[--hooks LIST]
+#	[PEER_TORCH=python] bench/codec.sh RECORDS [--rate 100mbit] [--rounds N] [--steps N] [--batch N] [--net X] [--codecs X] [--hooks X]
 #
 # Two hosts, network namespaces that send at this rate (tbf), have a worker and a server each, of one thread: so it
 # needs root.  With PEER_TORCH, PyTorch's DDP over gloo follows on the same links, a process on each host, with each of

@@ -86,7 +86,7 @@ check_options(const struct netstat_opt *o)
 	if (o->filter && o->output != NULL && strcmp(o->output, "-") == 0)
 		front_wrong("-o -: --filter writes the log to standard output; name a file");
 	if (o->json && o->output == NULL && (o->argv != NULL || o->filter))
-		front_wrong("--json: needs -o; with a command or --filter, lines are written to a file alone");
+		front_wrong("--json: needs -o with a command or --filter");
 	if (o->filter && o->argv == NULL)
 		front_output("-o", o->output, (const char *const[]){ "/dev/stdin" }, 1);
 }

@@ -412,7 +412,7 @@ open_rows(struct watch *w)
 	if (path == NULL && (w->o->filter || w->o->argv != NULL))
 		return;
 	w->rows = w->to;
-	if (path != NULL && fstat(w->to, &st) == 0 && S_ISREG(st.st_mode) && ftruncate(w->to, 0) < 0)
+	if (w->to != STDOUT_FILENO && fstat(w->to, &st) == 0 && S_ISREG(st.st_mode) && ftruncate(w->to, 0) < 0)
 		front_die(path, err_sys("truncate"));
 	if (w->o->json)
 		return;

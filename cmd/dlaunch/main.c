@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "run/recipe.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,12 +97,28 @@ check_each(const struct dlaunch *c)
 }
 
 static bool
+is_save(const char *word)
+{
+	return strcmp(word, "--save") == 0 || strncmp(word, "--save=", 7) == 0;
+}
+
+/* Whether one of the words is --save, or a recipe among them has it. */
+static bool
 has_save(char *const *argv)
 {
-	for (; *argv != NULL; argv++)
-		if (strcmp(*argv, "--save") == 0 || strncmp(*argv, "--save=", 7) == 0)
-			return true;
-	return false;
+	struct recipe r;
+	bool has = false;
+
+	for (; *argv != NULL && !has; argv++) {
+		has = is_save(*argv);
+		/* If it cannot be read, pworker says so. */
+		if (**argv != '@' || recipe_read(*argv + 1, "pworker", &r) < 0)
+			continue;
+		for (size_t i = 0; i < r.words.n && !has; i++)
+			has = is_save(r.words.v[i]);
+		recipe_free(&r);
+	}
+	return has;
 }
 
 #define MEMBER(m)	FRONT_MEMBER(struct dlaunch, m)
@@ -225,8 +242,7 @@ check_dlaunch_options(struct dlaunch *c)
 	for (char **word = c->argv; !c->dmlc && *word != NULL; word++)
 		if (is_own_option(*word))
 			front_wrong("%s: is an option of dlaunch, which stands before pworker", *word);
-	/* A recipe may say --save; pworker checks it. */
-	if (!c->dmlc && (c->restarts > 0 || c->resume != NULL) && !has_save(c->argv) && !has_word(c->argv, "@", 1))
+	if (!c->dmlc && (c->restarts > 0 || c->resume != NULL) && !has_save(c->argv))
 		front_wrong("%s: pworker needs --save, as it resumes from a checkpoint",
 		    c->resume != NULL ? "--resume" : "--restart");
 	if (c->hosts_file != NULL && strcmp(c->hosts_file, "-") == 0 && (c->job != NULL || c->detach))

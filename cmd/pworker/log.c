@@ -226,7 +226,7 @@ has_row(const struct pworker_log *l, const struct train_event *ev)
 	switch (ev->kind) {
 	case TRAIN_BAD: case TRAIN_BEST: case TRAIN_EARLY: case TRAIN_FROM: case TRAIN_CACHE: case TRAIN_WAIT:
 	case TRAIN_REMARK: case TRAIN_UNSAVED: case TRAIN_NO_CUT: case TRAIN_KERNELS: case TRAIN_WORKERS:
-	case TRAIN_BATCHES: case TRAIN_SET:
+	case TRAIN_BATCHES: case TRAIN_SET: case TRAIN_UNTIDY:
 		return false;
 	case TRAIN_START:
 		return !ev->again;

@@ -194,6 +194,9 @@ pworker_log_say(struct pworker_log *l, const struct train_event *ev)
 	case TRAIN_UNSAVED:
 		front_warn("no checkpoint", err_fail(ERR_SYS, "%s", ev->text));
 		break;
+	case TRAIN_UNTIDY:
+		front_warn(NULL, err_fail(ERR_SYS, "%s", ev->text));
+		break;
 	case TRAIN_NO_CUT:
 		if (l->train->cut == 0)
 			front_say("no cut: %s", ev->text);

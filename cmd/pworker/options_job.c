@@ -174,16 +174,25 @@ pworker_settle_batch(struct pworker *p)
 	t->batches = alike ? NULL : p->batch;
 }
 
-/* Reads the batches of another run.  A log of any worker, who may be on this host, must not replace theirs. */
+/* Refuses a prefix with which the file of a worker, which may be on this host, would replace the log of --balance. */
 static void
-read_balance(struct pworker *p, const uint32_t *first, uint32_t n)
+check_balance_output(const struct pworker *p, const char *option, const char *prefix, uint32_t n)
 {
 	char name[4096];
 
-	for (uint32_t w = 0; w < n && p->log != NULL; w++)
-		if (snprintf(name, sizeof(name), "%s.%" PRIu32, p->log, w) < (int)sizeof(name))
-			front_output("--log", name, &p->balance, 1);
-	front_output("--trace", p->trace, &p->balance, 1);
+	for (uint32_t w = 0; w < n && prefix != NULL; w++)
+		if (snprintf(name, sizeof(name), "%s.%" PRIu32, prefix, w) < (int)sizeof(name))
+			front_output(option, name, &p->balance, 1);
+}
+
+/* Reads the batches of another run. */
+static void
+read_balance(struct pworker *p, const uint32_t *first, uint32_t n)
+{
+	const bool appends = p->train.resume != NULL || p->resume_last;
+
+	check_balance_output(p, "--log", appends ? NULL : p->log, n);
+	check_balance_output(p, "--trace", p->trace, n);
 	front_must(p->balance, balance_read(p->balance, first, n, &p->schedule));
 }
 

@@ -307,7 +307,7 @@ isa_tiles_sum(const struct isa_tiles *t)
 #define ISA_EVEN(a, b) \
 	__builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
 
-/* Compile a function for one set, of processors whose isa_level() includes it. */
+/* Compile a function for one instruction set.  Call it only if isa_level() is at least that. */
 #define ISA_AVX2_ONLY	__attribute__((target("avx2,fma,bmi,bmi2")))
 #define ISA_AVX512_ONLY	__attribute__((target("avx512f,avx512cd,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2")))
 

@@ -238,7 +238,7 @@ dataset_reader_next(struct dataset_reader *a, struct msg *m)
 
 /*
  * Records are longer than those before: requested ones that are not claimed become wanted again, and what arrives of
- * them is dropped.
+ * them is dropped.  One that alone takes too much is not wanted again: only a claim requests it.
  */
 static void
 give_back_requested(struct dataset_reader *a)
@@ -249,9 +249,9 @@ give_back_requested(struct dataset_reader *a)
 		if (it->claimed || it->stale)
 			continue;
 		it->stale = true;
-		buf_free(&it->bytes);
-		if ((again = new_item(it->number)) != NULL)
+		if (it->got <= a->memory && (again = new_item(it->number)) != NULL)
 			insert_between(a, again);
+		buf_free(&it->bytes);
 	}
 }
 

@@ -23,7 +23,7 @@ struct descendant {
 };
 
 struct family {
-	struct descendant	*m;
+	struct descendant *m;
 	size_t		 n, cap;
 };
 

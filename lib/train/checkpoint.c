@@ -143,9 +143,10 @@ write_checkpoint(const struct checkpoint *k)
 	uint64_t from = trace_now(k->o.trace), bytes;
 	int e = save_weights(k);
 
-	if (e == ERR_LIMIT && cuts_are_beside(k) && fits_after_removal(k, cut_bytes(k->o.cuts, k->o.run)) &&
-	    cut_prune(k->o.cuts, k->o.run, 0, 0, 0) == 0)
+	if (e == ERR_LIMIT && cuts_are_beside(k) && fits_after_removal(k, cut_bytes(k->o.cuts, k->o.run))) {
+		(void)cut_prune(k->o.cuts, k->o.run, 0, 0, 0);
 		e = save_weights(k);
+	}
 	for (uint32_t left = k->o.most; left-- > 0 && e == ERR_LIMIT;) {
 		bytes = checkpoint_bytes(k->o.prefix, k->epoch, k->at);
 		if ((left > 0 || fits_after_removal(k, bytes)) &&
@@ -175,19 +176,26 @@ write_cut(const struct checkpoint *k)
 	uint64_t from = trace_now(k->o.trace);
 	int e = save_cut(k);
 
-	if (e == ERR_LIMIT && cut_prune(k->o.cuts, k->o.run, k->epoch, k->at, 1) == 0)
+	if (e == ERR_LIMIT) {
+		(void)cut_prune(k->o.cuts, k->o.run, k->epoch, k->at, 1);
 		e = save_cut(k);
+	}
 	trace_span(k->o.trace, TRACE_CHECKPOINTS, from, "write cut");
 	return e;
 }
 
-/* Removes those that the new one replaces. */
+/* Removes those that the new one replaces.  Returns 0 or ERR_ITEM. */
 static int
 remove_older(const struct checkpoint *k)
 {
+	int e = 0;
+
 	if (k->cut)
-		return cut_prune(k->o.cuts, k->o.run, k->epoch, k->at, CUT_KEPT);
-	return k->o.most > 0 ? checkpoint_prune(k->o.prefix, k->epoch, k->at, k->o.most) : 0;
+		e = cut_prune(k->o.cuts, k->o.run, k->epoch, k->at, CUT_KEPT);
+	else if (k->o.most > 0)
+		e = checkpoint_prune(k->o.prefix, k->epoch, k->at, k->o.most);
+	err_wrap(e, "cannot remove an older %s", k->cut ? "cut" : "checkpoint");
+	return e < 0 ? ERR_ITEM : 0;
 }
 
 static void *
@@ -208,7 +216,10 @@ run_checkpoint_writer(void *arg)
 		pthread_mutex_unlock(&k->lock);
 		from = clk_s();
 		saved = !saving ? 0 : k->cut ? write_cut(k) : write_checkpoint(k);
-		e = saved < 0 ? saved : saving ? remove_older(k) : link_best(k);
+		if (saving)
+			e = saved < 0 ? saved : remove_older(k);
+		else
+			e = err_wrap(link_best(k), "cannot keep the best checkpoint") < 0 ? ERR_ITEM : 0;
 		pthread_mutex_lock(&k->lock);
 		if (saving)
 			k->save = false;

@@ -56,9 +56,9 @@ int	 checkpoint_put(struct checkpoint *k, enum checkpoint_kind kind, uint64_t ep
     const struct tensors_meta *meta, uint32_t n);
 /*
  * Returns 1, with epoch, step and path, if a checkpoint other than a cut was completed since the last call; 0 if none
- * was.  Else returns the last error once, of writing a checkpoint or cut, linking the best one or removing older ones:
- * ERR_SYS, ERR_NOMEM or ERR_LIMIT; the line names the file.  A caller calls again until it returns 0 or an error.
- * wait: waits until all is written.
+ * was.  Else returns the last error once; the line names the file.  ERR_SYS, ERR_NOMEM and ERR_LIMIT: a checkpoint or
+ * cut was not written.  ERR_ITEM: it was, but older ones were not removed, or the best one was not kept.  A caller
+ * calls again until it returns 0 or an error.  wait: waits until all is written.
  */
 int	 checkpoint_done(struct checkpoint *k, bool wait, uint64_t *epoch, uint64_t *at, char path[CHECKPOINT_PATH]);
 /* The path of PREFIX-best.safetensors. */

@@ -242,17 +242,20 @@ cut_prune(const char *cuts, uint64_t run, uint64_t epoch, uint64_t step, uint32_
 	const struct checkpoint_name now = { epoch, step };
 	struct checkpoint_name *p;
 	uint32_t kept = 0;
-	char *path;
+	char why[ERR_LINE], *path;
 	size_t n;
-	int e = checkpoint_list(cuts, UINT64_MAX, UINT64_MAX, &p, &n);
+	int e = checkpoint_list(cuts, UINT64_MAX, UINT64_MAX, &p, &n), failed = 0, one;
 
 	for (size_t i = 0; i < n && e == 0; i++) {
-		if ((path = get_own_path(cuts, &p[i], run, &e)) != NULL && (is_later(&p[i], &now) || kept++ >= most))
-			e = remove_cut(path);
+		one = 0;
+		if ((path = get_own_path(cuts, &p[i], run, &one)) != NULL && (is_later(&p[i], &now) || kept++ >= most))
+			one = remove_cut(path);
+		if (failed == 0 && (failed = one) < 0)
+			snprintf(why, sizeof(why), "%s", err_line());
 		free(path);
 	}
 	free(p);
-	return e;
+	return failed < 0 ? err_fail(failed, "%s", why) : e;
 }
 
 uint64_t

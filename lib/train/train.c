@@ -12,7 +12,8 @@ train_tell(struct train *t, struct train_event *ev)
 {
 	bool logged = ev->kind != TRAIN_START && ev->kind != TRAIN_REMARK && ev->kind != TRAIN_KERNELS &&
 	    ev->kind != TRAIN_FROM && ev->kind != TRAIN_BAD && ev->kind != TRAIN_WAIT && ev->kind != TRAIN_NO_CUT &&
-	    ev->kind != TRAIN_WORKERS && ev->kind != TRAIN_BATCHES && ev->kind != TRAIN_SET;
+	    ev->kind != TRAIN_WORKERS && ev->kind != TRAIN_BATCHES && ev->kind != TRAIN_SET &&
+	    ev->kind != TRAIN_UNTIDY;
 
 	if (logged && !kept_tell(t->kept, t->step, ev->kind))
 		return;

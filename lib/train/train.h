@@ -55,7 +55,8 @@ enum train_kind {
 	TRAIN_SET,		/* text: settings that change (ps/settings.h); samples: the step from which on */
 	TRAIN_WORKERS,		/* elastic: another number of workers; batch: 1 if this one joins; text: how many */
 	/* text: the batches of the workers from the next step on, as in the log; batch: 1 if they were others before */
-	TRAIN_BATCHES
+	TRAIN_BATCHES,
+	TRAIN_UNTIDY		/* text: what could not be done after a checkpoint or cut was written */
 };
 
 struct kept;

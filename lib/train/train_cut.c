@@ -6,6 +6,7 @@
 #include "record/recs.h"
 #include "train/cut.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define LOOK	8	/* steps that are measured before the first cut is planned */
@@ -38,13 +39,17 @@ train_first_cut(const struct train *t)
 	return t->o->cut > 0 ? t->o->cut - t->step % t->o->cut : LOOK;
 }
 
-int
+void
 train_drop_cuts(struct train *t)
 {
-	if (t->writer == NULL || t->o->cuts == NULL)
-		return 0;
-	return cut_prune(t->o->cuts, train_run_id(t->o), t->step / t->steps, t->step % t->steps,
-	    t->o->from_cut || t->o->cut_copies > 0 ? CUT_KEPT : 0);
+	const uint32_t most = t->o->from_cut || t->o->cut_copies > 0 ? CUT_KEPT : 0;
+	char why[ERR_LINE];
+
+	if (t->writer == NULL || t->o->cuts == NULL || cut_prune(t->o->cuts, train_run_id(t->o), t->step / t->steps,
+	    t->step % t->steps, most) == 0)
+		return;
+	snprintf(why, sizeof(why), "cannot remove an older cut: %s", err_line());
+	train_tell(t, &(struct train_event){ .kind = TRAIN_UNTIDY, .text = why });
 }
 
 void

@@ -252,7 +252,7 @@ train_copies_cuts(const struct train_opt *o)
 /* train_cut.c: steps from this one to the first cut, which worker 0 decides for all; 0: it makes none. */
 uint64_t train_first_cut(const struct train *t);
 /* Before the first step: removes cuts that the run does not go on from. */
-int	train_drop_cuts(struct train *t);
+void	train_drop_cuts(struct train *t);
 /* Before a step: makes a cut if it is due. */
 int	train_cut(struct train *t);
 /* At the end of a run: removes its cuts if its last checkpoint is written. */

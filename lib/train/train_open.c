@@ -199,7 +199,9 @@ join_job(struct train *t)
 	train_join_batches(t);
 	/* The others have compared options with the predecessor's, which were the same. */
 	e = t->step == t->first ? train_agree(t) : 0;
-	return e == 0 && !t->returned ? train_drop_cuts(t) : e;
+	if (e == 0 && !t->returned)
+		train_drop_cuts(t);
+	return e;
 }
 
 /* Checks that checkpoints can be written. */

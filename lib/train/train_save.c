@@ -59,6 +59,15 @@ tell_unsaved(struct train *t)
 	train_tell(t, &(struct train_event){ .kind = TRAIN_UNSAVED, .text = why });
 }
 
+static void
+tell_untidy(struct train *t)
+{
+	char why[ERR_LINE];
+
+	snprintf(why, sizeof(why), "%s", err_line());
+	train_tell(t, &(struct train_event){ .kind = TRAIN_UNTIDY, .text = why });
+}
+
 void
 train_saved(struct train *t, bool wait)
 {
@@ -71,7 +80,9 @@ train_saved(struct train *t, bool wait)
 		t->saved = true;
 		train_tell(t, &ev);
 	}
-	if (e < 0)
+	if (e == ERR_ITEM)
+		tell_untidy(t);
+	else if (e < 0)
 		tell_unsaved(t);
 }
 

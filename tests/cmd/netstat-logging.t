@@ -66,6 +66,8 @@ status 2 "--filter refuses to write over its input" netstat-logging --filter -o 
 ok "the input is as before" cmp rows.tsv kept.tsv
 status 0 "a longer file is replaced" sh -c 'yes line | head -5000 >long.tsv; netstat-logging -q -i lo -d 0.1 -o long.tsv'
 is "$(grep -c '^line' long.tsv)" 0 "no line of it is left"
+status 0 "-o - writes to standard output" sh -c 'echo kept >both.tsv; netstat-logging -q -i lo -d 0.1 -o - >>both.tsv'
+is "$(head -1 both.tsv)" kept "-o - keeps what standard output has"
 status 1 "a full disk ends netstat-logging" sh -c 'netstat-logging -i lo -d 0.1 >/dev/full'
 like err '^netstat-logging: standard output: .*No space' "the message names the full disk"
 

@@ -121,7 +121,9 @@ status 1 "a run that cannot remove an old checkpoint ends with status 1" $train 
 is "$(grep -c '	save	' "$T/out")" 3 "the log has a row for each checkpoint that was written"
 ok "the newest checkpoint is there" test -s k-0003.safetensors
 ok "the best checkpoint is there" test -s k-best.safetensors
-like "$T/err" 'k-0000-000001\.safetensors: .*[Dd]irectory' "the line names what was not removed"
+is "$(grep -c '^pworker: cannot remove an older checkpoint: k-0000-000001\.safetensors: .*irectory' "$T/err")" 3 \
+	"a line for each checkpoint names what was not removed"
+is "$(grep -c 'no checkpoint' "$T/err")" 0 "no line says that there is no checkpoint"
 
 # A run on a pipe continues in the epoch of its checkpoint.
 status 0 "three epochs are trained" $train --lr 0.01,x0.1@2 --epochs 3 --save s

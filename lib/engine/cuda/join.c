@@ -14,7 +14,7 @@ struct join {
 	uint32_t	    n;
 	struct device	  **d;		/* [n] */
 	float		  **at;		/* [n] the slice on each */
-	struct join_member	   *member;	/* [n] */
+	struct join_member *member;	/* [n] */
 	/* The lock guards what follows and the members.  Slices are counted over all passes. */
 	pthread_mutex_t	    lock;
 	pthread_cond_t	    summed_or_failed;

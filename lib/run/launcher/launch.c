@@ -310,8 +310,10 @@ run_launch_round(struct launch *l)
 	if (l->fd[3].revents != 0)
 		launch_send_input(l);
 	died = handle_signals(l);
+	/* Another host is first each time, so that one that floods leaves room for the lines of others. */
+	l->first = (l->first + 1) % l->roster->hosts;
 	for (uint32_t h = 0; h < l->roster->hosts; h++)
-		service_remote(l, &l->remote[h], died);
+		service_remote(l, &l->remote[(l->first + h) % l->roster->hosts], died);
 	launch_check_away(l);
 	send_credit(l);
 	if (launch_is_detached(l) && roster_started(l->roster))

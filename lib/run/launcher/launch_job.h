@@ -17,6 +17,7 @@ struct launch {
 	const struct launch_opt *opt;
 	struct roster	*roster;
 	struct remote	*remote;	/* [roster->hosts] */
+	uint32_t	 first;		/* host whose turn is first in this round */
 	struct pollfd	*fd;		/* signals, out, err, in, then REMOTE_FDS a host */
 	struct outq	 out, err;
 	bool		 scales;	/* another number of workers is wanted */

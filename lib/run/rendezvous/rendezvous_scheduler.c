@@ -40,14 +40,14 @@ struct scheduler {
 	const struct rendezvous_env *env;
 	int		 fd;
 	bool		 out_of_fds;	/* there was no descriptor or memory for a connection; skips a round */
-	struct scheduler_peer	*peer;		/* [most] */
+	struct scheduler_peer	*peer;	/* [peers_most] */
 	uint32_t	 n, peers_most;
 	uint64_t	 conns;		/* accepted so far */
 	double		 began_s, report_at;	/* clk_s() of the start, and of the next report of a wait */
 	struct strangers strangers;
-	struct scheduler_slot	*slot;		/* [places] */
+	struct scheduler_slot	*slot;	/* [nslots] */
 	uint32_t	 nslots;
-	struct pollfd	*poll;		/* [most + 2] */
+	struct pollfd	*poll;		/* [peers_most + 2] */
 };
 
 static int

@@ -33,7 +33,7 @@
 /* Columns of c and rows of the weights up to which the library is slower, and those of transposed products. */
 #define MOST	160u
 #define MOST_TRANSPOSED	96u
-#define MOST_AVX2	64u	/* of both */
+#define MOST_AVX2	32u	/* of both */
 
 static bool
 is_small(const struct dnnl_matrices *s)

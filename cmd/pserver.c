@@ -130,7 +130,7 @@ parse_options(int argc, char *argv[], struct pserver *p)
 	if (p->run.serve.listen != NULL && p->run.serve.nworkers == 0)
 		front_wrong("--listen: needs --workers");
 	if (p->run.serve.listen == NULL && (p->run.serve.nworkers > 0 || p->run.serve.nservers != 1))
-		front_wrong("--workers, --server: need --listen; without it, the tracker says them");
+		front_wrong("--workers, --server: need --listen; without it, the tracker gives them");
 }
 
 /*

@@ -35,6 +35,7 @@ printf 'PK\003\004\024\0\0\0\0\0archive/data.pkl' >w.pt
 printf 'BM\066\0\0\0\0\0\0\0\066\0\0\0' >picture.bmp
 printf 'II*\0\010\0\0\0' >picture.tif
 pmerge -o model.onnx w-0001.safetensors || exit 1
+cp log.tsv log.tsv.0
 $train --mean mean.bin >mean.tsv 2>err || exit 1
 : >empty.hosts
 echo localhost >hosts

@@ -140,7 +140,9 @@ job_cut_join(struct job_life *l)
 	next = (double)train_first_cut(&l->t);
 	ERR_TRY(train_sum(&l->t, TRAIN_AGREES, &next, 1));
 	l->t.cuts.next = next > 0 ? l->step + (uint64_t)next : 0;
-	return l->returned ? 0 : train_drop_cuts(&l->t);
+	if (!l->returned)
+		train_drop_cuts(&l->t);
+	return 0;
 }
 
 int

@@ -332,10 +332,10 @@ $(BUILD)/run/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/mutate.o $
 	@mkdir -p $(@D)
 	$(call say,link,$@)$(CC) $(CFLAGS) $(LINK) -fsanitize=fuzzer -o $@ $^ $(LIBS)
 
-# Those that need arguments, and parts of scripts.
-BENCH_SKIP := alone arguments codec codec_accuracy defaults link profile recipe slow
+# Those that need arguments, or write files.
+BENCH_SKIP := alone codec codec_accuracy defaults link profile slow
 bench: all	## measure; each bench/*.sh that needs no arguments prints a table
-	@for b in $(filter-out $(BENCH_SKIP:%=bench/%.sh),$(wildcard bench/*.sh)); do BUILD=$(abspath $(BUILD)) $$b || exit; done
+	@for b in $(filter-out $(BENCH_SKIP:%=bench/%.sh),$(wildcard bench/*.sh)); do [ ! -x $$b ] || BUILD=$(abspath $(BUILD)) $$b || exit; done
 
 bench-profile: all	## write what each layer of the nets costs into build/profile
 	@BUILD=$(abspath $(BUILD)) bench/profile.sh
@@ -343,7 +343,10 @@ bench-profile: all	## write what each layer of the nets costs into build/profile
 reproduce: all	## train a published result again, or go on with it: ROW=mnist-lenet SEEDS="1 2"; without ROW: list them
 	@BUILD=$(abspath $(BUILD)) bench/reproduce $(ROW) $(SEEDS)
 
-results: all	## write RESULTS.md: what the recipes reached here, beside what their sources published
+speed: all	## measure the training steps of RESULTS.md, or what is missing: TYPES="f32 bf16"; PEER_TORCH and PEER_MXNET name pythons
+	@BUILD=$(abspath $(BUILD)) bench/speed $(TYPES)
+
+results: all	## write RESULTS.md: the speed of training steps, and what the recipes reached here beside what their sources published
 	@BUILD=$(abspath $(BUILD)) bench/results >RESULTS.md.new && mv RESULTS.md.new RESULTS.md
 
 # Pages say of which version they are.
@@ -382,6 +385,6 @@ help:	## list the targets
 setup setup-test:
 	@$(SETUP) $(@:setup%=$(if $(filter %-test,$@),test))
 
-.PHONY: all found tests check check-quick test soak check-gpu gpu checked check-peers demo demonstrated lint fuzz $(FUZZ) bench bench-profile reproduce results install uninstall dist deb clean help setup setup-test
+.PHONY: all found tests check check-quick test soak check-gpu gpu checked check-peers demo demonstrated lint fuzz $(FUZZ) bench bench-profile reproduce speed results install uninstall dist deb clean help setup setup-test
 .DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

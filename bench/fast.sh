@@ -1,19 +1,24 @@
 #!/usr/bin/env bash
-# fast.sh - training the fast net on CIFAR-10 in bf16: seconds of an epoch, by one worker, by two, and by PyTorch.
+# fast.sh - training the fast net on CIFAR-10: seconds of an epoch, by one worker, by two, and by PyTorch.
 #
-#	PEER_TORCH=python3 bench/fast.sh [ROUNDS]
+#	PEER_TORCH=python3 bench/fast.sh [--rounds N] [--epochs N] [--dtype f32|bf16] [--table FILE]
 #
-# tally trains by the recipe fast-muon-8: one worker with two threads; and two workers with one thread and half of the batch
-# each, which share a server.  The peer takes the 25 steps, of 2,000 images each, of an epoch of airbench's net in mode MODE
-# (cl), on random images that are in memory: it reads, augments and exchanges nothing.  All take turns in each of ROUNDS (3)
-# rounds.  tally's seconds are those of the whole command, its start included; nobody's have a validation.  all_s is for the
-# epochs with which each reaches 0.94 in bf16: 8 of tally's, and 8 of airbench94_muon.py.
+# tally trains N epochs (1) of the recipe fast-muon-8: one worker with two threads; and two workers with one thread and half
+# of the batch each, which share a server.  The peer takes the steps of as many epochs of airbench's net, 25 of 2,000 images
+# each, in mode MODE (cl), on random images that are in memory: it reads, augments and exchanges nothing.  All take turns in
+# each of N rounds (3).  tally's seconds are those of the whole command, its start included; nobody's have a validation.
+# all_s is for the epochs with which each reaches 0.94 in bf16: 8 of tally's, and 8 of airbench94_muon.py.  --table appends
+# to FILE what bench/results reads.
 set -euo pipefail
 . "$(dirname "$0")/arguments.sh"
+. "$TOP/bench/machine.sh"
 unset OMP_NUM_THREADS
+rounds=3 epochs=1 dtype=bf16 table=''
+arguments "rounds epochs dtype table" "$@"
 cd "$TOP"
 export PYTHONDONTWRITEBYTECODE=1
-data=${TALLY_DATA:-../shared/data} rounds=${1:-3} mode=${MODE:-cl}
+data=${TALLY_DATA:-../shared/data} mode=${MODE:-cl}
+machine=$(machine_of) commit=$(commit_of .) date=$(date -u +%FT%RZ)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
@@ -27,10 +32,10 @@ timed() {
 	"$@" >"$dir/out" 2>&1 || { tail -n 1 "$dir/out" >&2; exit 1; }
 	awk -v from="$from" -v to="$EPOCHREALTIME" 'BEGIN { print to - from }' >>"$dir/$name"
 }
-worker() { pworker @fast-muon-8 --dtype bf16 --data "$dir/cifar.rec" --epochs 1 "$@"; }
-workers() { dlaunch -n 2 -s 1 pworker @fast-muon-8 --dtype bf16 --data "$dir/cifar.rec" --epochs 1 "$@"; }
+worker() { pworker @fast-muon-8 --dtype "$dtype" --data "$dir/cifar.rec" --epochs "$epochs" "$@"; }
+workers() { dlaunch -n 2 -s 1 pworker @fast-muon-8 --dtype "$dtype" --data "$dir/cifar.rec" --epochs "$epochs" "$@"; }
 peer() {
-	echo 25 | "$PEER_TORCH" bench/peers/train_torch.py --net fast --dtype bf16 --batch 2000 --threads 2 --mode "$mode" |
+	echo $((25 * epochs)) | "$PEER_TORCH" bench/peers/train_torch.py --net fast --dtype "$dtype" --batch 2000 --threads 2 --mode "$mode" |
 		awk '/^[0-9]/ { for (i = 1; i <= NF; i++) s += $i } END { if (!s) exit 1; print s / 1e3 }' >>"$dir/torch"
 }
 for ((r = 0; r < rounds; r++)); do
@@ -41,11 +46,17 @@ done
 
 # row NAME EPOCHS TITLE
 row() {
-	[ ! -s "$dir/$1" ] || awk -v s="$(median <"$dir/$1")" -v one="$(median <"$dir/one")" -v epochs="$2" -v title="$3" \
+	[ -s "$dir/$1" ] || return 0
+	awk -v s="$(median <"$dir/$1")" -v one="$(median <"$dir/one")" -v n="$epochs" -v epochs="$2" -v title="$3" \
 		-v all="$(tr '\n' ' ' <"$dir/$1")" \
-		'BEGIN { printf "%s\t%.1f\t%d\t%.0f\t%.2f\t%s\n", title, s, epochs, s * epochs, s / one, all }'
+		'BEGIN { printf "%s\t%.1f\t%d\t%.0f\t%.2f\t%s\n", title, s / n, epochs, s / n * epochs, s / one, all }'
+	[ -z "$table" ] || while read -r seconds; do
+		printf '%s\t' "$3" "$dtype" "$epochs" "$seconds" "$machine" "$commit"
+		echo "$date"
+	done <"$dir/$1" >>"$table"
 }
-echo "# $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $rounds rounds"
+[ -z "$table" ] || [ -s "$table" ] || printf '%s\n' trainer dtype epochs seconds machine commit date | paste -s >"$table"
+echo "# $machine, $dtype, $rounds rounds of $epochs epochs"
 printf 'trainer\tepoch_s\tepochs\tall_s\tof_one\trounds\n'
 row one 8 "tally, a worker of 2 threads"
 row two 8 "tally, 2 workers of 1 thread"

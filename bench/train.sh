@@ -2,7 +2,7 @@
 # train.sh - whole training steps of nets, ours and others' in turn, into images/s and the ratio to the best of the others.
 #
 #	PEER_TORCH=python3 PEER_MXNET=python3 bench/train.sh [--dtype f32|bf16] [--pass evaluate] [--isa SET] [--threads N]
-#		[--rounds N] [--seconds S] [--net NAME [--net-opt KEY=VALUE] [--shape CxHxW] [--classes N] [--batch N]]
+#		[--rounds N] [--seconds S] [--table FILE] [--net NAME [--net-opt KEY=VALUE] [--shape CxHxW] [--classes N] [--batch N]]
 #
 # Without --net: the table of five nets.  All contenders of a net run in one precision and take turns of S seconds (3), or of
 # three steps if these take longer, in each of N rounds (5), so that all are measured in the same minutes; what counts is the
@@ -13,11 +13,13 @@
 # MODES are those of torch ("eager cl compiled").  TALLY is the command in place of $BUILD/bench/train, TALLY_OLD a command of
 # another build that is one more contender: TALLY_OLD='chroot /other /tally/build/bench/train'.
 # --pass evaluate times forward passes in evaluation mode instead of steps.
+# --table appends to FILE what bench/results reads: a line for each contender of a net, with machine, version, commit and time.
+# It leaves out a net that FILE has of the same machine and commit.
 # --isa avx2 limits all contenders to AVX2 by the variables that their libraries read.
 set -eu
 cd "$(dirname "$0")/.."
 export BUILD=${BUILD:-build} TALLY_SHARE=${TALLY_SHARE:-$PWD/share} LC_ALL=C PYTHONDONTWRITEBYTECODE=1
-dtype=f32 pass=train threads=2 rounds=5 seconds=3 isa='' only=()
+dtype=f32 pass=train threads=2 rounds=5 seconds=3 isa='' table='' only=()
 while [ $# -gt 0 ]; do
 	[ $# -gt 1 ] || { sed -n '4,5s/^#	//p' "$0" >&2; exit 2; }
 	case $1 in
@@ -27,12 +29,15 @@ while [ $# -gt 0 ]; do
 	--rounds) rounds=$2 ;;
 	--seconds) seconds=$2 ;;
 	--isa) isa=$2 ;;
+	--table) table=$2 ;;
 	--net | --net-opt | --shape | --classes | --batch) only+=("$1" "$2") ;;
 	*) sed -n '4,5s/^#	//p' "$0" >&2; exit 2 ;;
 	esac
 	shift 2
 done
+. bench/machine.sh
 export OMP_NUM_THREADS=$threads
+machine=$(machine_of) commit=$(commit_of .)
 if [ -n "$isa" ]; then
 	[ "$isa" = avx2 ] || { echo "train.sh: --isa: only avx2 is known" >&2; exit 2; }
 	export TALLY_MAX_ISA=avx2 ONEDNN_MAX_CPU_ISA=AVX2 DNNL_MAX_CPU_ISA=AVX2	# tally; oneDNN, older ones the last
@@ -60,13 +65,25 @@ turn() {
 	echo "$name $2 $foreign $times" >>"$dir/times"
 }
 
+# peer NAME COMMAND...: starts another program and keeps its version.
+peer() {
+	ready=''
+	start "$@"
+	echo "$1 $ready" >>"$dir/versions"
+}
+
 # measure BATCH TORCH-MODES NET-OPTION...: a net's table, and a line of $dir/rows.
 measure() {
 	local batch=$1 modes=$2 name r title
 	shift 2
 	title=$(echo "$*" | sed 's/--net-opt //g; s/--[a-z]* //g')
+	if [ -n "$table" ] && noted "$title" "$batch"; then
+		echo "$title, batch $batch: $table has it, of this commit and machine" >&2
+		return
+	fi
 	set -- "$@" --batch "$batch" --pass "$pass"
 	: >"$dir/times"
+	echo "tally $(explain "$TALLY")" >"$dir/versions"
 	# shellcheck disable=SC2086
 	start tally $TALLY "$@" --dtype "$dtype" --threads "$threads"
 	[ "${#names[@]}" -gt 0 ] || exit 1
@@ -76,10 +93,10 @@ measure() {
 	# shellcheck disable=SC2086
 	start limit $TALLY --limit --dtype "$dtype" --threads "$threads"
 	for name in $modes; do
-		[ -z "${PEER_TORCH:-}" ] || start "torch_$name" "$PEER_TORCH" bench/peers/train_torch.py "$@" \
+		[ -z "${PEER_TORCH:-}" ] || peer "torch_$name" "$PEER_TORCH" bench/peers/train_torch.py "$@" \
 			--dtype "$dtype" --threads "$threads" --mode "$name"
 	done
-	[ -z "${PEER_MXNET:-}" ] || [ "$dtype" != f32 ] || start mxnet "$PEER_MXNET" bench/peers/train_mxnet.py "$@"
+	[ -z "${PEER_MXNET:-}" ] || [ "$dtype" != f32 ] || peer mxnet "$PEER_MXNET" bench/peers/train_mxnet.py "$@"
 	for ((r = 0; r <= rounds; r++)); do
 		for name in "${names[@]}"; do
 			turn "$name" "$r"
@@ -93,7 +110,7 @@ measure() {
 	echo "$title, batch $batch, $pass, $dtype${isa:+, $isa}, $threads threads;" \
 		"$rounds rounds of $seconds s or three steps in turn; $macs M multiply-adds an image"
 	awk -v batch="$batch" -v macs="$macs" -v flops="$([ "$pass" = train ] && echo 6 || echo 2)" -v title="$title" \
-		-v rows="$dir/rows" -v memory="$dir/memory" '
+		-v rows="$dir/rows" -v memory="$dir/memory" -v lines="$dir/lines" '
 	function median(list,   v, n, i, j, t) {
 		n = split(list, v, " ")
 		for (i = 2; i <= n; i++)
@@ -119,6 +136,8 @@ measure() {
 			rate[n] = batch / ms * 1e3
 			printf "%-15s %10.1f %10.1f %10s %10.0f %10.0f %7d of %d\n", n, ms, best[n],
 				n == "limit" ? "-" : sprintf("%.1f", rate[n]), gflop / ms * 1e3, mb[n], disturbed[n], NR / names
+			if (n != "limit" && n != "old")
+				printf "%s\t%.2f\t%.1f\t%.1f\t%.0f\t%d\n", n, rate[n], ms, best[n], mb[n], disturbed[n] >lines
 			if (n == "limit") top = gflop / ms * 1e3
 			else if (n != "tally" && n != "old" && rate[n] > peer) { peer = rate[n]; who = n }
 		}
@@ -132,6 +151,31 @@ measure() {
 			"old" in rate ? sprintf("%.2f", rate["tally"] / rate["old"]) : "-" >>rows
 	}' "$dir/times"
 	echo
+	[ -z "$table" ] || note "$title" "$batch"
+}
+
+# explain COMMAND: what a build of ours says of itself.
+# shellcheck disable=SC2086
+explain() { $1 --explain --batch 1 --threads "$threads" --dtype "$dtype" | head -n 1; }
+
+# noted TITLE BATCH: whether the table has the lines of a net, of this commit and machine.
+noted() {
+	[ -s "$table" ] && awk -F'\t' -v what="$1	$2	$pass	$dtype${isa:+ $isa}	$threads	$rounds	$machine	$commit" '
+		$1 FS $2 FS $3 FS $4 FS $5 FS $13 FS $14 FS $15 == what { seen = 1 }
+		END { exit !seen || what ~ /[+-]$/ }' "$table"
+}
+
+# note TITLE BATCH: appends the lines of a net to the table.
+note() {
+	[ -s "$table" ] || printf '%s\n' net batch pass dtype threads contender images_s ms best_ms peak_mb disturbed version rounds \
+		machine commit date | paste -s >"$table"
+	awk -v net="$1" -v batch="$2" -v pass="$pass" -v dtype="$dtype${isa:+ $isa}" -v threads="$threads" -v rounds="$rounds" \
+		-v machine="$machine" -v commit="$commit" -v date="$(date -u +%FT%RZ)" -v versions="$dir/versions" '
+	BEGIN {
+		FS = OFS = "\t"
+		while ((getline line <versions) > 0) { n = index(line, " "); version[substr(line, 1, n - 1)] = substr(line, n + 1) }
+	}
+	{ print net, batch, pass, dtype, threads, $0, version[$1], rounds, machine, commit, date }' "$dir/lines" >>"$table"
 }
 
 for p in TORCH MXNET; do
@@ -140,8 +184,7 @@ for p in TORCH MXNET; do
 done
 echo "$(uname -m), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $cores processors"
 for t in "$TALLY" "${TALLY_OLD:-}"; do
-	# shellcheck disable=SC2086
-	[ -z "$t" ] || echo "$t: $($t --explain --batch 1 --threads "$threads" --dtype "$dtype" | head -n 1)"
+	[ -z "$t" ] || echo "$t: $(explain "$t")"
 done
 echo
 all=${MODES-eager cl compiled}
@@ -158,5 +201,6 @@ else
 	measure 32 "$all" --net resnet --net-opt layers=50 --shape 3x224x224 --classes 1000
 	measure 500 "$all" --net fast
 fi
+[ -s "$dir/rows" ] || exit 0
 printf '%-40s %6s %9s %9s %9s  %-15s %6s %6s\n' "$dtype${isa:+, $isa}: images/s" batch tally old peer "best peer" /peer /old
 cat "$dir/rows"

@@ -3,7 +3,7 @@
 
 With --pass evaluate a step is a forward pass in evaluation mode.
 Modes: eager, cl (eager, channels last) and compiled (torch.compile, channels last); bf16 is autocast's.
-Says "ready"; for each line "K" on stdin runs K steps and prints their milliseconds on one line.  On a GPU the line is
+Says "ready" and the version; for each line "K" on stdin runs K steps and prints their milliseconds on one line.  On a GPU the line is
 the mean of the K steps, from an idle GPU to an idle GPU, as bench/gpu_step.c measures.
 Weights and batch are random.
 """
@@ -75,7 +75,7 @@ def timed(steps):
 
 
 timed(3 if a.device == "cuda" else 2)
-print("ready", flush=True)
+print("ready", torch.__version__, flush=True)
 for line in sys.stdin:
     k = int(line)
     print("%.3f" % timed(k) if a.device == "cuda" else " ".join("%.2f" % timed(1) for _ in range(k)), flush=True)

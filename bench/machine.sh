@@ -1,0 +1,18 @@
+# machine.sh - for scripts of bench: what their tables say of the machine and the tree.
+
+# The model of the processors and their number.
+machine_of() {
+	local cpu
+	cpu=$(awk -F': *' '/^cpu family/ { family = $2 } /^model\t/ { model = $2 }
+	    /^model name/ { print $2 (family == "" ? "" : ", family " family " model " model); exit }' /proc/cpuinfo 2>/dev/null) || :
+	echo "${cpu:-$(uname -m)} x $(nproc --all)"
+}
+
+# The commit of the tree, with + if there are changes that are not committed, but for those of results; - if it has none.
+commit_of() { # TOP
+	local commit
+	commit=$(git -C "$1" rev-parse --short HEAD 2>/dev/null) || { echo -; return; }
+	[ -z "$(git -C "$1" status --porcelain -- . ':!bench/results*' ':!bench/speed.tsv' ':!bench/fast.tsv' ':!RESULTS.md')" ] ||
+		commit=$commit+
+	echo "$commit"
+}

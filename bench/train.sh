@@ -170,7 +170,8 @@ note() {
 	[ -s "$table" ] || printf '%s\n' net batch pass dtype threads contender images_s ms best_ms peak_mb disturbed version rounds \
 		machine commit date | paste -s >"$table"
 	awk -v net="$1" -v batch="$2" -v pass="$pass" -v dtype="$dtype${isa:+ $isa}" -v threads="$threads" -v rounds="$rounds" \
-		-v machine="$machine" -v commit="$commit" -v date="$(date -u +%FT%RZ)" -v versions="$dir/versions" '
+		-v machine="$machine" -v commit="$commit" -v date="$(date -u +%FT%RZ)" \
+		-v versions="$dir/versions" '
 	BEGIN {
 		FS = OFS = "\t"
 		while ((getline line <versions) > 0) { n = index(line, " "); version[substr(line, 1, n - 1)] = substr(line, n + 1) }

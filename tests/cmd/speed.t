@@ -81,3 +81,4 @@ status 0 "results writes a page of the fast net" page a.tsv
 is "$(grep '^| \(one\|two\) ' "$T/out")" "| one | f32 | 8 | 10, 20 | 1.00 | m x 2 | abc, 2026-01-02 |
 | two | f32 | 8 | 30 | 2.00 | m x 2 | abc, 2026-01-02 |
 | one | f32 | 8 | 40 | 1.00 | m x 2 | abd, 2026-01-03 |" "the page has the seconds of each round and the ratio to the first trainer"
+done_testing

@@ -160,7 +160,8 @@ explain() { $1 --explain --batch 1 --threads "$threads" --dtype "$dtype" | head 
 
 # noted TITLE BATCH: whether the table has the lines of a net, of this commit and machine.
 noted() {
-	[ -s "$table" ] && awk -F'\t' -v what="$1	$2	$pass	$dtype${isa:+ $isa}	$threads	$rounds	$machine	$commit" '
+	local what="$1	$2	$pass	$dtype${isa:+ $isa}	$threads	$rounds	$machine	$commit"
+	[ -s "$table" ] && awk -F'\t' -v what="$what" '
 		$1 FS $2 FS $3 FS $4 FS $5 FS $13 FS $14 FS $15 == what { seen = 1 }
 		END { exit !seen || what ~ /[+-]$/ }' "$table"
 }

@@ -46,6 +46,15 @@ num_u64(const char *text, uint64_t lo, uint64_t hi, uint64_t *v)
 }
 
 int
+num_hex64(const char *text, uint64_t *v)
+{
+	if (strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16)
+		return fail_not_number(text, "16 hexadecimal digits");
+	*v = strtoull(text, NULL, 16);
+	return 0;
+}
+
+int
 num_f64(const char *text, double lo, double hi, double *v)
 {
 	char *end;

@@ -14,6 +14,9 @@
 int num_i64(const char *text, int64_t lo, int64_t hi, int64_t *v);
 int num_u64(const char *text, uint64_t lo, uint64_t hi, uint64_t *v);
 
+/* 16 hexadecimal digits in lower case, as %016x writes them.  Returns 0 or ERR_FORMAT. */
+int num_hex64(const char *text, uint64_t *v);
+
 /* A finite decimal number in [lo, hi], with a point in every locale.  Returns 0, ERR_FORMAT or ERR_LIMIT. */
 int num_f64(const char *text, double lo, double hi, double *v);
 

@@ -124,7 +124,6 @@ static int
 parse_value(enum key k, const char *v, struct hello *j)
 {
 	uint32_t u = 0;
-	char *end;
 	int e;
 
 	switch (k) {
@@ -160,10 +159,7 @@ parse_value(enum key k, const char *v, struct hello *j)
 	case EVERY:
 		return parse_hello_u32(v, j->hyper.average.kind == AVERAGE_LOOKAHEAD, UINT32_MAX,
 		    &j->hyper.average.every);
-	case HASH:
-		j->hash = strtoull(v, &end, 16);
-		return strlen(v) == 16 && v[strspn(v, "0123456789abcdef")] == 0 && *end == 0 ? 0 :
-		    err_fail(ERR_FORMAT, "'%s' is not 16 hex digits", v);
+	case HASH:	return num_hex64(v, &j->hash);
 	case KEYS:	break;
 	}
 	return err_fail(ERR_FORMAT, "unknown key");

@@ -77,12 +77,9 @@ next_field(char **rest)
 static bool
 parse_hex_field(char **rest, uint64_t *v)
 {
-	char *text = next_field(rest), *end;
+	char *text = next_field(rest);
 
-	if (text == NULL || strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16)
-		return false;
-	*v = strtoull(text, &end, 16);
-	return true;
+	return text != NULL && num_hex64(text, v) == 0;
 }
 
 static bool

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/io.h"
+#include "base/num.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,16 +44,6 @@ cut_prefix(const char *prefix, const char *dir)
 	return path;
 }
 
-/* A number as 16 hexadecimal digits: JSON's integers have 63 bits in jansson. */
-static int
-parse_hex(const char *text, uint64_t *v)
-{
-	if (strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16)
-		return err_fail(ERR_FORMAT, "a malformed number in the manifest");
-	*v = strtoull(text, NULL, 16);
-	return 0;
-}
-
 int
 cut_parse(const void *text, size_t n, struct cut_manifest *m)
 {
@@ -67,7 +58,7 @@ cut_parse(const void *text, size_t n, struct cut_manifest *m)
 		e = err_fail(ERR_FORMAT, "the manifest is malformed");
 	else if (version != VERSION)
 		e = err_fail(ERR_FORMAT, "the manifest has version %d, not %d", version, VERSION);
-	else if ((e = parse_hex(run, &m->run)) == 0 && (e = parse_hex(sum, &m->sum)) == 0) {
+	else if ((e = num_hex64(run, &m->run)) == 0 && (e = num_hex64(sum, &m->sum)) == 0) {
 		m->epoch = (uint64_t)epoch;
 		m->step = (uint64_t)step;
 		m->bytes = (uint64_t)bytes;
@@ -116,6 +107,7 @@ cut_seal(const char *path, const struct cut_manifest *m)
 	if (snprintf(to, sizeof(to), "%s" SUFFIX, path) >= (int)sizeof(to))
 		return err_fail(ERR_SYS, "%s: the path is too long", path);
 	ERR_TRY(err_wrap(sum_file(path, &bytes, &sum), "%s", path));
+	/* Hexadecimal strings, as integers of jansson have 63 bits. */
 	n = snprintf(text, sizeof(text), "{\"tally_cut\": %d, \"run\": \"%016" PRIx64 "\", \"epoch\": %" PRIu64
 	    ", \"step\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"xxh3\": \"%016" PRIx64 "\"}\n", VERSION, m->run,
 	    m->epoch, m->step, bytes, sum);

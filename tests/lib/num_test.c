@@ -10,6 +10,8 @@ static void
 whole(void)
 {
 	static const char *const not[] = { "", "-", " 1", "1 ", "+1", "0x10", "1.0", "1e3", "--1", "one", "1\t" };
+	static const char *const no_hex[] = { "", "0", "000000000000000", "00000000000000000", "000000000000000A",
+	    "000000000000000g", "-00000000000000f", " 00000000000000f", "0x0000000000000f" };
 	int64_t v = 0;
 	uint64_t u = 0;
 
@@ -29,6 +31,12 @@ whole(void)
 	is(num_u64("18446744073709551615", 0, UINT64_MAX, &u), 0, "num_u64 reads the largest number");
 	ok(u == UINT64_MAX, "num_u64 stores the largest number");
 	is(num_u64("18446744073709551616", 0, UINT64_MAX, &u), ERR_LIMIT, "num_u64 refuses the largest number plus one");
+	is(num_hex64("ffffffffffffffff", &u), 0, "num_hex64 reads the largest number");
+	ok(u == UINT64_MAX, "num_hex64 stores the largest number");
+	is(num_hex64("0000000000000a1f", &u), 0, "num_hex64 reads a number");
+	ok(u == 0xa1f, "num_hex64 stores the number");
+	for (size_t i = 0; i < sizeof(no_hex) / sizeof(*no_hex); i++)
+		is(num_hex64(no_hex[i], &u), ERR_FORMAT, "num_hex64 refuses '%s'", no_hex[i]);
 	is(num_u64("-1", 0, UINT64_MAX, &u), ERR_FORMAT, "num_u64 refuses a sign");
 	is(num_u64("4", 5, 9, &u), ERR_LIMIT, "num_u64 refuses a number below its bound");
 }

@@ -15,10 +15,12 @@ set -euo pipefail
 unset OMP_NUM_THREADS
 rounds=3 epochs=1 dtype=bf16 table=''
 arguments "rounds epochs dtype table" "$@"
+[ -z "$table" ] || table=$(realpath -m "$table")
 cd "$TOP"
 export PYTHONDONTWRITEBYTECODE=1
 data=${TALLY_DATA:-../shared/data} mode=${MODE:-cl}
-machine=$(machine_of) commit=$(commit_of .) date=$(date -u +%FT%RZ)
+machine=$(machine_of) commit=$(commit_of "$TOP" "$table") date=$(date -u +%FT%RZ)
+[ -z "$table" ] || [ -s "$table" ] || printf '%s\n' trainer dtype epochs seconds machine commit date | paste -s >"$table"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
@@ -56,7 +58,6 @@ row() {
 		echo "$date"
 	done <"$dir/$1" >>"$table"
 }
-[ -z "$table" ] || [ -s "$table" ] || printf '%s\n' trainer dtype epochs seconds machine commit date | paste -s >"$table"
 echo "# $machine, $dtype, $rounds rounds of $epochs epochs"
 printf 'trainer\tepoch_s\tepochs\tall_s\tof_one\trounds\n'
 row one 8 "tally, a worker of 2 threads"

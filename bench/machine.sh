@@ -8,11 +8,13 @@ machine_of() {
 	echo "${cpu:-$(uname -m)} x $(nproc --all)"
 }
 
-# The commit of the tree, with + if there are changes that are not committed, but for those of results; - if it has none.
-commit_of() { # TOP
-	local commit
+# The commit of the tree, with + if there are changes that are not committed, but for those of results and of TABLE, an
+# absolute path or nothing; - if it has none.
+commit_of() { # TOP [TABLE]
+	local commit table=''
 	commit=$(git -C "$1" rev-parse --short HEAD 2>/dev/null) || { echo -; return; }
-	[ -z "$(git -C "$1" status --porcelain -- . ':!bench/results*' ':!bench/speed.tsv' ':!bench/fast.tsv' ':!RESULTS.md')" ] ||
+	[ "${2#"$1"/}" = "${2:-}" ] || table=":!${2#"$1"/}"
+	[ -z "$(git -C "$1" status --porcelain -- . ':!bench/*.tsv' ':!bench/results*.svg' ':!RESULTS.md' ${table:+"$table"})" ] ||
 		commit=$commit+
 	echo "$commit"
 }

@@ -14,11 +14,9 @@
 # another build that is one more contender: TALLY_OLD='chroot /other /tally/build/bench/train'.
 # --pass evaluate times forward passes in evaluation mode instead of steps.
 # --table appends to FILE what bench/results reads: a line for each contender of a net, with machine, version, commit and time.
-# It leaves out a net that FILE has of the same machine and commit.
+# It leaves out a net that FILE has of the same machine, commit and contenders.  A tree with changes has no commit to compare.
 # --isa avx2 limits all contenders to AVX2 by the variables that their libraries read.
 set -eu
-cd "$(dirname "$0")/.."
-export BUILD=${BUILD:-build} TALLY_SHARE=${TALLY_SHARE:-$PWD/share} LC_ALL=C PYTHONDONTWRITEBYTECODE=1
 dtype=f32 pass=train threads=2 rounds=5 seconds=3 isa='' table='' only=()
 while [ $# -gt 0 ]; do
 	[ $# -gt 1 ] || { sed -n '4,5s/^#	//p' "$0" >&2; exit 2; }
@@ -29,15 +27,17 @@ while [ $# -gt 0 ]; do
 	--rounds) rounds=$2 ;;
 	--seconds) seconds=$2 ;;
 	--isa) isa=$2 ;;
-	--table) table=$2 ;;
+	--table) table=$(realpath -m "$2") ;;
 	--net | --net-opt | --shape | --classes | --batch) only+=("$1" "$2") ;;
 	*) sed -n '4,5s/^#	//p' "$0" >&2; exit 2 ;;
 	esac
 	shift 2
 done
+cd "$(dirname "$0")/.."
+export BUILD=${BUILD:-build} TALLY_SHARE=${TALLY_SHARE:-$PWD/share} LC_ALL=C PYTHONDONTWRITEBYTECODE=1
 . bench/machine.sh
 export OMP_NUM_THREADS=$threads
-machine=$(machine_of) commit=$(commit_of .)
+machine=$(machine_of) commit=$(commit_of "$PWD" "$table")
 if [ -n "$isa" ]; then
 	[ "$isa" = avx2 ] || { echo "train.sh: --isa: only avx2 is known" >&2; exit 2; }
 	export TALLY_MAX_ISA=avx2 ONEDNN_MAX_CPU_ISA=AVX2 DNNL_MAX_CPU_ISA=AVX2	# tally; oneDNN, older ones the last
@@ -69,7 +69,7 @@ turn() {
 peer() {
 	ready=''
 	start "$@"
-	echo "$1 $ready" >>"$dir/versions"
+	echo "$1 ${ready:--}" >>"$dir/versions"
 }
 
 # measure BATCH TORCH-MODES NET-OPTION...: a net's table, and a line of $dir/rows.
@@ -77,6 +77,11 @@ measure() {
 	local batch=$1 modes=$2 name r title
 	shift 2
 	title=$(echo "$*" | sed 's/--net-opt //g; s/--[a-z]* //g')
+	contenders=(tally)
+	for name in $modes; do
+		[ -z "${PEER_TORCH:-}" ] || contenders+=("torch_$name")
+	done
+	[ -z "${PEER_MXNET:-}" ] || [ "$dtype" != f32 ] || contenders+=(mxnet)
 	if [ -n "$table" ] && noted "$title" "$batch"; then
 		echo "$title, batch $batch: $table has it, of this commit and machine" >&2
 		return
@@ -158,15 +163,19 @@ measure() {
 # shellcheck disable=SC2086
 explain() { $1 --explain --batch 1 --threads "$threads" --dtype "$dtype" | head -n 1; }
 
-# noted TITLE BATCH: whether the table has the lines of a net, of this commit and machine.
+# noted TITLE BATCH: whether the table has a line of each contender of a net, of this commit and machine.
 noted() {
 	local what="$1	$2	$pass	$dtype${isa:+ $isa}	$threads	$rounds	$machine	$commit"
-	[ -s "$table" ] && awk -F'\t' -v what="$what" '
-		$1 FS $2 FS $3 FS $4 FS $5 FS $13 FS $14 FS $15 == what { seen = 1 }
-		END { exit !seen || what ~ /[+-]$/ }' "$table"
+	[ -s "$table" ] && awk -F'\t' -v what="$what" -v contenders="${contenders[*]}" '
+		$1 FS $2 FS $3 FS $4 FS $5 FS $13 FS $14 FS $15 == what { seen[$6] = 1 }
+		END {
+			n = split(contenders, c, " ")
+			for (i = 1; i <= n; i++) missing += !(c[i] in seen)
+			exit missing || what ~ /[+-]$/
+		}' "$table"
 }
 
-# note TITLE BATCH: appends the lines of a net to the table.
+# note TITLE BATCH: appends the lines of a net to the table.  A contender that did not start has no numbers.
 note() {
 	[ -s "$table" ] || printf '%s\n' net batch pass dtype threads contender images_s ms best_ms peak_mb disturbed version rounds \
 		machine commit date | paste -s >"$table"
@@ -175,9 +184,18 @@ note() {
 		-v versions="$dir/versions" '
 	BEGIN {
 		FS = OFS = "\t"
-		while ((getline line <versions) > 0) { n = index(line, " "); version[substr(line, 1, n - 1)] = substr(line, n + 1) }
+		while ((getline line <versions) > 0) {
+			n = index(line, " ")
+			name = substr(line, 1, n - 1)
+			version[name] = substr(line, n + 1)
+			if (version[name] == "-") without[++left_out] = name
+		}
 	}
-	{ print net, batch, pass, dtype, threads, $0, version[$1], rounds, machine, commit, date }' "$dir/lines" >>"$table"
+	{ print net, batch, pass, dtype, threads, $0, version[$1], rounds, machine, commit, date }
+	END {
+		for (i = 1; i <= left_out; i++)
+			print net, batch, pass, dtype, threads, without[i], "-", "-", "-", "-", "-", "-", rounds, machine, commit, date
+	}' "$dir/lines" >>"$table"
 }
 
 for p in TORCH MXNET; do

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The training step of bench/train.c in MXNet 1.9, f32, with its options: train_mxnet.py [--net NAME] ...
 
-With --pass evaluate a step is a forward pass in evaluation mode.  Threads by OMP_NUM_THREADS.  Says "ready" and the version; for each line "K" on stdin runs K steps and prints their milliseconds on one line.
+With --pass evaluate a step is a forward pass in evaluation mode.  Threads by OMP_NUM_THREADS.
+Says "ready" and the version; for each line "K" on stdin runs K steps and prints their milliseconds on one line.
 Weights and batch are random.
 """
 import argparse

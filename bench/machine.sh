@@ -11,9 +11,12 @@ machine_of() {
 # The commit of the tree, with + if there are changes that are not committed, but for those of results and of TABLE, an
 # absolute path or nothing; - if it has none.
 commit_of() { # TOP [TABLE]
-	local commit table=''
+	local commit table=${2:-}
 	commit=$(git -C "$1" rev-parse --short HEAD 2>/dev/null) || { echo -; return; }
-	[ "${2#"$1"/}" = "${2:-}" ] || table=":!${2#"$1"/}"
+	case $table in
+	"$1"/*) table=":!${table#"$1"/}" ;;
+	*) table='' ;;
+	esac
 	[ -z "$(git -C "$1" status --porcelain -- . ':!bench/*.tsv' ':!bench/results*.svg' ':!RESULTS.md' ${table:+"$table"})" ] ||
 		commit=$commit+
 	echo "$commit"

@@ -47,19 +47,19 @@ for ((r = 0; r < rounds; r++)); do
 	[ -z "${PEER_TORCH:-}" ] || peer
 done
 
-# row NAME EPOCHS TITLE
+# row NAME TITLE
 row() {
 	[ -s "$dir/$1" ] || return 0
-	awk -v s="$(median <"$dir/$1")" -v one="$(median <"$dir/one")" -v n="$epochs" -v epochs="$2" -v title="$3" \
+	awk -v s="$(median <"$dir/$1")" -v one="$(median <"$dir/one")" -v n="$epochs" -v title="$2" \
 		-v all="$(tr '\n' ' ' <"$dir/$1")" \
-		'BEGIN { printf "%s\t%.1f\t%d\t%.0f\t%.2f\t%s\n", title, s / n, epochs, s / n * epochs, s / one, all }'
+		'BEGIN { printf "%s\t%.1f\t%d\t%.0f\t%.2f\t%s\n", title, s / n, 8, s / n * 8, s / one, all }'
 	[ -z "$table" ] || while read -r seconds; do
-		printf '%s\t' "$3" "$dtype" "$epochs" "$seconds" "$machine" "$commit"
+		printf '%s\t' "$2" "$dtype" "$epochs" "$seconds" "$machine" "$commit"
 		echo "$date"
 	done <"$dir/$1" >>"$table"
 }
 echo "# $machine, $dtype, $rounds rounds of $epochs epochs"
 printf 'trainer\tepoch_s\tepochs\tall_s\tof_one\trounds\n'
-row one 8 "tally, a worker of 2 threads"
-row two 8 "tally, 2 workers of 1 thread"
-row torch 8 "PyTorch, $mode"
+row one "tally, a worker of 2 threads"
+row two "tally, 2 workers of 1 thread"
+row torch "PyTorch, $mode"

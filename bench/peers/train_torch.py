@@ -3,8 +3,8 @@
 
 With --pass evaluate a step is a forward pass in evaluation mode.
 Modes: eager, cl (eager, channels last) and compiled (torch.compile, channels last); bf16 is autocast's.
-Says "ready" and the version; for each line "K" on stdin runs K steps and prints their milliseconds on one line.  On a GPU the line is
-the mean of the K steps, from an idle GPU to an idle GPU, as bench/gpu_step.c measures.
+Says "ready" and the version; for each line "K" on stdin runs K steps and prints their milliseconds on one line.
+On a GPU the line is the mean of the K steps, from an idle GPU to an idle GPU, as bench/gpu_step.c measures.
 Weights and batch are random.
 """
 import argparse

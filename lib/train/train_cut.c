@@ -6,7 +6,6 @@
 #include "record/recs.h"
 #include "train/cut.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define LOOK	8	/* steps that are measured before the first cut is planned */
@@ -43,13 +42,10 @@ void
 train_drop_cuts(struct train *t)
 {
 	const uint32_t most = t->o->from_cut || t->o->cut_copies > 0 ? CUT_KEPT : 0;
-	char why[ERR_LINE];
 
-	if (t->writer == NULL || t->o->cuts == NULL || cut_prune(t->o->cuts, train_run_id(t->o), t->step / t->steps,
-	    t->step % t->steps, most) == 0)
-		return;
-	snprintf(why, sizeof(why), "cannot remove an older cut: %s", err_line());
-	train_tell(t, &(struct train_event){ .kind = TRAIN_UNTIDY, .text = why });
+	if (t->writer != NULL && t->o->cuts != NULL && err_wrap(cut_prune(t->o->cuts, train_run_id(t->o),
+	    t->step / t->steps, t->step % t->steps, most), "cannot remove an older cut") < 0)
+		train_tell_untidy(t);
 }
 
 void

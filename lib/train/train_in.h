@@ -162,6 +162,8 @@ int	train_first(struct train *t, float *state, struct worker_first *first, uint6
 int	train_save(struct train *t, enum checkpoint_kind kind, const struct train_sums *sums);
 /* Reports a checkpoint written since, or why it was not; wait: waits for the last one. */
 void	train_saved(struct train *t, bool wait);
+/* Reports err_line(): what could not be done after a checkpoint or cut was written. */
+void	train_tell_untidy(struct train *t);
 /* Reads the accuracy of the file of --best.  Returns 0, or an error of tensors_open() or num_f64(). */
 int	train_read_best(const char *path, double *accuracy);
 /*

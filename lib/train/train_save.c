@@ -59,8 +59,8 @@ tell_unsaved(struct train *t)
 	train_tell(t, &(struct train_event){ .kind = TRAIN_UNSAVED, .text = why });
 }
 
-static void
-tell_untidy(struct train *t)
+void
+train_tell_untidy(struct train *t)
 {
 	char why[ERR_LINE];
 
@@ -81,7 +81,7 @@ train_saved(struct train *t, bool wait)
 		train_tell(t, &ev);
 	}
 	if (e == ERR_ITEM)
-		tell_untidy(t);
+		train_tell_untidy(t);
 	else if (e < 0)
 		tell_unsaved(t);
 }

@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void
@@ -364,17 +365,35 @@ use_average(struct weights *f)
 	front_say("uses the average of the weights");
 }
 
+/* Is the net of --net that of the weights, with their names? */
+static bool
+names_own_net(const struct pworker *p, const struct graph *g)
+{
+	struct graph *own;
+	struct stat st;
+	bool same;
+
+	if (p->start_rename != NULL || stat(p->weights, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	front_must(NULL, weights_read_graph(p->weights, &own));
+	same = own != NULL && graph_hash(own) == graph_hash(g);
+	graph_free(own);
+	return same;
+}
+
 /* Loads weights with their net, or all arrays of the net of --net. */
 static void
 load_weights(struct pworker *p, struct weights *f)
 {
+	struct graph *g = p->net != NULL ? pworker_net(p) : NULL;
 	struct weights_taken taken;
 
-	if (p->net == NULL) {
+	if (g == NULL || names_own_net(p, g)) {
+		graph_free(g);
 		front_must(NULL, weights_load(p->weights, NULL, f));
 		return;
 	}
-	*f = (struct weights){ .graph = pworker_net(p) };
+	*f = (struct weights){ .graph = g };
 	f->w = calloc(f->graph->P + 1, sizeof(*f->w));
 	f->aux = calloc(f->graph->A + 1, sizeof(*f->aux));
 	if (f->w == NULL || f->aux == NULL)

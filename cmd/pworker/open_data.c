@@ -53,8 +53,10 @@ pworker_open_records(const char *path, const uint8_t *key)
 }
 
 static float *
-open_mean(const char *path, const struct train_opt *t, const struct graph *g)
+open_mean(const struct pworker *p, const struct graph *g)
 {
+	const struct train_opt *t = &p->train;
+	const char *path = p->mean;
 	const struct graph_node *x = &g->node[0];
 	float *mean = calloc((size_t)x->c * x->h * x->w, sizeof(*mean));
 	struct aug aug = t->data.aug;
@@ -77,6 +79,8 @@ open_mean(const char *path, const struct train_opt *t, const struct graph *g)
 		front_wrong("--mean: %s: is no file; --mean-rgb takes numbers", path);
 	if (t->data.recs == NULL && access(path, R_OK) < 0)
 		front_wrong("--mean: %s does not exist, and cannot be made from a pipe", path);
+	if (p->mode != PWORKER_TRAIN && access(path, R_OK) < 0)
+		front_wrong("--mean: %s does not exist, and is made from records of training alone", path);
 	aug.c = x->c;
 	aug.h = x->h;
 	aug.w = x->w;
@@ -283,8 +287,12 @@ pworker_open_preprocess(struct pworker *p, const char *weights, const struct gra
 		use_net_defaults(p, g);
 		pworker_choose_size(p, g, l);
 	}
+	/* A recipe names what training makes; afterwards the weights have the same image. */
+	if (p->mean != NULL && p->mode != PWORKER_TRAIN && pworker_given(p, "mean") == PWORKER_BY_RECIPE &&
+	    access(p->mean, F_OK) < 0)
+		p->mean = NULL;
 	if (p->mean != NULL) {
-		mean = open_mean(p->mean, &p->train, g);
+		mean = open_mean(p, g);
 		if (known > 0 && (file.mean_image == NULL || file.c != x->c || file.h != x->h || file.w != x->w ||
 		    memcmp(mean, file.mean_image, bytes) != 0))
 			report_difference(p, "mean", p->mean, weights, file.has_mean_image > 0 ?

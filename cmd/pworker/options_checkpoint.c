@@ -246,7 +246,8 @@ report_other_run(const struct train_opt *t)
 }
 
 /*
- * A run without a checkpoint starts as it does without the option.  A worker that was started again within a run goes
+ * A run without a checkpoint starts as it does without the option.  Workers that do not load the checkpoint prepare
+ * images as it says, as with --resume, if their host has it.  A worker that was started again within a run goes
  * on from its memory, and takes only preprocessing and classes from the checkpoint: the others wait for it meanwhile.
  */
 void
@@ -260,9 +261,10 @@ pworker_find_last(struct pworker *p)
 	t->resumes_last = p->resume_last;
 	if (!p->resume_last && !again)
 		report_other_run(t);
-	if (!p->resume_last || (t->ps.rank > 0 && t->cut_copies == 0))
+	if (!p->resume_last)
 		return;
-	e = cut_find(t->save, t->cuts, train_run_id(t), again ? NULL : report_refused_cut, &t->resume_at, &p->found);
+	e = cut_find(t->save, t->cuts, train_run_id(t), again || (t->ps.rank > 0 && t->cut_copies == 0) ? NULL :
+	    report_refused_cut, &t->resume_at, &p->found);
 	front_must("--resume-last", e);
 	if (e > 0)
 		t->resume = p->found;

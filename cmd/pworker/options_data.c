@@ -145,6 +145,8 @@ settle_data_options(struct pworker *p)
 		front_wrong("--rand-resized-crop: does not go with --rand-crop, --crop-size or --random-scale");
 	if (pworker_given(p, "mean") == PWORKER_GIVEN && pworker_given(p, "mean-rgb") == PWORKER_GIVEN)
 		front_wrong("--mean-rgb: has no effect with --mean, which subtracts an image");
+	if (pworker_given(p, "mean") == PWORKER_BY_RECIPE && pworker_given(p, "mean-rgb") == PWORKER_GIVEN)
+		p->mean = NULL;
 	if (p->train.device_cache)
 		check_device_cache(p);
 	if (a->alt_mirror && a->rand_mirror)

@@ -366,13 +366,14 @@ pworker_run(struct pworker *p, double began_s)
 		start_shard(p, shard_state);
 	check_workers(p);
 	open_records(p);
-	pworker_take_label(p, t->resume);
+	pworker_take_label(p, t->resume);	/* the file of --resume; that of --resume-last is found later */
 	pworker_choose_sample(p, &look);
 	t->ps.graph = g = pworker_net(p);
 	pworker_divide_rules(p);
 	keeps = keeps && open_kept(p, &memory, &kept);
 	t->kept = keeps ? &kept : NULL;
 	pworker_find_last(p);
+	pworker_take_label(p, t->resume);
 	t->data.aug.mean = mean = pworker_open_preprocess(p, t->resume != NULL ? t->resume : t->start, g, &look);
 	pworker_open_classes(p, t->resume != NULL ? t->resume : t->start, g);
 	pworker_check_data(p, g, &look);

@@ -133,6 +133,19 @@ fits_after_removal(const struct checkpoint *k, uint64_t bytes)
 	return bytes > 0 && statvfs(folder, &fs) == 0 && fs.f_bavail * fs.f_frsize + bytes >= need;
 }
 
+/* Checkpoints up to this one that it replaces. */
+static uint32_t
+count_replaced(const struct checkpoint *k)
+{
+	struct checkpoint_name *names;
+	size_t n;
+
+	if (checkpoint_list(k->o.prefix, k->epoch, k->at, &names, &n) < 0)
+		return 0;
+	free(names);
+	return n < k->o.most ? (uint32_t)n : k->o.most;
+}
+
 /*
  * On a full file system, first removes those that this one replaces anyway: cuts, then the oldest checkpoints.  The
  * last one goes only if this one fits then.
@@ -147,7 +160,7 @@ write_checkpoint(const struct checkpoint *k)
 		(void)cut_prune(k->o.cuts, k->o.run, 0, 0, 0);
 		e = save_weights(k);
 	}
-	for (uint32_t left = k->o.most; left-- > 0 && e == ERR_LIMIT;) {
+	for (uint32_t left = e == ERR_LIMIT ? count_replaced(k) : 0; left-- > 0 && e == ERR_LIMIT;) {
 		bytes = checkpoint_bytes(k->o.prefix, k->epoch, k->at);
 		if ((left > 0 || fits_after_removal(k, bytes)) &&
 		    checkpoint_prune(k->o.prefix, k->epoch, k->at, left) == 0)

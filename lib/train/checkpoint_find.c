@@ -15,13 +15,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Removes "-12" from the front of the text; fails for more digits than a file name can have. */
+#define EPOCH_DIGITS	4	/* the least that checkpoint_path() writes */
+#define STEP_DIGITS	6
+
+/*
+ * Removes "-0012" from the front of the text; fails for fewer digits than `least`, with which "run-7-0001.safetensors"
+ * is a file of "run-7" and not of "run", and for more than a file name can have.
+ */
 static bool
-parse_dash_number(const char **p, uint64_t *v)
+parse_dash_number(const char **p, size_t least, uint64_t *v)
 {
 	size_t digits = **p == '-' ? strspn(*p + 1, "0123456789") : 0;
 
-	if (digits == 0 || digits > 19)
+	if (digits < least || digits > 19)
 		return false;
 	*v = strtoull(*p + 1, NULL, 10);
 	*p += 1 + digits;
@@ -33,10 +39,10 @@ parse_checkpoint_name(const char *name, const char *stem, size_t nstem, uint64_t
 {
 	const char *p = name + nstem;
 
-	if (strncmp(name, stem, nstem) != 0 || !parse_dash_number(&p, epoch))
+	if (strncmp(name, stem, nstem) != 0 || !parse_dash_number(&p, EPOCH_DIGITS, epoch))
 		return false;
 	*step = 0;
-	return (*p != '-' || parse_dash_number(&p, step)) && strcmp(p, ".safetensors") == 0;
+	return (*p != '-' || parse_dash_number(&p, STEP_DIGITS, step)) && strcmp(p, ".safetensors") == 0;
 }
 
 /*
@@ -71,8 +77,9 @@ char *
 checkpoint_path(const char *prefix, const struct checkpoint_name *p)
 {
 	char *path;
-	int n = p->step > 0 ? asprintf(&path, "%s-%04" PRIu64 "-%06" PRIu64 ".safetensors", prefix, p->epoch, p->step) :
-	    asprintf(&path, "%s-%04" PRIu64 ".safetensors", prefix, p->epoch);
+	int n = p->step > 0 ? asprintf(&path, "%s-%0*" PRIu64 "-%0*" PRIu64 ".safetensors", prefix,
+	    EPOCH_DIGITS, p->epoch, STEP_DIGITS, p->step) :
+	    asprintf(&path, "%s-%0*" PRIu64 ".safetensors", prefix, EPOCH_DIGITS, p->epoch);
 
 	return n < 0 ? NULL : path;
 }

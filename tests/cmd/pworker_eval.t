@@ -207,6 +207,14 @@ for way in --eval --predict --statistics "--net lenet --variant bn --start" "--n
 	like "$T/err" "^pworker: bad\.safetensors: tensor 'bn2_moving_var' holds NaN or infinite numbers\$" \
 		"pworker $way names the array with a NaN"
 done
+pworker --net lenet --variant bn --scale 1 --init uniform:0.07 --data a.rec --batch 20 --epochs 2 --lr 0.05 --ema 0.9 --save e \
+	>/dev/null 2>&1
+status 0 "--eval of weights with an average" pworker --eval e-0002.safetensors --data a.rec
+cp "$T/out" average
+status 0 "--eval with the net of the weights" pworker --net lenet --variant bn --eval e-0002.safetensors --data a.rec
+ok "the net of the weights changes no score" cmp "$T/out" average
+status 0 "--eval without the average" pworker --net lenet --variant bn --no-average --eval e-0002.safetensors --data a.rec
+ok "the average has another score" test "$(cat "$T/out")" != "$(cat average)"
 # Finite weights whose products with these images overflow.
 cat >full.lua <<'END'
 return softmax{fc{data(), 10, name = "fc1"}}

@@ -99,4 +99,16 @@ status 2 "--eval refuses weights that lost their mean image" \
 	pworker --net mlp --shape 3x28x28 --eval lacks.safetensors --data a.rec
 is "$(cat err)" "pworker: lacks.safetensors: was trained with a mean image, which the file lacks; use --mean FILE" \
 	"the error about a lost mean image suggests --mean"
+
+cat >r.recipe <<'END'
+--mean recipe.bin
+END
+status 0 "--mean-rgb replaces the mean image of a recipe" pworker @./r.recipe --eval $w --data a.rec --mean-rgb 100
+cp "$T/out" want
+is "$(pworker --eval $w --data a.rec --mean-rgb 100 2>/dev/null)" "$(cat want)" "the score is that without the recipe"
+status 0 "evaluation needs no mean image of a recipe" pworker @./r.recipe --eval $w --data a.rec
+is "$(cat "$T/out")" "$(pworker --eval $w --data a.rec)" "evaluation takes the mean image of the weights"
+status 2 "evaluation refuses a mean image that is missing" pworker --eval $w --data a.rec --mean recipe.bin
+like err "^pworker: --mean: recipe.bin does not exist, and is made from records of training alone$" "the error says when one is made"
+ok "evaluation makes no mean image" test ! -e recipe.bin
 done_testing

@@ -136,4 +136,7 @@ for epoch in 2 3; do
 		"$epoch 0.001" "a pipe has the rate of epoch $epoch"
 done
 
+status 0 "a run with a number in its name" $train --lr 0.01 --epochs 1 --save t-7
+status 0 "a run whose name is the start of another's resumes" $train --lr 0.01 --epochs 2 --save t --resume-last
+like "$T/err" '^pworker: resumes from the beginning: there is no checkpoint yet$' "a run takes no checkpoint of another whose name is longer"
 done_testing

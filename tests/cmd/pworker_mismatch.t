@@ -106,6 +106,9 @@ is "$(cat err)" "pworker: --label-at 0: l-0000-000001.safetensors was trained wi
 status 0 "--resume takes the label that is the class" pworker --resume l-0000-000001.safetensors --batch 4 --steps 4 --data two.rec --save m
 $train --steps 4 --label-at 1 --data two.rec --save n >log 2>&1
 ok "the resumed run ends in the bytes of an undisturbed one" cmp m-0001.safetensors n-0001.safetensors
+cp l-0000-000001.safetensors q-0000-000001.safetensors
+status 0 "--resume-last takes the label that is the class" $train --steps 4 --data two.rec --save q --resume-last
+ok "the run of --resume-last ends in the same bytes" cmp q-0001.safetensors n-0001.safetensors
 
 # A prefix that is in use.
 status 0 "a second run with the same prefix trains" $train --shape 3x28x28 --data small.rec --save w

@@ -51,7 +51,8 @@ unfinished(void)
 	static const char *const gone[] = { "u-0001.safetensors.aB3dE6.tmp", "u-0001-000002.safetensors.aB3dE6.tmp",
 	    "u-best.safetensors.1234.tmp", "u-0001-000002.safetensors.manifest.aB3dE6.tmp" };
 	static const char *const stays[] = { "u-x-0001.safetensors.aB3dE6.tmp", "u-0001.safetensors", "u-0001.safetensors.tmp",
-	    "u2-0001.safetensors.aB3dE6.tmp", "u-notes.safetensors.aB3dE6.tmp", "u-0001.safetensors.aB3dE6.tmp.txt" };
+	    "u2-0001.safetensors.aB3dE6.tmp", "u-7-0001.safetensors.aB3dE6.tmp",
+	    "u-notes.safetensors.aB3dE6.tmp", "u-0001.safetensors.aB3dE6.tmp.txt" };
 
 	for (size_t i = 0; i < sizeof(gone) / sizeof(*gone); i++)
 		touch(gone[i]);
@@ -79,7 +80,10 @@ main(void)
 	touch("w-00x2.safetensors");
 	touch("w2-0009.safetensors");
 	touch("w-x-0009.safetensors");
+	touch("w-7-0001.safetensors");
+	touch("w-2026-0001.safetensors");
 	finds("w", NULL);
+	finds("w-7", "w-7-0001.safetensors");
 	touch("w-0002.safetensors");
 	finds("w", "w-0002.safetensors");
 	touch("w-0001-000009.safetensors");

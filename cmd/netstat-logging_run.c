@@ -49,12 +49,30 @@ struct watch {
 	bool	 meter_over, stop;
 };
 
-static void
-write_out(int fd, const char *name, struct buf *b)
+/*
+ * Writes and empties the buffer.  If that fails, a command is not ended by it: this warns, and returns false.  Without a
+ * command it exits.
+ */
+static bool
+write_out(const struct watch *w, int fd, const char *name, struct buf *b)
 {
-	if (b->n > 0 && io_write(fd, b->p, b->n) < 0)
-		front_die(name, ERR_SYS);
+	const bool failed = b->n > 0 && io_write(fd, b->p, b->n) < 0;
+
 	b->n = 0;
+	if (failed && w->meter == NULL)
+		front_die(name, ERR_SYS);
+	if (failed)
+		front_warn(name, ERR_SYS);
+	return !failed;
+}
+
+static void
+write_rows(struct watch *w, struct buf *b)
+{
+	const char *path = w->o->output;
+
+	if (w->rows >= 0 && !write_out(w, w->rows, path != NULL ? path : "standard output", b))
+		w->rows = -1;
 }
 
 /* Returns whether the source exists. */
@@ -166,8 +184,7 @@ write_period_rows(struct watch *w, bool whole)
 		put_row(w, s, "period", seconds, &s->open, &out);
 		clear_counts(&s->open);
 	}
-	if (w->rows >= 0)
-		write_out(w->rows, w->o->output != NULL ? w->o->output : "standard output", &out);
+	write_rows(w, &out);
 	buf_free(&out);
 }
 
@@ -180,13 +197,12 @@ write_end_rows(struct watch *w)
 	write_period_rows(w, false);
 	for (struct counted *s = w->source; s < w->source + w->sources; s++)
 		put_row(w, s, "end", s->sum.seconds, &s->sum.total, &out);
-	if (w->rows >= 0)
-		write_out(w->rows, w->o->output != NULL ? w->o->output : "standard output", &out);
+	write_rows(w, &out);
 	out.n = 0;
 	for (struct counted *s = w->source; s < w->source + w->sources && !w->o->quiet && e == 0; s++)
 		e = traffic_summary(&s->sum, s->name, &out);
 	front_must(NULL, e);
-	write_out(STDERR_FILENO, "standard error", &out);
+	write_out(w, STDERR_FILENO, "standard error", &out);
 	buf_free(&out);
 }
 
@@ -203,7 +219,7 @@ sum_traffic(const struct watch *w)
 	return sum;
 }
 
-/* At the end of the log, netstat-logging stops unless a command still runs. */
+/* At the end of the log, netstat-logging stops unless a command still runs, which learns that nobody reads any more. */
 static void
 filter_log(struct watch *w)
 {
@@ -221,7 +237,8 @@ filter_log(struct watch *w)
 	if (n < 0)
 		front_die("the log", err_sys("read"));
 	front_must(NULL, mark_copy(w->marker, piece, (size_t)n, &now, &out));
-	write_out(STDOUT_FILENO, "standard output", &out);
+	if (!write_out(w, STDOUT_FILENO, "standard output", &out))
+		n = 0;
 	buf_free(&out);
 	if (n == 0) {
 		close(w->in);
@@ -238,9 +255,12 @@ static void
 on_signal(struct watch *w)
 {
 	struct signalfd_siginfo s;
-	bool waits = w->meter != NULL ? w->status < 0 : w->in >= 0;
 	static unsigned asked;
+	bool waits;
 
+	if (w->meter != NULL && !w->meter_over)
+		w->meter_over = meter_done(w->meter, &w->status);
+	waits = w->meter != NULL ? w->status < 0 : w->in >= 0;
 	if (read(w->signals, &s, sizeof(s)) != sizeof(s))
 		return;
 	if (!waits || (w->meter == NULL && (s.ssi_signo == SIGTERM || asked++ > 0)))
@@ -260,7 +280,7 @@ run_event_loop(struct watch *w)
 			[TIMER] = { w->timer, POLLIN, 0 },
 			[END] = { w->end, POLLIN, 0 },
 			[SIGNALS] = { w->signals, POLLIN, 0 },
-			[METER] = { w->meter != NULL && !w->meter_over ? meter_fd(w->meter) : -1, POLLIN | POLLPRI, 0 },
+			[METER] = w->meter != NULL && !w->meter_over ? meter_poll(w->meter) : (struct pollfd){ -1, 0, 0 },
 			[IN] = { w->in, POLLIN, 0 },
 		};
 
@@ -297,7 +317,10 @@ start_timers(struct watch *w)
 		front_die(NULL, err_sys("a timer"));
 }
 
-/* Shells start background processes with SIGINT ignored.  It ends a log all the same, as with vnstat(1). */
+/*
+ * Shells start background processes with SIGINT ignored.  It ends a log all the same, as with vnstat(1).  With a command
+ * a pipe that nobody reads is an error of writing.
+ */
 static void
 block_signals(struct watch *w, sigset_t *before)
 {
@@ -313,6 +336,10 @@ block_signals(struct watch *w, sigset_t *before)
 	sigprocmask(SIG_BLOCK, &set, before);
 	if ((w->signals = signalfd(-1, &set, SFD_CLOEXEC)) < 0)
 		front_die(NULL, err_sys("signalfd"));
+	sigemptyset(&set);
+	sigaddset(&set, SIGPIPE);
+	if (w->o->argv != NULL)
+		sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
 static void
@@ -424,7 +451,7 @@ open_rows(struct watch *w)
 		e = buf_put_fmt(&out, "%s%s", i == 0 ? " interface=" : ",", w->source[i].name);
 	if (e < 0 || (e = buf_put(&out, "\n", 1)) < 0 || (e = traffic_head(&out)) < 0)
 		front_die(NULL, e);
-	write_out(w->rows, path != NULL ? path : "standard output", &out);
+	write_rows(w, &out);
 	buf_free(&out);
 }
 

@@ -32,10 +32,11 @@ meter_by(const struct meter *m)
 	return m->method == &meter_calls ? METER_CALLS : METER_PACKETS;
 }
 
-int
-meter_fd(const struct meter *m)
+struct pollfd
+meter_poll(const struct meter *m)
 {
-	return m->fd;
+	/* A file of a control group is always ready to be read. */
+	return (struct pollfd) { .fd = m->fd, .events = meter_by(m) == METER_PACKETS ? POLLPRI : POLLIN };
 }
 
 bool

@@ -19,6 +19,7 @@
 
 #include "watch/traffic.h"
 
+#include <poll.h>
 #include <signal.h>
 
 enum meter_by { METER_BEST, METER_PACKETS, METER_CALLS };
@@ -41,8 +42,8 @@ int	 meter_start(const struct meter_opt *opt, struct meter **m);
 void	 meter_close(struct meter *m);
 
 enum meter_by meter_by(const struct meter *m);	/* METER_PACKETS or METER_CALLS */
-/* Poll it for POLLIN | POLLPRI, and call meter_done() when it is ready. */
-int	 meter_fd(const struct meter *m);
+/* What to poll(2); call meter_done() when it is ready.  By packets it tells the end of the last process alone. */
+struct pollfd meter_poll(const struct meter *m);
 /* Returns whether all processes have ended.  *status is the wait status of the command itself, or -1 while it runs. */
 bool	 meter_done(struct meter *m, int *status);
 /* Gives the traffic since the start. */

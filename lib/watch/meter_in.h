@@ -17,7 +17,7 @@ struct meter_method {
 /* The first member of each method's state. */
 struct meter {
 	const struct meter_method *method;
-	int	 fd;		/* -1, or what meter_fd() returns */
+	int	 fd;		/* that of meter_poll(), or -1 */
 	pid_t	 pid;		/* the command's first process */
 	const char *missed;	/* text for meter_missed() */
 };

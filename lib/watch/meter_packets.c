@@ -187,7 +187,7 @@ remove_group(const struct group *g)
 	if ((in = fopen(path, "re")) != NULL) {
 		while (fgets(pid, sizeof(pid), in) != NULL)
 			if (write(fd, pid, strlen(pid)) < 0)
-				break;
+				continue;	/* it has ended */
 		fclose(in);
 	}
 	close(fd);

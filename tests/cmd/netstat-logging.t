@@ -160,6 +160,13 @@ for how in $by; do
 	ok "$how: received bytes are right to the byte" to_the_byte "$(cell rows.tsv rx_bytes)" $((2001 * 2)) "$before"
 	is "$(cell rows.tsv interface)" command "$how: the interface is named command"
 	status 3 "$how: the exit status is the command's" netstat-logging -q --count $how -- sh -c 'exit 3'
+	status 0 "$how: netstat-logging sleeps while the command runs" netstat-logging -q --count $how -- \
+		sh -c 'for i in $(seq 20000); do read -r _ _ state _ </proc/$PPID/stat; test "$state" != S || exit 0; done; exit 1'
+	status 1 "$how: a command runs on if its rows cannot be written" netstat-logging --count $how -o /dev/full -- sh -c 'echo ran; exit 0'
+	is "$(cat out) $(sed 1q err)" "ran netstat-logging: /dev/full: write: No space left on device" "$how: one line is about the rows"
+	netstat-logging -q --count $how --filter -- sh -c 'trap "" PIPE; seq 100000; echo $? >closed' 2>err | head -n 1 >first
+	is "$(cat first closed)" "1
+1" "$how: a command learns that nobody reads its log"
 	status 143 "$how: the exit status has the command's signal" netstat-logging -q --count $how -- sh -c 'kill $$'
 	status 127 "$how: a command that does not exist has status 127" netstat-logging --count $how -- ./nosuch
 	is "$(cat err)" "netstat-logging: the command: ./nosuch: No such file or directory" "$how: the message names the command"

@@ -120,17 +120,6 @@ read_source(struct watch *w, struct counted *s)
 	s->index = index;
 }
 
-/* Sets to 0 what is counted. */
-static void
-clear_counts(struct traffic *t)
-{
-	uint64_t *const counts[] = { t->bytes, t->packets, t->wire };
-
-	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
-		for (int way = 0; way < TRAFFIC_WAYS; way++)
-			counts[i][way] = counts[i][way] == TRAFFIC_NONE ? TRAFFIC_NONE : 0;
-}
-
 static void
 put_row(struct watch *w, const struct counted *s, const char *event, double seconds, const struct traffic *t,
     struct buf *out)
@@ -182,7 +171,7 @@ write_period_rows(struct watch *w, bool whole)
 		s->at_ns = at_ns;
 		traffic_add_period(&s->sum, &s->open, seconds, whole);
 		put_row(w, s, "period", seconds, &s->open, &out);
-		clear_counts(&s->open);
+		traffic_clear(&s->open);
 	}
 	write_rows(w, &out);
 	buf_free(&out);
@@ -336,7 +325,6 @@ block_signals(struct watch *w, sigset_t *before)
 	sigprocmask(SIG_BLOCK, &set, before);
 	if ((w->signals = signalfd(-1, &set, SFD_CLOEXEC)) < 0)
 		front_die(NULL, err_sys("signalfd"));
-	sigemptyset(&set);
 	sigaddset(&set, SIGPIPE);
 	if (w->o->argv != NULL)
 		sigprocmask(SIG_BLOCK, &set, NULL);
@@ -405,7 +393,7 @@ start_command(struct watch *w, const sigset_t *mask)
 	w->in = fd[0];
 	w->source[w->sources++].name = io_base_name(w->o->argv[0]);
 	meter_read(w->meter, &w->source[0].last);
-	clear_counts(&w->source[0].last);
+	traffic_clear(&w->source[0].last);
 	w->source[0].sum.total = w->source[0].open = w->source[0].last;
 }
 

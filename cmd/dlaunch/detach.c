@@ -84,7 +84,7 @@ forward_signal(int signals, pid_t launcher)
 {
 	struct signalfd_siginfo si;
 
-	if (read(signals, &si, sizeof(si)) != sizeof(si) || si.ssi_signo == SIGCHLD)
+	if (read(signals, &si, sizeof(si)) != sizeof(si) || si.ssi_signo == SIGCHLD || si.ssi_signo == SIGUSR1)
 		return;
 	if (si.ssi_signo == SIGHUP)
 		_exit(128 + SIGHUP);
@@ -241,39 +241,31 @@ dlaunch_fail_start(struct dlaunch_start *s, const char *why)
 	tell_waiter(s, why);
 }
 
-/* Reads the command line, and changes to the directory where the job was started. */
-static void
-enter_start_dir(const struct jobdir *d, struct words *argv, const char *why)
+void
+dlaunch_open_ended(const char *job, struct jobdir *d, struct words *argv)
 {
 	char *cwd;
-	int e = jobdir_command(d, argv, &cwd);
+	int e;
 
-	if (e < 0)
-		front_die(why, e);
+	if ((e = jobdir_open(job, d)) < 0 || (e = jobdir_lock(d)) < 0 || (e = jobdir_claim(d)) < 0 ||
+	    (e = jobdir_command(d, argv, &cwd)) < 0)
+		front_die("--resume", e);
 	if (chdir(cwd) < 0)
-		front_die(why, err_sys("%s", cwd));
+		front_die("--resume", err_sys("%s", cwd));
 	free(cwd);
 }
 
 void
-dlaunch_open_ended(const char *job, struct jobdir *d, struct words *argv)
-{
-	int e;
-
-	if ((e = jobdir_open(job, d)) < 0 || (e = jobdir_lock(d)) < 0 || (e = jobdir_claim(d)) < 0)
-		front_die("--resume", e);
-	enter_start_dir(d, argv, "--resume");
-}
-
-void
-dlaunch_open_lost(const char *job, struct jobdir *d, struct job_record *r, struct words *argv)
+dlaunch_open_lost(const char *job, struct jobdir *d, struct job_record *r, struct words *argv, char **cwd)
 {
 	struct buf b = { 0 };
 	int e;
 
 	if ((e = jobdir_open(job, d)) < 0 || (e = jobdir_take_over(d)) < 0 || (e = jobdir_claim(d)) < 0 ||
-	    (e = jobdir_get(d, "record", JOB_RECORD_MOST, &b)) < 0 || (e = job_record_get(b.p, b.n, r)) < 0)
+	    (e = jobdir_get(d, "record", JOB_RECORD_MOST, &b)) < 0 || (e = job_record_get(b.p, b.n, r)) < 0 ||
+	    (e = jobdir_command(d, argv, cwd)) < 0)
 		front_die(job, e);
 	buf_free(&b);
-	enter_start_dir(d, argv, job);
+	if (chdir(*cwd) < 0)
+		front_say("job %s: %s: %s; its processes go on", job, *cwd, strerror(errno));
 }

@@ -33,6 +33,7 @@ struct dlaunch {
 	uint32_t	 workers, servers, restarts, respawn, spool_mib;
 	uint32_t	 elastic;		/* -n N..M: N, and workers is M; 0: the number is fixed */
 	bool		 agent, dry, verbose, wait, detach, force, input;
+	bool		 lost;		/* a job whose launcher was lost, whose processes run */
 	double		 grace_s, silence_s, start_s;	/* silence_s 0: not given */
 	double		 outage_s;		/* the outage between hosts that the user named; 0: none */
 	char		**line;			/* the whole command line */
@@ -76,10 +77,10 @@ int	 dlaunch_copy(int from, int to, uint64_t *at, uint64_t end);
 /* detach.c: makes the job's directory. */
 void	 dlaunch_make_job(const struct dlaunch *c, struct jobdir *d);
 /*
- * Opens the directory of a job whose launcher was lost, and changes to where the job was started.
- * Fills *r with its record and an empty list with its command line.
+ * Opens the directory of a job whose launcher was lost, and changes to *cwd, where the job was started, if that is
+ * still there.  Fills *r with its record and an empty list with its command line.  The caller frees *cwd.
  */
-void	 dlaunch_open_lost(const char *job, struct jobdir *d, struct job_record *r, struct words *argv);
+void	 dlaunch_open_lost(const char *job, struct jobdir *d, struct job_record *r, struct words *argv, char **cwd);
 /*
  * Opens that of a job that has ended, and changes to where the job was started.  Fills an empty list
  * with its command line.

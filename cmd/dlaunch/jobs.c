@@ -247,6 +247,8 @@ dlaunch_find_launcher(const char *name, const struct jobdir *d, const char *what
 
 	if (is_launcher_lost(&s) && s.has_record && start_launcher(name, d))
 		s = read_job_state(d);
+	if (is_launcher_lost(&s) && s.has_record)
+		front_wrong("job %s: its launcher was lost, and no other can be started; its processes may run", name);
 	if (!s.running)
 		front_wrong("job %s is not running", name);
 	/* A home may be shared by hosts and containers: there the id may be that of any process. */

@@ -56,6 +56,8 @@ pass_env(void *dlaunch, const char *option, char *env)
 		e = words_add(&c->env, "%s", env);
 	else if (value != NULL)
 		e = words_add(&c->env, "%s=%s", env, value);
+	else if (c->lost)
+		e = 0;	/* processes that are started again lack it */
 	else
 		front_wrong("%s: %s is not set", option, env);
 	if (e < 0)
@@ -259,13 +261,14 @@ check_dlaunch_options(struct dlaunch *c)
 
 /* Reads the options of this command line, or of the job to resume. */
 static void
-init_options(struct dlaunch *c, int argc, char *argv[])
+init_options(struct dlaunch *c, int argc, char *argv[], bool lost)
 {
 	static char always[][16] = { "OMP_NUM_THREADS", "OMP_WAIT_POLICY", "TALLY_MAX_ISA", "TALLY_SILENCE",
 	    "TALLY_TRANSPORT" };
 
 	*c = (struct dlaunch){ .workers = 1, .servers = NOT_GIVEN, .server = "pserver", .iface = "", .grace_s = 10,
-	    .start_s = 60, .spool_mib = 1024, .respawn = 10 };
+	    .start_s = 60, .spool_mib = 1024, .respawn = 10,
+	    .lost = lost };
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		if (getenv(always[i]) != NULL)
 			pass_env(c, "--env", always[i]);
@@ -280,10 +283,13 @@ dlaunch_take_over(const char *job)
 	struct jobdir dir;
 	struct job_record r;
 	struct dlaunch c;
+	char *cwd;
 	int status;
 
-	dlaunch_open_lost(job, &dir, &r, &command);
-	init_options(&c, (int)command.n, command.v);
+	dlaunch_open_lost(job, &dir, &r, &command, &cwd);
+	init_options(&c, (int)command.n, command.v, true);
+	if (c.dir == NULL)
+		c.dir = cwd;
 	check_dlaunch_options(&c);
 	c.record = &r;
 	status = dlaunch_run(&c, &dir);
@@ -292,6 +298,7 @@ dlaunch_take_over(const char *job)
 	words_free(&command);
 	words_free(&c.env);
 	words_free(&c.each);
+	free(cwd);
 	return status;
 }
 
@@ -307,7 +314,7 @@ main(int argc, char *argv[])
 	front_init(argv[0], dlaunch_usage, dlaunch_help);
 	if (dlaunch_verb(argc, argv, &status))
 		return status;
-	init_options(&c, argc, argv);
+	init_options(&c, argc, argv, false);
 	if (c.agent)
 		return dlaunch_agent(*c.argv, false);
 	if (c.agent_adopt != NULL)
@@ -321,7 +328,7 @@ main(int argc, char *argv[])
 		    argc != (strchr(argv[1], '=') != NULL ? 2 : 3))
 			front_wrong("--resume: takes no other option and no command");
 		dlaunch_open_ended(resume, &dir, &command);
-		init_options(&c, (int)command.n, command.v);
+		init_options(&c, (int)command.n, command.v, false);
 		c.resume = resume;
 	}
 	check_dlaunch_options(&c);

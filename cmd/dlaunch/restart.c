@@ -2,6 +2,8 @@
 #include "dlaunch/dlaunch.h"
 #include "front.h"
 
+#include "base/clk.h"
+
 #include <poll.h>
 #include <signal.h>
 #include <time.h>
@@ -44,14 +46,23 @@ dlaunch_build_attempt(const struct dlaunch *c, uint32_t attempts, bool resume, s
 void
 dlaunch_pause(uint32_t attempts, uint32_t most, int signals)
 {
-	int seconds = attempts < 2 ? 0 : attempts < 8 ? 1 << (attempts - 2) : LONGEST_S;
-	sigset_t child;
+	const double until = clk_s() + (attempts < 2 ? 0 : attempts < 8 ? 1 << (attempts - 2) : LONGEST_S);
+	const struct timespec at_once = { 0 };
+	double left;
+	sigset_t others;
 
 	front_say("restart %u of %u", attempts, most);
-	/* The processes of the last attempt have been waited for: a signal of their ends must not end the pause. */
-	sigemptyset(&child);
-	sigaddset(&child, SIGCHLD);
-	while (sigtimedwait(&child, NULL, &(struct timespec){ 0 }) > 0)
-		continue;
-	poll(&(struct pollfd){ .fd = signals, .events = POLLIN }, 1, seconds * 1000);
+	/*
+	 * The processes of the last attempt have been waited for: signals of their ends must not end the pause.  Nor must
+	 * SIGUSR1, as the next attempt begins with reading requests.
+	 */
+	sigemptyset(&others);
+	sigaddset(&others, SIGCHLD);
+	sigaddset(&others, SIGUSR1);
+	do {
+		while (sigtimedwait(&others, NULL, &at_once) > 0)
+			continue;
+		left = until - clk_s();
+	} while (left > 0 && poll(&(struct pollfd){ .fd = signals, .events = POLLIN }, 1, (int)(left * 1e3) + 1) > 0 &&
+	    sigtimedwait(&others, NULL, &at_once) > 0);
 }

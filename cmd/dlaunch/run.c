@@ -38,7 +38,7 @@ dlaunch_self(char path[PATH_MAX])
 int
 dlaunch_signals(const int *listened)
 {
-	static const int unasked[] = { SIGPIPE, SIGHUP, SIGINT, SIGTSTP, SIGTTIN };
+	static const int unasked[] = { SIGPIPE, SIGHUP, SIGINT, SIGTSTP, SIGTTIN, SIGTTOU };
 	struct sigaction old;
 	sigset_t set, all;
 	int fd;
@@ -65,6 +65,8 @@ struct start {
 	struct words	 rsh, server;
 	bool		 remote;	/* the agents run through rsh; else the agent is a child of this process */
 	char		 dir[PATH_MAX], agent[PATH_MAX];
+	char		 from[PATH_MAX];	/* what --sync copies, and where to */
+	const char	*to;
 	struct buf	 hosts_text;	/* text of the hosts file, or of an equivalent one */
 	char		 id[JOB_RECORD_ID + 1];	/* id of a detached job; "" for another */
 	struct jobdir	*job;
@@ -157,15 +159,12 @@ read_rsh(const struct dlaunch *c, struct start *s)
 static void
 read_agent(const struct dlaunch *c, struct start *s)
 {
-	static const char plain[] =
-	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+:@%,=-";
-
 	if (c->remote != NULL && s->remote) {
 		snprintf(s->agent, sizeof(s->agent), "%s", c->remote);
 		return;
 	}
 	dlaunch_self(s->agent);
-	if (s->remote && s->agent[strspn(s->agent, plain)] != 0)
+	if (s->remote && !words_is_plain(s->agent))
 		front_wrong("%s: a remote shell could split this path; give another by --remote", s->agent);
 }
 
@@ -177,6 +176,8 @@ read_start(const struct dlaunch *c, struct start *s)
 	unsetenv("SSH_CONNECTION");
 	read_rsh(c, s);
 	read_agent(c, s);
+	if (c->sync != NULL && c->record == NULL)
+		front_must("--sync", sync_parse(c->sync, s->from, &s->to));
 	if (c->dir != NULL)
 		snprintf(s->dir, sizeof(s->dir), "%s", c->dir);
 	else if (getcwd(s->dir, sizeof(s->dir)) == NULL)
@@ -252,23 +253,15 @@ say_host_line(void *arg, const struct host *host, const char *line)
 }
 
 /*
- * Copies "DIR" or "DIR:TO" to the hosts.  Returns 0 or the exit status.  A host that was not reached is lost for a
+ * Copies the folder of --sync to the hosts.  Returns 0 or the exit status.  A host that was not reached is lost for a
  * further attempt.
  */
 static int
-sync_hosts(const struct dlaunch *c, const struct start *s, struct roster *roster)
+sync_hosts(const struct start *s, struct roster *roster)
 {
-	const char *colon = strrchr(c->sync, ':');
-	char *from = strndup(c->sync, colon != NULL ? (size_t)(colon - c->sync) : strlen(c->sync)), *real;
 	uint32_t host = 0;
-	int signo, e;
-
-	if (from == NULL)
-		front_die("--sync", err_nomem());
-	if ((real = realpath(from, NULL)) == NULL)
-		front_die("--sync", err_sys("%s", from));
-	e = sync_run(&(struct sync_opt){ .hosts = &s->hosts, .nhosts = roster->hosts, .rsh = s->remote ? &s->rsh : NULL,
-	    .from = real, .to = colon != NULL ? colon + 1 : real, .signals = s->signals, .say = say_host_line },
+	int signo, e = sync_run(&(struct sync_opt){ .hosts = &s->hosts, .nhosts = roster->hosts, .rsh = s->remote ? &s->rsh : NULL,
+	    .from = s->from, .to = s->to, .signals = s->signals, .say = say_host_line },
 	    &signo, &host);
 	if (e < 0)
 		front_warn("--sync", e);
@@ -277,8 +270,6 @@ sync_hosts(const struct dlaunch *c, const struct start *s, struct roster *roster
 			roster->m[i].state = ROSTER_LOST;
 	if (e == ERR_PEER)
 		roster_fail(roster, FRONT_AGAIN);
-	free(from);
-	free(real);
 	return e == 0 ? 0 : e == ERR_STOP ? 128 + signo : e == ERR_PEER ? FRONT_AGAIN : FRONT_PARTIAL;
 }
 
@@ -395,7 +386,7 @@ run_attempts(const struct dlaunch *c, struct start *s, struct roster *roster)
 		dlaunch_pause(i, c->restarts, s->signals);
 		roster_free(roster);
 		make_roster(c, s, roster);
-		if (!copies || (status = sync_hosts(c, s, roster)) == 0) {
+		if (!copies || (status = sync_hosts(s, roster)) == 0) {
 			copies = false;
 			status = run_attempt(c, s, roster, i, NULL);
 		}
@@ -440,7 +431,9 @@ claim_job_dir(const struct dlaunch *c, struct start *s, const struct roster *ros
 
 	if (c->record != NULL)
 		cut_output(c, roster, d);
-	else if (c->resume == NULL && (c->job != NULL || c->detach))
+	else if (c->resume != NULL)
+		front_must("--resume", jobdir_begin(d));
+	else if (c->job != NULL || c->detach)
 		dlaunch_make_job(c, d);
 	if (c->record != NULL)
 		memcpy(s->id, c->record->id, sizeof(s->id));
@@ -482,7 +475,7 @@ dlaunch_run(const struct dlaunch *c, struct jobdir *d)
 		claim_job_dir(c, &s, &roster);
 		dlaunch_put_workers(&s.asked);
 		if (c->sync != NULL && c->record == NULL)
-			status = sync_hosts(c, &s, &roster);
+			status = sync_hosts(&s, &roster);
 		if (status == 0)
 			status = run_attempts(c, &s, &roster);
 		if (status == 0)

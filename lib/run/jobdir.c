@@ -244,9 +244,8 @@ unlock_job(struct jobdir *d, int e)
 	return e;
 }
 
-/* Locks a job that has ended. */
-static int
-lock_ended_job(struct jobdir *d)
+int
+jobdir_lock(struct jobdir *d)
 {
 	int e = lock_job(d);
 
@@ -257,9 +256,8 @@ lock_ended_job(struct jobdir *d)
 }
 
 int
-jobdir_lock(struct jobdir *d)
+jobdir_begin(const struct jobdir *d)
 {
-	ERR_TRY(lock_ended_job(d));
 	return unlinkat(d->dir, "status", 0) < 0 && errno != ENOENT ? err_sys("job %s: status", d->name) : 0;
 }
 
@@ -334,7 +332,7 @@ remove_job_files(const struct jobdir *d, bool staged)
 int
 jobdir_remove(struct jobdir *d)
 {
-	int all = -1, e = d->lock >= 0 ? 0 : lock_ended_job(d);
+	int all = -1, e = d->lock >= 0 ? 0 : jobdir_lock(d);
 
 	if (e == 0 && (e = remove_job_files(d, false)) == 0 && (e = open_jobs_dir(&all)) == 0 &&
 	    (unlinkat(d->dir, "lock", 0) < 0 || unlinkat(all, d->name, AT_REMOVEDIR) < 0))
@@ -349,7 +347,7 @@ jobdir_remove(struct jobdir *d)
 static int
 lock_new_job(struct jobdir *d, bool replace)
 {
-	int e = lock_ended_job(d);
+	int e = jobdir_lock(d);
 
 	if (e == 0 && !replace && has_job_file(d, "command"))
 		e = unlock_job(d, err_fail(ERR_ARG, "job %s exists; choose another name, or replace the job by --force",

@@ -63,6 +63,8 @@ int	 jobdir_open(const char *name, struct jobdir *d);
 void	 jobdir_close(struct jobdir *d);
 /* Locks an open one to run the job again.  Returns 0, ERR_ARG (it runs, or has a record) or ERR_SYS. */
 int	 jobdir_lock(struct jobdir *d);
+/* Removes the status of the last run of a locked one, which is run again.  Returns 0 or ERR_SYS. */
+int	 jobdir_begin(const struct jobdir *d);
 /* Locks one that has a record, to take the job over.  Returns 0, ERR_ARG (it runs, or has no record) or ERR_SYS. */
 int	 jobdir_take_over(struct jobdir *d);
 /*

@@ -115,16 +115,23 @@ words_fill(struct words *w, const struct words *tpl, const char *host, uint16_t 
 	return 0;
 }
 
-int
-words_text(char *const *list, struct buf *out)
+bool
+words_is_plain(const char *word)
 {
 	static const char plain[] =
 	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+:@%,=-";
+
+	return *word != 0 && word[strspn(word, plain)] == 0;
+}
+
+int
+words_text(char *const *list, struct buf *out)
+{
 	const char *blank = "";
 	int e = 0;
 
 	for (; *list != NULL && e == 0; list++, blank = " ") {
-		const char *w = *list, *quote = *w != 0 && w[strspn(w, plain)] == 0 ? "" : "'";
+		const char *w = *list, *quote = words_is_plain(w) ? "" : "'";
 
 		e = buf_put_fmt(out, "%s%s", blank, quote);
 		/* Within single quotes only a single quote is special. */

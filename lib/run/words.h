@@ -8,6 +8,8 @@
 
 #include "base/buf.h"
 
+#include <stdbool.h>
+
 #define WORDS_MOST	4096	/* bytes of a word of words_split or words_fill, with its zero */
 
 struct words {
@@ -29,6 +31,8 @@ int	 words_split(struct words *w, const char *text);
  * {port} are left out.  Returns 0, ERR_LIMIT or ERR_NOMEM.
  */
 int	 words_fill(struct words *w, const struct words *tpl, const char *host, uint16_t port);
+/* Does a shell read this word as itself without quotes? */
+bool	 words_is_plain(const char *word);
 /* Appends a list that ends with NULL as a shell command, quoted where necessary.  Returns 0 or ERR_NOMEM. */
 int	 words_text(char *const *list, struct buf *out);
 void	 words_free(struct words *w);	/* the list is empty again */

@@ -42,6 +42,16 @@ traffic_add(struct traffic *sum, const struct traffic *t)
 	}
 }
 
+void
+traffic_clear(struct traffic *t)
+{
+	uint64_t *const counts[] = { t->bytes, t->packets, t->wire };
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+		for (int way = 0; way < TRAFFIC_WAYS; way++)
+			counts[i][way] = counts[i][way] == TRAFFIC_NONE ? TRAFFIC_NONE : 0;
+}
+
 static void
 update_extremes(double *most, double *least, uint64_t v, double seconds, bool first)
 {

@@ -39,6 +39,8 @@ struct traffic {
 struct traffic traffic_since(const struct traffic *before, const struct traffic *now);
 /* Adds t to sum.  A count that is TRAFFIC_NONE in either is TRAFFIC_NONE in the sum. */
 void	 traffic_add(struct traffic *sum, const struct traffic *t);
+/* Sets to 0 what is counted. */
+void	 traffic_clear(struct traffic *t);
 
 /* The traffic of a run.  A zeroed sum is empty. */
 struct traffic_sum {

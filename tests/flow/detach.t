@@ -207,6 +207,21 @@ status 2 "--job refuses a path" dlaunch --job ../x -s 0 -- true
 status 2 "--resume refuses a command" dlaunch --resume fore true
 status 2 "--resume refuses pworker without --save" sh -c 'dlaunch --job w -s 0 pworker --net none; dlaunch --resume w'
 like "$T/err" '^dlaunch: --resume: pworker needs --save, as it resumes from a checkpoint$' "the error asks for --save"
+is "$(field w 2,3)" "ended	2" "a job that --resume refuses keeps its status"
+
+# --sync.
+status 1 "--sync refuses a folder that does not exist" dlaunch --job typo --sync "$T/nosuch" -s 0 -- true
+is "$(cat "$T/err")" "dlaunch: --sync: $T/nosuch: No such file or directory" "the error names the folder"
+status 2 "the job was not made" dlaunch status typo
+rm -rf "$STAND" && mkdir "$STAND" "$T/rsync" && mkfifo "$STAND/copies" "$STAND/go"
+printf '#!/bin/sh\necho copies >"$STAND/copies"\nread -r x <"$STAND/go"\n' >"$T/rsync/rsync" && chmod +x "$T/rsync/rsync"
+PATH=$T/rsync:$PATH dlaunch --job copied --sync "$T/rsync:$T/to" -s 0 -- echo ran >"$T/out" 2>"$T/err" &
+copied=$!
+read -r x <"$STAND/copies"
+kill -USR1 $copied
+echo >"$STAND/go"
+wait $copied
+is "$? $(cat "$T/out" "$T/err")" "0 ran" "a request to a job does not end its --sync"
 status 2 "--detach refuses hosts from the standard input" sh -c 'echo a | dlaunch --detach -H - true'
 status 127 "a command named status runs after --" dlaunch -n 1 -s 0 -- status
 done_testing

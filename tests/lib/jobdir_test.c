@@ -41,6 +41,11 @@ test_life(void)
 	free(cwd);
 	words_free(&back);
 	is(jobdir_lock(&other), 0, "an ended job can be locked again");
+	jobdir_close(&other);
+	jobdir_open("1", &other);
+	jobdir_read_state(&other, &s);
+	ok(!s.running && s.status >= 0, "the status of the last run is kept until another begins");
+	is(jobdir_lock(&other) + jobdir_begin(&other), 0, "another run begins");
 	jobdir_read_state(&other, &s);
 	ok(s.running && s.status == -1, "a job that runs again has no status");
 	jobdir_close(&other);

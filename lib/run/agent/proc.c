@@ -9,6 +9,7 @@
 #include "run/child.h"
 #include "run/here.h"
 #include "run/agent/shim.h"
+#include "run/session.h"
 #include "wire/addr.h"
 
 #include <errno.h>
@@ -468,8 +469,10 @@ proc_ended(struct proc *p, int *status, bool *stray)
 	if (e < 0) {
 		end = (struct shim_end){ .status = SIGKILL };
 		p->pid = 0;
-		if (p->adopted)
+		if (p->adopted) {
 			wait_for_orphan(p->command);
+			session_kill(p->command);	/* what it started, which is none of ours either */
+		}
 	}
 	if (end.peak_kib > p->peak_kib)
 		p->peak_kib = end.peak_kib;

@@ -9,6 +9,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -150,7 +152,7 @@ run_copies(const struct sync_opt *o, struct copy copy[SYNC_ATONCE], uint32_t *ne
 	return 0;
 }
 
-/* Returns a signal other than SIGCHLD that was received; 0: none. */
+/* Returns a signal that asks for the end; 0: none.  After SIGUSR1 the launcher reads requests, as it does once it runs. */
 static int
 read_signal(int fd)
 {
@@ -158,9 +160,21 @@ read_signal(int fd)
 	int signo = 0;
 
 	while (signo == 0 && read(fd, &si, sizeof(si)) == (ssize_t)sizeof(si))
-		if (si.ssi_signo != SIGCHLD)
+		if (si.ssi_signo != SIGCHLD && si.ssi_signo != SIGUSR1)
 			signo = (int)si.ssi_signo;
 	return signo;
+}
+
+int
+sync_parse(const char *text, char from[PATH_MAX], const char **to)
+{
+	const char *colon = strrchr(text, ':');
+	char *dir = colon != NULL ? strndup(text, (size_t)(colon - text)) : strdup(text);
+	int e = dir == NULL ? err_nomem() : realpath(dir, from) == NULL ? err_sys("%s", dir) : 0;
+
+	free(dir);
+	*to = colon != NULL ? colon + 1 : from;
+	return e;
 }
 
 int

@@ -13,6 +13,8 @@
 #include "run/launcher/hosts.h"
 #include "run/words.h"
 
+#include <limits.h>
+
 #define SYNC_ATONCE 32
 
 struct sync_opt {
@@ -27,6 +29,11 @@ struct sync_opt {
 	void		*arg;
 };
 
+/*
+ * Reads "DIR" or "DIR:TO": finds the absolute path of DIR.  *to is in text, or is `from`.  Returns 0, ERR_SYS or
+ * ERR_NOMEM.
+ */
+int	 sync_parse(const char *text, char from[PATH_MAX], const char **to);
 /*
  * Returns 0; ERR_PEER if a host was not reached, whose index is *host; ERR_STOP after a signal, which is *signo;
  * ERR_SYS, also if rsync failed for another reason; ERR_NOMEM.

@@ -9,10 +9,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define OWN_FILES	32	/* descriptors besides those of workers and strangers */
+#define FILES_SHARED	3	/* of a worker with which the server shares memory */
 
 static void
 report_listening(void *arg, const char *where)
@@ -56,10 +58,15 @@ pserver_run(struct pserver_run *r)
 	struct serve_opt *o = &r->serve;
 	struct memory memory;
 	struct serve_sums sums;
-	const uint64_t files = OWN_FILES + o->nworkers;
+	const uint64_t least = OWN_FILES + o->nworkers, sockets = SERVE_STRANGERS + 2 * (uint64_t)o->nworkers;
+	struct rlimit limit;
 	int listener = -1, e;
 
-	ERR_TRY(io_allow_files(files + SERVE_STRANGERS + o->nworkers, files, "workers", o->nworkers));
+	ERR_TRY(io_allow_files(OWN_FILES + FILES_SHARED * sockets, least, "workers", o->nworkers));
+	/* Workers of this host beyond the limit would wait for ever. */
+	if (o->transport == CONN_AUTO && getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+	    limit.rlim_cur < OWN_FILES + FILES_SHARED * sockets)
+		o->transport = CONN_TCP;
 	o->listening = report_listening;
 	o->say = print_server_line;
 	o->say_lost = print_lost_worker;

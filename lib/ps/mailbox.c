@@ -31,11 +31,12 @@ mailbox_open(int fd, struct mailbox *m)
 {
 	struct stat st;
 	void *p;
+	int seals;
 
 	m->page = NULL;
 	if (fstat(fd, &st) < 0)
 		return err_sys("mailbox");
-	if (st.st_size != sizeof(*m->page) || (fcntl(fd, F_GET_SEALS) & F_SEAL_SHRINK) == 0)
+	if (st.st_size != sizeof(*m->page) || (seals = fcntl(fd, F_GET_SEALS)) < 0 || (seals & F_SEAL_SHRINK) == 0)
 		return err_fail(ERR_FORMAT, "descriptor %d is no mailbox", fd);
 	if ((p = mmap(NULL, sizeof(*m->page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) == MAP_FAILED)
 		return err_sys("mmap");

@@ -2,6 +2,7 @@
 #include "ps/shard_plan.h"
 #include "base/err.h"
 #include "base/num.h"
+#include "wire/msg.h"
 
 #include <assert.h>
 #include <fnmatch.h>
@@ -254,11 +255,17 @@ mark_matrices(struct shard_plan *p, const struct graph *g, bool whole)
 		}
 	if (whole && last != NULL)
 		last->rows = 0;
-	for (uint32_t i = 0; whole && i < g->nw; i++)
-		if (p->group[i].rows > 0 && p->group[i].count > SHARD_PLAN_MATRIX / sizeof(float))
+	for (uint32_t i = 0; whole && i < g->nw; i++) {
+		if (p->group[i].rows == 0)
+			continue;
+		if (p->group[i].count > SHARD_PLAN_MATRIX / sizeof(float))
 			return err_fail(ERR_LIMIT,
 			    "%s has %zu weights: the optimizer needs whole matrices, of at most %zu",
 			    g->w[i].name, p->group[i].count, SHARD_PLAN_MATRIX / sizeof(float));
+		if (codec_bytes(p->codec[i], p->group[i].count) > MSG_MOST)
+			return err_fail(ERR_LIMIT, "%s has %zu weights: the optimizer needs whole matrices, and with "
+			    "this codec it is larger than a message", g->w[i].name, p->group[i].count);
+	}
 	return 0;
 }
 

@@ -135,6 +135,14 @@ matrices(void)
 	is(p->ngroup, g->nw, "lars tells arrays apart");
 	shard_plan_free(p);
 	graph_free(g);
+	g = graph_new(3, 64, 64);
+	at = 0;
+	graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "large", .in = &at, .nin = 1, .k = 341 }, &at);
+	graph_add(g, &(struct graph_node){ .op = GRAPH_FC, .name = "head", .in = &at, .nin = 1, .k = 2 }, &at);
+	is(shard_plan_new(g, 2, SHARD_PLAN_SLICE, "codec:*=topk:0.4", &muon, &p), 0, "a matrix whose code fits a message");
+	shard_plan_free(p);
+	is(shard_plan_new(g, 2, SHARD_PLAN_SLICE, "codec:*=topk:0.6", &muon, &p), ERR_LIMIT, "a code that does not: %s", err_line());
+	graph_free(g);
 }
 
 /* Slices have the codec of their arrays, those of frozen arrays and of statistics none. */

@@ -214,6 +214,8 @@ serve_hand_over(struct serve *s, struct client *g, const struct msg *m)
 		serve_count_msg(s, m->worker, PEER_TRAFFIC_RECEIVED, m);
 	if (m->type == MSG_EPOCH)
 		serve_begin_epoch(s, m->worker, m->step);
+	if (m->type == MSG_BYE && !server_state_sync(s->state))
+		serve_begin_epoch(s, m->worker, EPOCH_TRAFFIC_NONE);	/* the others go on without it */
 	return true;
 }
 

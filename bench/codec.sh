@@ -53,7 +53,7 @@ run() {
 	for i in 0 1; do
 		netns_in "$([ $i = 0 ] && echo a || echo b)" pserver --listen 10.93.0.$((i + 2)):0 --workers 2 --server $i/2 --plain \
 			--ready-fd 9 9>"$T/at" >"$T/server$i.log" 2>"$T/server$i.err" & pids+=($!)
-		read -r at <&7
+		read -rt 60 at <&7 || { cat "$T"/server$i.err >&2; exit 1; }
 		servers+=${servers:+,}$at
 	done
 	for i in 0 1; do

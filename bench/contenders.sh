@@ -51,8 +51,9 @@ stop() {
 }
 trap 'kill $(jobs -p) 2>/dev/null || true; stop; rm -rf "$dir"' EXIT
 
-# busy: jiffies that programs used on all processors, without interrupts, as those of the loopback are nobody's.
-busy() { awk '/^cpu / { print $2 + $3 + $4 }' /proc/stat; }
+# busy: jiffies that programs used on all processors, and other guests of the machine, without interrupts, as those of the
+# loopback are nobody's.
+busy() { awk '/^cpu / { print $2 + $3 + $4 + $9 }' /proc/stat; }
 # used PID: jiffies that a process and its children used.
 used() {
 	local pid

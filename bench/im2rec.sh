@@ -45,8 +45,11 @@ run() {
 	local what=$1 name=$2 n=$3 said
 	shift 3
 	local TIMEFORMAT='%R %U %S'
-	{ time "$@" >"$dir/out" 2>"$dir/err"; } 2>"$dir/time" ||
-		[ "$name" = tally ] || { echo "$name: $(tail -n 1 "$dir/err")" >&2; return 0; }
+	{ time "$@" >"$dir/out" 2>"$dir/err"; } 2>"$dir/time" || {
+		echo "$name: $(tail -n 1 "$dir/err")" >&2
+		[ "$name" != tally ] || exit 1
+		return 0
+	}
 	said=0
 	[ "$name" != bare ] || said=$(sed -n 's/.* \([0-9]*\) images.s$/\1/p' "$dir/out")
 	awk -v what="$what" -v name="$name" -v n="$n" -v said="$said" \

@@ -42,7 +42,7 @@ train() {
 	for host in a b c; do
 		netns_in $host pserver --listen 10.93.0.$((i + 2)):0 --workers 3 --server $i/3 --key-file "$T/key" --ready-fd 9 \
 			9>"$T/at" >"$T/server$i.log" 2>"$T/server$i.err" & pids+=($!)
-		read -r at <&7
+		read -rt 60 at <&7 || { cat "$T"/server$i.err >&2; exit 1; }
 		servers+=${servers:+,}$at i=$((i + 1))
 	done
 	i=0

@@ -49,7 +49,8 @@ measure() { # NAME SHAPE
 		[ -z "${PUBLIC:-}" ] || "$PUBLIC/bench/read" --threads "$threads" --shape "$shape" --batch "$batch" --epochs 2 "$rec" |
 			tail -n 1 >>"$dir/$1.public"
 		[ -z "${PEER_MXNET:-}" ] ||
-			"$PEER_MXNET" bench/peers/read_mxnet.py "$rec" "$shape" "$threads" "$batch" 2>/dev/null >>"$dir/$1.mxnet"
+			"$PEER_MXNET" bench/peers/read_mxnet.py "$rec" "$shape" "$threads" "$batch" 2>"$dir/err" >>"$dir/$1.mxnet" ||
+			echo "mxnet: left out: $(tail -n 1 "$dir/err")" >&2
 	done
 	for who in tally tally+f32 public bare mxnet; do
 		[ -s "$dir/$1.$who" ] || continue

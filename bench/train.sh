@@ -65,10 +65,13 @@ turn() {
 	echo "$name $2 $foreign $times" >>"$dir/times"
 }
 
-# peer NAME COMMAND...: starts another program and keeps its version.
+# peer NAME COMMAND...: starts another program and keeps its version.  It has huge pages, for which tally asks itself.
 peer() {
+	local name=$1
+	shift
 	ready=''
-	start "$@"
+	start "$name" env THP_MEM_ALLOC_ENABLE=1 GLIBC_TUNABLES=glibc.malloc.hugetlb=1 "$@"
+	set -- "$name"
 	echo "$1 ${ready:--}" >>"$dir/versions"
 }
 

@@ -49,10 +49,7 @@ struct watch {
 	bool	 meter_over, stop;
 };
 
-/*
- * Writes and empties the buffer.  If that fails, a command is not ended by it: this warns, and returns false.  Without a
- * command it exits.
- */
+/* Writes and empties the buffer.  If that fails, it exits, or with a command, which goes on, warns and returns false. */
 static bool
 write_out(const struct watch *w, int fd, const char *name, struct buf *b)
 {
@@ -208,7 +205,7 @@ sum_traffic(const struct watch *w)
 	return sum;
 }
 
-/* At the end of the log, netstat-logging stops unless a command still runs, which learns that nobody reads any more. */
+/* At the end of the log, netstat-logging stops unless a command still runs.  That learns if nobody reads its log. */
 static void
 filter_log(struct watch *w)
 {
@@ -262,6 +259,7 @@ static void
 run_event_loop(struct watch *w)
 {
 	enum { TIMER, END, SIGNALS, METER, IN, FDS };
+	const struct pollfd none = { .fd = -1 };
 	uint64_t times;
 
 	while (!w->stop) {
@@ -269,7 +267,7 @@ run_event_loop(struct watch *w)
 			[TIMER] = { w->timer, POLLIN, 0 },
 			[END] = { w->end, POLLIN, 0 },
 			[SIGNALS] = { w->signals, POLLIN, 0 },
-			[METER] = w->meter != NULL && !w->meter_over ? meter_poll(w->meter) : (struct pollfd){ -1, 0, 0 },
+			[METER] = w->meter != NULL && !w->meter_over ? meter_poll(w->meter) : none,
 			[IN] = { w->in, POLLIN, 0 },
 		};
 
@@ -307,8 +305,8 @@ start_timers(struct watch *w)
 }
 
 /*
- * Shells start background processes with SIGINT ignored.  It ends a log all the same, as with vnstat(1).  With a command
- * a pipe that nobody reads is an error of writing.
+ * Shells start background processes with SIGINT ignored.  It ends a log all the same, as with vnstat(1).  With a
+ * command a pipe that nobody reads is an error of writing.
  */
 static void
 block_signals(struct watch *w, sigset_t *before)

@@ -28,6 +28,7 @@ ap.add_argument("--dtype", default="f32", choices=("f32", "bf16"))
 ap.add_argument("--mode", default="eager", choices=("eager", "cl", "compiled"))
 ap.add_argument("--pass", dest="what", default="train", choices=("train", "evaluate"))
 ap.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+ap.add_argument("--freeze-first", action="store_true")
 a = ap.parse_args()
 torch.set_num_threads(a.threads)
 torch.manual_seed(0)
@@ -35,6 +36,8 @@ net, shape, classes = nets_torch.make(a.net, dict(o.split("=", 1) for o in a.net
                                       a.shape and tuple(int(n) for n in a.shape.split("x")), a.classes)
 x, y = torch.randn(a.batch, *shape, device=a.device), torch.randint(0, classes, (a.batch,), device=a.device)
 net = net.to(a.device)
+if a.freeze_first:
+    next(m for m in net.modules() if isinstance(m, nn.Conv2d)).requires_grad_(False)
 if a.mode != "eager":
     net, x = net.to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)
 opt = torch.optim.SGD([p for p in net.parameters() if p.requires_grad], lr=0.01, momentum=0.9, weight_decay=1e-4, fused=True)

@@ -48,13 +48,14 @@ dlaunch_pause(uint32_t attempts, uint32_t most, int signals)
 {
 	const double until = clk_s() + (attempts < 2 ? 0 : attempts < 8 ? 1 << (attempts - 2) : LONGEST_S);
 	const struct timespec at_once = { 0 };
+	struct pollfd p = { .fd = signals, .events = POLLIN };
 	double left;
 	sigset_t others;
 
 	front_say("restart %u of %u", attempts, most);
 	/*
-	 * The processes of the last attempt have been waited for: signals of their ends must not end the pause.  Nor must
-	 * SIGUSR1, as the next attempt begins with reading requests.
+	 * The processes of the last attempt have been waited for: signals of their ends must not end the pause.  Nor
+	 * must SIGUSR1, as the next attempt begins with reading requests.
 	 */
 	sigemptyset(&others);
 	sigaddset(&others, SIGCHLD);
@@ -63,6 +64,5 @@ dlaunch_pause(uint32_t attempts, uint32_t most, int signals)
 		while (sigtimedwait(&others, NULL, &at_once) > 0)
 			continue;
 		left = until - clk_s();
-	} while (left > 0 && poll(&(struct pollfd){ .fd = signals, .events = POLLIN }, 1, (int)(left * 1e3) + 1) > 0 &&
-	    sigtimedwait(&others, NULL, &at_once) > 0);
+	} while (left > 0 && poll(&p, 1, (int)(left * 1e3) + 1) > 0 && sigtimedwait(&others, NULL, &at_once) > 0);
 }

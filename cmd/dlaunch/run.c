@@ -260,9 +260,10 @@ static int
 sync_hosts(const struct start *s, struct roster *roster)
 {
 	uint32_t host = 0;
-	int signo, e = sync_run(&(struct sync_opt){ .hosts = &s->hosts, .nhosts = roster->hosts, .rsh = s->remote ? &s->rsh : NULL,
-	    .from = s->from, .to = s->to, .signals = s->signals, .say = say_host_line },
-	    &signo, &host);
+	const struct sync_opt o = { .hosts = &s->hosts, .nhosts = roster->hosts, .rsh = s->remote ? &s->rsh : NULL,
+		.from = s->from, .to = s->to, .signals = s->signals, .say = say_host_line };
+	int signo, e = sync_run(&o, &signo, &host);
+
 	if (e < 0)
 		front_warn("--sync", e);
 	for (uint32_t i = 0; i < roster->n && e == ERR_PEER; i++)

@@ -17,7 +17,7 @@ struct meter_method {
 /* The first member of each method's state. */
 struct meter {
 	const struct meter_method *method;
-	int	 fd;		/* that of meter_poll(), or -1 */
+	int	 fd;		/* -1, or what meter_poll() waits for */
 	pid_t	 pid;		/* the command's first process */
 	const char *missed;	/* text for meter_missed() */
 };

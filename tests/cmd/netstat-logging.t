@@ -162,7 +162,8 @@ for how in $by; do
 	status 3 "$how: the exit status is the command's" netstat-logging -q --count $how -- sh -c 'exit 3'
 	status 0 "$how: netstat-logging sleeps while the command runs" netstat-logging -q --count $how -- \
 		sh -c 'for i in $(seq 20000); do read -r _ _ state _ </proc/$PPID/stat; test "$state" != S || exit 0; done; exit 1'
-	status 1 "$how: a command runs on if its rows cannot be written" netstat-logging --count $how -o /dev/full -- sh -c 'echo ran; exit 0'
+	status 1 "$how: a command runs on if its rows cannot be written" \
+		netstat-logging --count $how -o /dev/full -- echo ran
 	is "$(cat out) $(sed 1q err)" "ran netstat-logging: /dev/full: write: No space left on device" "$how: one line is about the rows"
 	netstat-logging -q --count $how --filter -- sh -c 'trap "" PIPE; seq 100000; echo $? >closed' 2>err | head -n 1 >first
 	is "$(cat first closed)" "1

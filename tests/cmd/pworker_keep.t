@@ -138,5 +138,5 @@ done
 
 status 0 "a run with a number in its name" $train --lr 0.01 --epochs 1 --save t-7
 status 0 "a run whose name is the start of another's resumes" $train --lr 0.01 --epochs 2 --save t --resume-last
-like "$T/err" '^pworker: resumes from the beginning: there is no checkpoint yet$' "a run takes no checkpoint of another whose name is longer"
+like "$T/err" '^pworker: resumes from the beginning: there is no checkpoint yet$' "a run takes no checkpoint of another with a longer name"
 done_testing

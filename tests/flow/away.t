@@ -279,10 +279,11 @@ echo end >"$STAND/end" &
 status 0 "attach takes over the second attempt" attach "$job"
 # Its launcher is killed, and started again in another environment, when the job's folder has another name.
 mkdir "$T/here"
-job=$(cd "$T/here" && AWAY=1 dlaunch --detach --job moved -n 1 -s 0 --env AWAY --env STAND -- sh -c 'echo $$ >"$STAND/moved"; exec sleep 1000')
+job=$(cd "$T/here" && AWAY=1 dlaunch --detach --job moved -n 1 -s 0 --env AWAY --env STAND -- \
+	sh -c 'echo $$ >"$STAND/moved"; exec sleep 1000')
 read -r launcher _ <"$XDG_STATE_HOME/tally/jobs/moved/lock"
 slay "$launcher"
 mv "$T/here" "$T/there"
 status 0 "stop ends a job whose folder and environment have gone" dlaunch stop moved
-ok "its process has ended" test ! -e "/proc/$(cat "$STAND/moved")"
+ok "the process of the job has ended" test ! -e "/proc/$(cat "$STAND/moved")"
 done_testing

@@ -16,7 +16,7 @@
 #define TICK_MS		200
 #define SILENT_S	3.0	/* silence that is reported */
 #define LINK_S		5.0	/* silence after which a detached job's connection is lost, but not its host */
-#define BYE_S		(AGENT_GRACE_S + 1.0)	/* time for agents to end their processes, and for remote shells to end */
+#define BYE_S		(AGENT_GRACE_S + 1.0)	/* until agents and remote shells are killed */
 #define KILLED_S	5.0	/* time for processes to end after SIGKILL */
 #define LOW		(64u << 10)	/* agents get credit while fewer bytes of output wait */
 #define LINES_A_ROUND	256	/* reads of a remote shell's errors in a round */

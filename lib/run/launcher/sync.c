@@ -152,7 +152,7 @@ run_copies(const struct sync_opt *o, struct copy copy[SYNC_ATONCE], uint32_t *ne
 	return 0;
 }
 
-/* Returns a signal that asks for the end; 0: none.  After SIGUSR1 the launcher reads requests, as it does once it runs. */
+/* Returns a signal that asks for the end; 0: none.  What SIGUSR1 asks for is read once the job runs. */
 static int
 read_signal(int fd)
 {

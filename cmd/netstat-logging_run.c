@@ -49,7 +49,7 @@ struct watch {
 	bool	 meter_over, stop;
 };
 
-/* Writes and empties the buffer.  If that fails, it exits, or with a command, which goes on, warns and returns false. */
+/* Writes and empties the buffer.  If that fails, it exits, or if a command goes on, warns and returns false. */
 static bool
 write_out(const struct watch *w, int fd, const char *name, struct buf *b)
 {

@@ -162,8 +162,8 @@ im2rec_check(const struct im2rec *o)
 		if (suffix_is_list(o->path[i]))
 			front_wrong("%s: a list stands alone, or before the one folder in which its paths start",
 			    o->path[i]);
-	if ((c->quality > 0 || c->encoding != TRANSCODE_AS_IT_WAS) && c->resize == 0 && !c->crop &&
+	if (c->quality > 0 && c->encoding == TRANSCODE_AS_IT_WAS && c->resize == 0 && !c->crop &&
 	    c->color == TRANSCODE_AS_STORED && !c->pass)
-		front_say("--%s: JPEG and PNG images are copied as they are without --resize, --center-crop or --color",
-		    c->quality > 0 ? "quality" : "encoding");
+		front_say("--quality: JPEG and PNG images are copied as they are without --resize, --center-crop, --color "
+		    "or --encoding");
 }

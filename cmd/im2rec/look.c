@@ -17,7 +17,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define PEEK	(IMREC_HEAD + 64 * 4 + 64)	/* the header, some labels, the first bytes of an image */
+#define FORMAT	16u				/* the first bytes of an image, which tell its format */
+#define PEEK	(IMREC_HEAD + 64 * 4 + 4 * FORMAT)	/* the header, some labels, and these */
 
 static struct recwalk *
 open_walk(const char *path, uint32_t peek)
@@ -66,8 +67,9 @@ print_record(struct recwalk *w, struct recwalk_rec *r, uint64_t number, struct i
 	struct imrec rec;
 	int e;
 
-	/* The labels may reach beyond the PEEK bytes. */
-	if (imrec_decode(&rec, r->data, r->n) < 0 &&
+	/* The labels may reach to the end of the PEEK bytes. */
+	e = imrec_decode(&rec, r->data, r->n);
+	if ((e < 0 || (rec.n < FORMAT && r->n < r->whole)) &&
 	    ((e = recwalk_load(w, r)) < 0 || (e = imrec_decode(&rec, r->data, r->n)) < 0))
 		return e;
 	printf("%" PRIu64 "\t%" PRIu64 "\t", number, rec.id);

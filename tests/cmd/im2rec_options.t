@@ -118,6 +118,8 @@ status 2 "--make-list needs -o" im2rec --make-list images
 status 0 "--quality without a change of images is no error" im2rec -o q.rec --quality 50 images
 like err '^im2rec: --quality: JPEG and PNG images are copied as they are without --resize' \
 	"im2rec says that images are copied in spite of --quality"
+status 0 "--encoding alone" im2rec -o q.rec --encoding jpg images
+is "$(im2rec --list q.rec | cut -f 5 | sort -u) $(said err)" "jpg " "--encoding encodes images without another change"
 mkdir one one/set && cp -r images one/set/train && im2rec -q -o one.rec --split train one
 ok "im2rec finds the split train in the only folder of a directory" cmp one.rec d.rec
 mv one/set/train one/set/all && mv one/set/all one/all

@@ -21,6 +21,10 @@ is "$(sed -n 8p list | cut -f 4,5)" "$(find images -name '*.png' | sort | sed -n
 	"--list prints the size in bytes and the format of an image"
 is "$(im2rec --list - <t.rec | cksum)" "$(cksum <list)" "--list reads records from standard input"
 is "$(cat t.rec | im2rec --list - | cksum)" "$(cksum <list)" "--list reads records from a pipe"
+perl -e 'srand 1; print "P6 100 100 255\n", map { chr rand 256 } 1..30000' >noise.ppm
+awk 'BEGIN { for (i = 0; i < 20; i++) { printf "%d", i; for (j = 0; j < 79; j++) printf "\t%d", j; print "\tnoise.ppm" } }' >many.lst
+im2rec -q -o many.rec many.lst .
+is "$(im2rec --list many.rec | cut -f 5 | uniq -c | tr -s ' ')" " 20 png" "--list prints the format of images with many labels"
 im2rec --list -v t.rec >more
 is "$(cut -f 1-6 more | cksum)" "$(cksum <list)" "--list -v keeps the columns of --list"
 is "$(cut -f 8 more)" "$(cut -f 3 t.sum)" "--list -v adds the checksums"

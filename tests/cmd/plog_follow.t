@@ -17,6 +17,8 @@ sed -n '/epoch	1/,$p' a.tsv >&8
 exec 8>&-
 wait $f
 is $? 0 "plog -f ends with its pipe"
+printf 'Epoch[0] Train-accuracy=0.5\nEpoch[0] Validation-accuracy=0.25' | plog -f >whole
+ok "plog -f shows the last line of a pipe without its end" grep -q 0.25 whole
 plog a.tsv >want
 is "$(cat out)" "$(cat want)" "the lines are those of the table"
 grep -v '	end	' a.tsv | sed '/epoch	1/,$d' >e.tsv

@@ -164,6 +164,6 @@ im2rec_check(const struct im2rec *o)
 			    o->path[i]);
 	if (c->quality > 0 && c->encoding == TRANSCODE_AS_IT_WAS && c->resize == 0 && !c->crop &&
 	    c->color == TRANSCODE_AS_STORED && !c->pass)
-		front_say("--quality: JPEG and PNG images are copied as they are without --resize, --center-crop, --color "
-		    "or --encoding");
+		front_say("--quality: JPEG and PNG images are copied as they are without --resize, --center-crop, "
+		    "--color or --encoding");
 }

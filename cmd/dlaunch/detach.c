@@ -266,6 +266,10 @@ dlaunch_open_lost(const char *job, struct jobdir *d, struct job_record *r, struc
 	    (e = jobdir_command(d, argv, cwd)) < 0)
 		front_die(job, e);
 	buf_free(&b);
-	if (chdir(*cwd) < 0)
-		front_say("job %s: %s: %s; its processes go on", job, *cwd, strerror(errno));
+	if (chdir(*cwd) == 0)
+		return;
+	front_say("job %s: %s: %s; its processes go on", job, *cwd, strerror(errno));
+	/* Relative paths must not name files of the folder of this command. */
+	if (chdir("/") < 0)
+		front_die(job, err_sys("/"));
 }

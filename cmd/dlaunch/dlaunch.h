@@ -77,8 +77,8 @@ int	 dlaunch_copy(int from, int to, uint64_t *at, uint64_t end);
 /* detach.c: makes the job's directory. */
 void	 dlaunch_make_job(const struct dlaunch *c, struct jobdir *d);
 /*
- * Opens the directory of a job whose launcher was lost, and changes to *cwd, where the job was started, if that is
- * still there.  Fills *r with its record and an empty list with its command line.  The caller frees *cwd.
+ * Opens the directory of a job whose launcher was lost, and changes to *cwd, where the job was started, or if that
+ * is gone to "/".  Fills *r with its record and an empty list with its command line.  The caller frees *cwd.
  */
 void	 dlaunch_open_lost(const char *job, struct jobdir *d, struct job_record *r, struct words *argv, char **cwd);
 /*

@@ -48,7 +48,7 @@ pass_env(void *dlaunch, const char *option, char *env)
 {
 	struct dlaunch *c = dlaunch;
 	const char *value = getenv(env);
-	int e;
+	int e = 0;
 
 	if (*env == '=' || *env == 0)
 		front_wrong("%s: '%s' is not NAME or NAME=VALUE", option, env);
@@ -57,7 +57,7 @@ pass_env(void *dlaunch, const char *option, char *env)
 	else if (value != NULL)
 		e = words_add(&c->env, "%s=%s", env, value);
 	else if (c->lost)
-		e = 0;	/* processes that are started again lack it */
+		front_say("%s: %s is not set here; processes that are started again lack it", option, env);
 	else
 		front_wrong("%s: %s is not set", option, env);
 	if (e < 0)
@@ -267,8 +267,7 @@ init_options(struct dlaunch *c, int argc, char *argv[], bool lost)
 	    "TALLY_TRANSPORT" };
 
 	*c = (struct dlaunch){ .workers = 1, .servers = NOT_GIVEN, .server = "pserver", .iface = "", .grace_s = 10,
-	    .start_s = 60, .spool_mib = 1024, .respawn = 10,
-	    .lost = lost };
+	    .start_s = 60, .spool_mib = 1024, .respawn = 10, .lost = lost };
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		if (getenv(always[i]) != NULL)
 			pass_env(c, "--env", always[i]);

@@ -65,8 +65,6 @@ struct start {
 	struct words	 rsh, server;
 	bool		 remote;	/* the agents run through rsh; else the agent is a child of this process */
 	char		 dir[PATH_MAX], agent[PATH_MAX];
-	char		 from[PATH_MAX];	/* what --sync copies, and where to */
-	const char	*to;
 	struct buf	 hosts_text;	/* text of the hosts file, or of an equivalent one */
 	char		 id[JOB_RECORD_ID + 1];	/* id of a detached job; "" for another */
 	struct jobdir	*job;
@@ -171,13 +169,17 @@ read_agent(const struct dlaunch *c, struct start *s)
 static void
 read_start(const struct dlaunch *c, struct start *s)
 {
+	char from[PATH_MAX];
+	const char *to;
+
 	read_hosts(c, s);
 	/* srun(1) and mpirun(1) pass ours on, and an agent takes it for that of its own host. */
 	unsetenv("SSH_CONNECTION");
 	read_rsh(c, s);
 	read_agent(c, s);
+	/* Before the job's directory is made.  A job that is taken over has its copies. */
 	if (c->sync != NULL && c->record == NULL)
-		front_must("--sync", sync_parse(c->sync, s->from, &s->to));
+		front_must("--sync", sync_parse(c->sync, from, &to));
 	if (c->dir != NULL)
 		snprintf(s->dir, sizeof(s->dir), "%s", c->dir);
 	else if (getcwd(s->dir, sizeof(s->dir)) == NULL)
@@ -257,13 +259,17 @@ say_host_line(void *arg, const struct host *host, const char *line)
  * further attempt.
  */
 static int
-sync_hosts(const struct start *s, struct roster *roster)
+sync_hosts(const struct dlaunch *c, const struct start *s, struct roster *roster)
 {
+	struct sync_opt o = { .hosts = &s->hosts, .nhosts = roster->hosts, .rsh = s->remote ? &s->rsh : NULL,
+		.signals = s->signals, .say = say_host_line };
+	char from[PATH_MAX];
 	uint32_t host = 0;
-	const struct sync_opt o = { .hosts = &s->hosts, .nhosts = roster->hosts, .rsh = s->remote ? &s->rsh : NULL,
-		.from = s->from, .to = s->to, .signals = s->signals, .say = say_host_line };
-	int signo, e = sync_run(&o, &signo, &host);
+	int signo = 0, e = sync_parse(c->sync, from, &o.to);
 
+	o.from = from;
+	if (e == 0)
+		e = sync_run(&o, &signo, &host);
 	if (e < 0)
 		front_warn("--sync", e);
 	for (uint32_t i = 0; i < roster->n && e == ERR_PEER; i++)
@@ -387,7 +393,7 @@ run_attempts(const struct dlaunch *c, struct start *s, struct roster *roster)
 		dlaunch_pause(i, c->restarts, s->signals);
 		roster_free(roster);
 		make_roster(c, s, roster);
-		if (!copies || (status = sync_hosts(s, roster)) == 0) {
+		if (!copies || (status = sync_hosts(c, s, roster)) == 0) {
 			copies = false;
 			status = run_attempt(c, s, roster, i, NULL);
 		}
@@ -476,7 +482,7 @@ dlaunch_run(const struct dlaunch *c, struct jobdir *d)
 		claim_job_dir(c, &s, &roster);
 		dlaunch_put_workers(&s.asked);
 		if (c->sync != NULL && c->record == NULL)
-			status = sync_hosts(&s, &roster);
+			status = sync_hosts(c, &s, &roster);
 		if (status == 0)
 			status = run_attempts(c, &s, &roster);
 		if (status == 0)

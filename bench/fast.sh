@@ -38,9 +38,8 @@ worker() { pworker @fast-muon-8 --dtype "$dtype" --data "$dir/cifar.rec" --epoch
 workers() { dlaunch -n 2 -s 1 pworker @fast-muon-8 --dtype "$dtype" --data "$dir/cifar.rec" --epochs "$epochs" "$@"; }
 peer() {
 	echo $((25 * epochs)) |
-		THP_MEM_ALLOC_ENABLE=1 GLIBC_TUNABLES=glibc.malloc.hugetlb=1 \
-			"$PEER_TORCH" bench/peers/train_torch.py --net fast --dtype "$dtype" --batch 2000 --threads 2 --mode "$mode" \
-			--freeze-first |
+		"${huge_pages[@]}" "$PEER_TORCH" bench/peers/train_torch.py --net fast --dtype "$dtype" --batch 2000 --threads 2 \
+			--mode "$mode" --freeze-first |
 		awk '/^[0-9]/ { for (i = 1; i <= NF; i++) s += $i } END { if (!s) exit 1; print s / 1e3 }' >>"$dir/torch"
 }
 for ((r = 0; r < rounds; r++)); do

@@ -1,4 +1,4 @@
-# machine.sh - for scripts of bench: what their tables say of the machine and the tree.
+# machine.sh - for scripts of bench: what their tables say of the machine and the tree, and how other programs start.
 
 # The model of the processors and their number.
 machine_of() {
@@ -21,3 +21,7 @@ commit_of() { # TOP [TABLE]
 		commit=$commit+
 	echo "$commit"
 }
+
+# The start of another program's command: it gets huge pages, for which tally asks itself (PyTorch, and the C library).
+# shellcheck disable=SC2034
+huge_pages=(env THP_MEM_ALLOC_ENABLE=1 GLIBC_TUNABLES=glibc.malloc.hugetlb=1)

@@ -70,9 +70,8 @@ peer() {
 	local name=$1
 	shift
 	ready=''
-	start "$name" env THP_MEM_ALLOC_ENABLE=1 GLIBC_TUNABLES=glibc.malloc.hugetlb=1 "$@"
-	set -- "$name"
-	echo "$1 ${ready:--}" >>"$dir/versions"
+	start "$name" "${huge_pages[@]}" "$@"
+	echo "$name ${ready:--}" >>"$dir/versions"
 }
 
 # measure BATCH TORCH-MODES NET-OPTION...: a net's table, and a line of $dir/rows.

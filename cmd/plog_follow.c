@@ -151,9 +151,11 @@ read_until_end(struct view *v, struct followed_log *g)
 			if (g->fd != STDIN_FILENO)
 				close(g->fd);
 			g->fd = -1;
-			/* Its last line may have no end. */
-			if (g->part.n > 0)
-				n = 1, g->part.p[g->part.n] = '\n';
+			/* Its last line may have no end: this is one. */
+			if (g->part.n > 0) {
+				g->part.p[g->part.n] = '\n';
+				n = 1;
+			}
 		}
 		if (n <= 0)
 			break;

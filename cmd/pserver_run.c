@@ -63,7 +63,7 @@ pserver_run(struct pserver_run *r)
 	int listener = -1, e;
 
 	ERR_TRY(io_allow_files(OWN_FILES + FILES_SHARED * sockets, least, "workers", o->nworkers));
-	/* Workers of this host beyond the limit would wait for ever. */
+	/* With too few descriptors for shared memory some workers would wait for ever. */
 	if (o->transport == CONN_AUTO && getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
 	    limit.rlim_cur < OWN_FILES + FILES_SHARED * sockets)
 		o->transport = CONN_TCP;

@@ -95,17 +95,16 @@ ok "the long log has the load of worker, server and host" awk -F '\t' '{ print }
 	NR > 1 { n++; good += $4 > 0 && $5 > 0 && $5 <= 1 } END { exit n != 2 || good != 2 }' out
 # One worker of an asynchronous job leaves early.
 mkfifo where
-pserver --plain --listen 127.0.0.1:0 --workers 2 >server.tsv 2>where &
+pserver --plain --listen 127.0.0.1:0 --workers 2 --ready-fd 9 9>where >server.tsv 2>err &
 server=$!
-read -r line <where
-at=$(grep -oE '127\.0\.0\.1:[0-9]+' <<<"$line")
-alone() { pworker --plain --servers "$at" --worker "$1/2" --async --net mlp --data train.rec --epochs 600 --batch 32 >"alone$1.tsv" 2>&1; }
-alone 0 &
+read -r at <where
+job=(pworker --plain --servers "$at" --async --net mlp --data train.rec --epochs 600 --batch 32)
+"${job[@]}" --worker 0/2 >alone0.tsv 2>&1 &
 first=$!
-alone 1 &
+"${job[@]}" --worker 1/2 >alone1.tsv 2>&1 &
 second=$!
 until grep -q '	epoch	' alone1.tsv; do kill -0 $second || break; done
-kill "$(pgrep -P $second)"
+kill $second
 wait $second $first $server
 is "$(awk -F '\t' '$5 == "load" && $6 >= 500 && $6 < 599' server.tsv | wc -l)" 99 \
 	"the server logs the epochs of the others after a worker has left"

@@ -4,7 +4,8 @@
 #	bench/codec_accuracy.sh TRAIN.rec VAL.rec [--out FILE] [--epochs N] [--seeds N] [--codecs LIST] [--batch N] [--lr RATE]
 #
 # Prints a row for each codec and seed: the accuracy after each epoch, in percent, and the bytes that the two workers
-# sent.  FILE (codec_accuracy.tsv) keeps the rows: what it has is not run again, so that the script may be stopped.
+# sent.  FILE (codec_accuracy.tsv) keeps the rows: what it has is not run again, so that the script may be stopped.  Rows of
+# other records, epochs, batches or rates need a file of their own.
 set -eu
 . "$(dirname "$0")/arguments.sh"
 [ $# -gt 1 ] || usage
@@ -12,7 +13,11 @@ train=$1 val=$2 out=codec_accuracy.tsv epochs=5 seeds=3 codecs="f32 bf16 fp16 2b
 arguments "out epochs seeds codecs batch lr" "${@:3}"
 T=$(mktemp -d)
 trap 'rm -rf "$T"' EXIT
-[ -s "$out" ] || printf 'codec\tseed\taccuracy\tsent\n' >"$out"
+settings="# ${train##*/}, ${val##*/}, $epochs epochs, batch $batch, lr $lr"
+[ -s "$out" ] || printf '%s\n' "$settings" >"$out"
+[ "$(head -n 1 "$out")" = "$settings" ] ||
+	{ echo "codec_accuracy.sh: $out: has rows of other settings ($(head -n 1 "$out")); name another file by --out" >&2; exit 2; }
+[ "$(wc -l <"$out")" -gt 1 ] || printf 'codec\tseed\taccuracy\tsent\n' >"$out"
 for ((seed = 1; seed <= seeds; seed++)); do
 	for codec in $codecs; do
 		! awk -F '\t' -v c="$codec" -v s=$seed '$1 == c && $2 == s { any = 1 } END { exit !any }' "$out" || continue

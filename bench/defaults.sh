@@ -3,13 +3,14 @@
 #
 #	bench/defaults.sh DIRECTORY [RECORDS]
 #
-# Packs MNIST and RECORDS (10000) of CIFAR-10 there, trains each net whose row is not there yet, and prints the rows.  One
-# thread, so that runs are comparable; run it with nice(1) beside other work.
+# Packs MNIST and RECORDS (10000) of CIFAR-10 in DIRECTORY/RECORDS, trains each net whose row is not there yet, and prints the
+# rows.  One thread, so that runs are comparable; run it with nice(1) beside other work.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 PATH=${BUILD:-$top/build}:$PATH
 data=${TALLY_DATA:-$top/../shared/data}
-dir=$1 records=${2:-10000}
+records=${2:-10000}
+dir=$1/$records
 mkdir -p "$dir" && cd "$dir"
 
 [ -e mnist.rec ] || im2rec -q --split train -o mnist.rec "$data/mnist"

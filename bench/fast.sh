@@ -27,20 +27,28 @@ trap 'rm -rf "$dir"' EXIT
 make -s BUILD="$BUILD" all >&2
 im2rec -q "$data/cifar-10-binary.tar.xz" --split train -o "$dir/cifar.rec"
 
-# timed NAME COMMAND...: appends its seconds to the file of that name.
+declare -A title=([one]="tally, a worker of 2 threads" [two]="tally, 2 workers of 1 thread" [torch]="PyTorch, $mode")
+# note NAME SECONDS: appends the seconds to the file of that name, and to the table.
+note() {
+	echo "$2" >>"$dir/$1"
+	[ -z "$table" ] || printf '%s\n' "${title[$1]}" "$dtype" "$epochs" "$2" "$machine" "$commit" "$date" | paste -s >>"$table"
+}
+# timed NAME COMMAND...: notes its seconds.
 timed() {
 	local name=$1 from=$EPOCHREALTIME
 	shift
 	"$@" >"$dir/out" 2>&1 || { tail -n 1 "$dir/out" >&2; exit 1; }
-	awk -v from="$from" -v to="$EPOCHREALTIME" 'BEGIN { print to - from }' >>"$dir/$name"
+	note "$name" "$(awk -v from="$from" -v to="$EPOCHREALTIME" 'BEGIN { print to - from }')"
 }
 worker() { pworker @fast-muon-8 --dtype "$dtype" --data "$dir/cifar.rec" --epochs "$epochs" "$@"; }
 workers() { dlaunch -n 2 -s 1 pworker @fast-muon-8 --dtype "$dtype" --data "$dir/cifar.rec" --epochs "$epochs" "$@"; }
 peer() {
-	echo $((25 * epochs)) |
+	local seconds
+	seconds=$(echo $((25 * epochs)) |
 		"${huge_pages[@]}" "$PEER_TORCH" bench/peers/train_torch.py --net fast --dtype "$dtype" --batch 2000 --threads 2 \
 			--mode "$mode" --freeze-first |
-		awk '/^[0-9]/ { for (i = 1; i <= NF; i++) s += $i } END { if (!s) exit 1; print s / 1e3 }' >>"$dir/torch"
+		awk '/^[0-9]/ { for (i = 1; i <= NF; i++) s += $i } END { if (!s) exit 1; print s / 1e3 }')
+	note torch "$seconds"
 }
 for ((r = 0; r < rounds; r++)); do
 	timed one worker --threads 2
@@ -48,19 +56,14 @@ for ((r = 0; r < rounds; r++)); do
 	[ -z "${PEER_TORCH:-}" ] || peer
 done
 
-# row NAME TITLE
-row() {
+row() { # NAME
 	[ -s "$dir/$1" ] || return 0
-	awk -v s="$(median <"$dir/$1")" -v one="$(median <"$dir/one")" -v n="$epochs" -v title="$2" \
+	awk -v s="$(median <"$dir/$1")" -v one="$(median <"$dir/one")" -v n="$epochs" -v title="${title[$1]}" \
 		-v all="$(tr '\n' ' ' <"$dir/$1")" \
 		'BEGIN { printf "%s\t%.1f\t%d\t%.0f\t%.2f\t%s\n", title, s / n, 8, s / n * 8, s / one, all }'
-	[ -z "$table" ] || while read -r seconds; do
-		printf '%s\t' "$2" "$dtype" "$epochs" "$seconds" "$machine" "$commit"
-		echo "$date"
-	done <"$dir/$1" >>"$table"
 }
 echo "# $machine, $dtype, $rounds rounds of $epochs epochs"
 printf 'trainer\tepoch_s\tepochs\tall_s\tof_one\trounds\n'
-row one "tally, a worker of 2 threads"
-row two "tally, 2 workers of 1 thread"
-row torch "PyTorch, $mode"
+for name in one two torch; do
+	row $name
+done

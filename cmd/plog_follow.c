@@ -3,7 +3,9 @@
 #include "plog_follow.h"
 
 #include "base/err.h"
+#include "base/grow.h"
 #include "log/plot.h"
+#include "log/tsv.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +29,9 @@ struct followed_log {
 	bool	 pipe;		/* it cannot grow after its end */
 	struct buf part;	/* start of a line whose end has not arrived */
 	unsigned long long line;
-	unsigned started, ends;	/* workers whose log begins and ends in it */
+	bool	 begun;		/* it has had the head of a worker */
+	uint64_t *rank;		/* the workers whose rows have begun and not ended; one started again has two heads */
+	size_t	 ranks, ranks_cap;
 };
 
 struct view {
@@ -76,12 +80,51 @@ plog_screen(unsigned *wide, unsigned *high)
 	*high = terminal && w.ws_row >= PLOG_LOW ? w.ws_row : 24;
 }
 
+/* The position of a rank among those that have not ended, or their number. */
+static size_t
+find_rank(const struct followed_log *g, uint64_t rank)
+{
+	size_t i = 0;
+
+	while (i < g->ranks && g->rank[i] != rank)
+		i++;
+	return i;
+}
+
+static void
+add_rank(struct followed_log *g, uint64_t rank)
+{
+	uint64_t *p;
+
+	g->begun = true;
+	if (find_rank(g, rank) < g->ranks)
+		return;
+	if ((p = grow_by_one(g->rank, g->ranks, &g->ranks_cap, sizeof(*p))) == NULL)
+		front_die(g->path, ERR_NOMEM);
+	g->rank = p;
+	g->rank[g->ranks++] = rank;
+}
+
+/* Notes which workers have begun and ended. */
+static void
+note_worker(struct followed_log *g, const char *line)
+{
+	const char *rank = strstr(line, " rank=");
+	struct tsv_row r;
+	size_t i;
+
+	if (strncmp(line, "# tally ", 8) == 0 && strstr(line, " tool=pworker ") != NULL && rank != NULL)
+		add_rank(g, strtoull(rank + strlen(" rank="), NULL, 10));
+	if (strstr(line, "\tend") != NULL && tsv_parse(line, &r) > 0 && r.event == TSV_END && r.role == TSV_WORKER &&
+	    (i = find_rank(g, r.rank)) < g->ranks)
+		g->rank[i] = g->rank[--g->ranks];
+}
+
 /* Adds the complete lines among the bytes read. */
 static void
 read_new_lines(struct view *v, struct followed_log *g)
 {
 	char *p = (char *)g->part.p, *end = p + g->part.n, *nl;
-	unsigned started = v->all->machines.started, ends = v->all->curve.ends;
 	int e;
 
 	while (p < end && ((nl = memchr(p, '\n', (size_t)(end - p))) != NULL || end - p >= LINE)) {
@@ -93,13 +136,12 @@ read_new_lines(struct view *v, struct followed_log *g)
 			err_within("line %llu", g->line);
 			front_warn(g->path, e);
 		}
+		note_worker(g, p);
 		p = nl + 1;
 	}
 	g->part.n = (size_t)(end - p);
 	if (g->part.n > 0)
 		memmove(g->part.p, p, g->part.n);
-	g->started += v->all->machines.started - started;
-	g->ends += v->all->curve.ends - ends;
 }
 
 /* At the end of a file: starts again if the file was truncated, or replaced by another of its name. */
@@ -121,9 +163,8 @@ reopen_log(struct view *v, struct followed_log *g)
 		return false;
 	}
 	front_say("%s: begins again", g->path);
-	v->all->machines.started -= g->started;
-	v->all->curve.ends -= g->ends;
-	g->started = g->ends = 0;
+	g->begun = false;
+	g->ranks = 0;
 	g->part.n = 0;
 	g->line = 0;
 	curve_begin(&v->all->curve, "");
@@ -288,11 +329,14 @@ wait_for_change(struct view *v)
 static bool
 have_all_ended(const struct view *v)
 {
-	bool open = false;
+	bool grows = false, begun = false, runs = false;
 
-	for (size_t i = 0; i < v->logs; i++)
-		open |= v->log[i].fd >= 0;
-	return !open || (v->all->machines.started > 0 && v->all->curve.ends >= v->all->machines.started);
+	for (size_t i = 0; i < v->logs; i++) {
+		grows |= v->log[i].fd >= 0;
+		begun |= v->log[i].begun;
+		runs |= v->log[i].ranks > 0;
+	}
+	return !grows || (begun && !runs);
 }
 
 void
@@ -322,6 +366,7 @@ plog_follow(const struct follow_opt *o, struct logs *l)
 		if (v->log[i].fd > STDIN_FILENO)
 			close(v->log[i].fd);
 		buf_free(&v->log[i].part);
+		free(v->log[i].rank);
 	}
 	buf_free(&v->table);
 	close(v->notes);

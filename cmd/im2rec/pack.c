@@ -174,19 +174,21 @@ skip_kept_items(struct run *r)
 {
 	struct source_item item;
 	const char *reason;
-	int e = 0;
+	int e = 0, found;
 
 	while (e >= 0 && recset_kept(r->out) > 0) {
-		if ((e = source_skip(r->in, &item)) < 0 && !source_is_item_error(e))
-			return e;
-		if (e == 0)
+		if ((found = source_skip(r->in, &item)) < 0 && !source_is_item_error(found))
+			return found;
+		if (found == 0)
 			return err_fail(ERR_ARG,
 			    "the source has fewer items than before; start again without --resume");
 		r->items++;
 		e = recset_pass(r->out, &(struct pack_item){ item.name, item.id, stamp_of(item.name) }, &reason);
 		if (e == 0 && reason != NULL) {
 			err_note(0, "%s", reason);
-			warn_item(r, item.name, ERR_ITEM);
+			warn_item(r, item.name, found == ERR_CLASS ? ERR_CLASS : ERR_ITEM);
+		} else {
+			r->nested = r->nested || is_nested(r, item.name);
 		}
 	}
 	return e;

@@ -34,6 +34,7 @@ struct pworker_log {
 	double	 seconds, samples, correct;	/* sums since the last line of progress */
 	uint64_t batches;			/* likewise */
 	uint64_t trained;			/* steps of this process */
+	uint64_t at_epoch, at_steps;	/* epoch of the last step, and steps of the epoch with it */
 	bool	 lost;			/* rows cannot be written */
 	bool	 finds;			/* the run tries learning rates */
 	bool	 found;			/* the run has diverged */

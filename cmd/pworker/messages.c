@@ -61,6 +61,19 @@ name_metric(const struct train_event *ev)
 	return ev->accuracy < 0 ? "mse" : "accuracy";
 }
 
+/* Whether a multiple of `frequent` steps has passed.  In an elastic job this worker may lack the step itself. */
+static bool
+is_line_due(struct pworker_log *l, const struct train_event *ev)
+{
+	const uint64_t steps = ev->batch + 1;
+	const uint64_t before = l->trained > 1 && l->at_epoch == ev->epoch ? l->at_steps : ev->batch;
+
+	l->at_epoch = ev->epoch;
+	l->at_steps = steps;
+	return l->style == PWORKER_TENSORFLOW ? l->trained % l->frequent == 0 :
+	    steps / l->frequent > before / l->frequent;
+}
+
 /* After every `frequent` steps: MXNet's Speedometer, or the line of TensorFlow's MNIST example. */
 static void
 print_speed(struct pworker_log *l, const struct train_event *ev)
@@ -70,9 +83,7 @@ print_speed(struct pworker_log *l, const struct train_event *ev)
 	l->correct += ev->samples > 0 ? get_metric(ev) * (double)ev->samples : 0;
 	l->batches++;
 	l->trained++;
-	if (l->style == PWORKER_CONSOLE)
-		return;
-	if ((l->style == PWORKER_TENSORFLOW ? l->trained : ev->batch + 1) % l->frequent != 0)
+	if (l->style == PWORKER_CONSOLE || !is_line_due(l, ev))
 		return;
 	if (l->style == PWORKER_TENSORFLOW && ev->samples > 0)
 		print_line("After %" PRIu64 " training steps (%" PRIu64 " global steps), "

@@ -201,7 +201,6 @@ curve_add_line(struct curve *c, const char *line)
 	if (c->doc.begins || (e == 0 && logline_begins(line)))
 		c->fresh = true;
 	c->doc.begins = false;
-	c->ends += l.ends;
 	if (e <= 0 || l.ends)
 		return e;
 	label = l.label[0] != 0 ? l.label : c->file;

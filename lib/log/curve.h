@@ -47,7 +47,6 @@ struct curve {
 	uint32_t added;		/* items so far, with those of steps that an epoch has replaced */
 	bool	 further;	/* a rank's log has begun again, and no position has followed yet */
 	bool	 fresh;		/* the next measurement begins another log */
-	unsigned ends;		/* last lines of workers */
 	struct doc doc;
 	char	 file[LOGLINE_LABEL];	/* name of runs without a name */
 	char	(*label)[LOGLINE_LABEL];	/* name of each run */

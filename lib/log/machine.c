@@ -68,7 +68,6 @@ parse_head(struct machine_list *l, const char *line)
 	get_head_value(line, " host=", m.name, sizeof(m.name));
 	get_head_value(line, " device=", m.hardware, sizeof(m.hardware));
 	get_head_value(line, " engine=", engine, sizeof(engine));
-	l->started += strcmp(m.tool, "pworker") == 0;
 	if (m.name[0] == 0)
 		return 0;
 	for (char *c = m.hardware; *c != 0; c++)

@@ -41,7 +41,6 @@ struct machine_list {
 	size_t	 n, cap;
 	struct machine_device *device;
 	size_t	 devices, devices_cap;
-	unsigned started;	/* heads of workers' logs */
 	bool	 in_table;
 };
 

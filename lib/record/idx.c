@@ -64,7 +64,7 @@ idx_line(const uint8_t **p, const uint8_t *end, uint64_t *key, uint64_t *at)
 {
 	if (*p >= end)
 		return 0;
-	if (!parse_idx_number(p, end, '\t', key) || !parse_idx_number(p, end, '\n', at))
+	if (!parse_idx_number(p, end, '\t', key) || !parse_idx_number(p, end, '\n', at) || *at > INT64_MAX)
 		return err_fail(ERR_FORMAT, "not a key, a tab and an offset");
 	return 1;
 }

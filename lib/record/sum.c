@@ -69,7 +69,7 @@ sum_next(struct sum_reader *r, struct sum_line *l)
 	/* Refuses what sscanf() accepts and sum_put() does not write: blanks, signs, trailing text. */
 	if (sscanf(line, "%" SCNu64 "\t%" SCNu64 "\t%" SCNx64, &l->at, &l->bytes, &l->sum) != 3 ||
 	    snprintf(again, sizeof(again), "%" PRIu64 "\t%" PRIu64 "\t%016" PRIx64 "\n", l->at, l->bytes, l->sum) < 0 ||
-	    strcmp(line, again) != 0)
+	    strcmp(line, again) != 0 || l->at > INT64_MAX)
 		return err_fail(ERR_FORMAT, "line %" PRIu64 ": not an offset, a number of bytes and a checksum",
 		    r->line);
 	return 1;

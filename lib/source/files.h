@@ -60,8 +60,8 @@ int	 files_slurp(struct files *f, size_t max, struct buf *b);
 /*
  * Looking ahead.  In a stream, files_hold() keeps the current file, at most max bytes of it; elsewhere it does
  * nothing.  If it cannot read the file, files_read() reports that later.  files_rewind() goes back to the start; in a
- * stream, to the kept file, or to the current one if nothing of it was read.  A kept file is gone when the stream has
- * continued after it.  Both return what files_open() does.
+ * stream, to the kept file, which the current one follows, or to the current one.  Nothing of that may have been read,
+ * and files between the two are gone.  Both return what files_open() does.
  */
 int	 files_hold(struct files *f, size_t max);
 int	 files_rewind(struct files *f, unsigned how);

@@ -29,11 +29,17 @@ struct source {
 	char				 json[512], no_list[ERR_LINE];
 };
 
-/* Whether the current file of the walk shows that it is one of shards. */
+/* The sample at which the search for the kind stands: files of one key. */
+struct sample {
+	struct buf	first;	/* name of the first of them; empty: no sample */
+	bool		image, labels;	/* among them are an image, labels */
+};
+
+/* Whether the current file of the walk holds labels of an image that may be next to it. */
 static bool
-is_shards_file(struct source *s, const char *name)
+holds_labels(struct source *s, const char *name)
 {
-	int e = source_shards_knows(name) ? 1 : source_shards_has_json_labels(s->files, name);
+	int e = source_shards_has_json_labels(s->files, name);
 
 	if (e < 0) {
 		snprintf(s->json, sizeof(s->json), "%s", name);
@@ -42,32 +48,42 @@ is_shards_file(struct source *s, const char *name)
 	return e > 0;
 }
 
-/* Finds the kind of a source that starts with an image: the files next to it tell. */
-static int
-find_kind_beside(struct source *s, const char *image)
+static bool
+is_of_sample(const struct sample *p, const char *name)
 {
-	struct files *f = s->files;
-	char *first = strdup(image);
-	const char *name;
-	int e;
+	return p->first.n > 0 && source_shards_match((const char *)p->first.p, name);
+}
 
-	if (first == NULL)
-		return err_nomem();
-	s->kind = &source_folder_kind;
-	if ((e = files_hold(f, s->bytes)) == 0) {
-		/* An error of the next file is found again after the rewind. */
-		while (s->kind == &source_folder_kind && (e = files_next(f, &name)) > 0 &&
-		    source_shards_match(first, name))
-			if (is_shards_file(s, name))
-				s->kind = &source_shards_kind;
-			else if (files_is_stream(f))
-				break;
-		e = 0;
-	}
-	if (!source_shards_match(first, s->json))
+/* Ends a sample, whose image without labels is one of class folders.  Labels without an image show nothing. */
+static void
+end_sample(struct source *s, struct sample *p)
+{
+	if (p->image)
+		s->kind = &source_folder_kind;
+	if (p->image && !is_of_sample(p, s->json))
 		*s->no_list = 0;
-	free(first);
-	return e;
+	p->first.n = 0;
+	p->image = p->labels = false;
+}
+
+/* Adds the current file of the walk to the sample, which shows the kind once it has an image and labels. */
+static int
+add_to_sample(struct source *s, struct sample *p, const char *name)
+{
+	bool image = suffix_is_image(name), labels = !image && holds_labels(s, name), another = image && p->image;
+
+	if (p->first.n == 0 && (image || labels)) {
+		if (buf_put(&p->first, name, strlen(name) + 1) < 0)
+			return ERR_NOMEM;
+		ERR_TRY(files_hold(s->files, s->bytes));
+	}
+	p->image |= image;
+	p->labels |= labels;
+	if (p->image && p->labels)
+		s->kind = &source_shards_kind;
+	else if (another && files_is_stream(s->files))
+		end_sample(s, p);	/* only the first would be kept */
+	return 0;
 }
 
 /* Notes what the only file is, whose name tells nothing: a pipe, for example. */
@@ -91,31 +107,50 @@ note_bare_file(struct source *s)
 		snprintf(s->fault, sizeof(s->fault), "is no archive, or its start is damaged; " ARC_READ);
 }
 
-/* Finds the kind by the first name that tells it, so that no archive is read to its end for this. */
+/* Finds the kind from the name of the current file, or from the sample to which it belongs. */
+static int
+find_kind_by_name(struct source *s, struct sample *p, const char *name)
+{
+	struct files *f = s->files;
+
+	if (source_cifar_knows(name))
+		s->kind = &source_cifar_kind;
+	else if (source_mnist_knows(name))
+		s->kind = &source_mnist_kind;
+	else if (source_shards_knows(name))
+		s->kind = &source_shards_kind;
+	else
+		ERR_TRY(add_to_sample(s, p, name));
+	if (s->kind == NULL && p->first.n == 0 && !files_is_dir(f) && files_is_bare(f))
+		note_bare_file(s);
+	return 0;
+}
+
+/* Finds the kind by the first names that tell it, so that no archive is read to its end for this. */
 static int
 find_kind_by_names(struct source *s)
 {
-	struct files *f = s->files;
+	struct sample p = { 0 };
 	const char *name;
 	int e = 0;
 
-	while (s->kind == NULL && (e = files_next(f, &name)) != 0 && (e > 0 || (e == ERR_ITEM && !files_is_stream(f))))
-		if (e == ERR_ITEM && *s->fault == 0)
-			snprintf(s->fault, sizeof(s->fault), "%s", err_line());
-		else if (e == ERR_ITEM)
-			continue;
-		else if (source_cifar_knows(name))
-			s->kind = &source_cifar_kind;
-		else if (source_mnist_knows(name))
-			s->kind = &source_mnist_kind;
-		else if (source_shards_knows(name) || (!files_is_stream(f) && is_shards_file(s, name)))
-			s->kind = &source_shards_kind;
-		else if (suffix_is_image(name))
-			return find_kind_beside(s, name);
-		else if (!files_is_dir(f) && files_is_bare(f))
-			note_bare_file(s);
-	/* Damage before a stream's first image cannot be reported later. */
-	return e == ERR_ITEM ? ERR_FORMAT : e < 0 ? e : 0;
+	while (s->kind == NULL && (e = files_next(s->files, &name)) != 0) {
+		if (p.first.n > 0 && (e < 0 || !is_of_sample(&p, name)))
+			end_sample(s, &p);
+		if (s->kind != NULL)
+			break;
+		if (e == ERR_ITEM && !files_is_stream(s->files)) {
+			if (*s->fault == 0)
+				snprintf(s->fault, sizeof(s->fault), "%s", err_line());
+		} else if (e < 0 || (e = find_kind_by_name(s, &p, name)) < 0) {
+			break;
+		}
+	}
+	if (s->kind == NULL)
+		end_sample(s, &p);
+	buf_free(&p.first);
+	/* Damage after the sample is found again after the rewind.  A stream cannot report damage before it later. */
+	return s->kind != NULL ? 0 : e == ERR_ITEM ? ERR_FORMAT : e < 0 ? e : 0;
 }
 
 static int

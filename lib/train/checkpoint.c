@@ -345,6 +345,7 @@ checkpoint_put(struct checkpoint *k, enum checkpoint_kind kind, uint64_t epoch, 
     const struct tensors_meta *meta, uint32_t n)
 {
 	const char *prefix = kind == CHECKPOINT_CUT ? k->o.cuts : k->o.prefix;
+	char *path;
 
 	k->cut = kind == CHECKPOINT_CUT;
 	k->with_average = average;
@@ -362,10 +363,10 @@ checkpoint_put(struct checkpoint *k, enum checkpoint_kind kind, uint64_t epoch, 
 			return err_nomem();
 		}
 	}
-	if (at == 0)
-		snprintf(k->path, CHECKPOINT_PATH, "%s-%04" PRIu64 ".safetensors", prefix, epoch);
-	else
-		snprintf(k->path, CHECKPOINT_PATH, "%s-%04" PRIu64 "-%06" PRIu64 ".safetensors", prefix, epoch, at);
+	if ((path = checkpoint_path(prefix, &(struct checkpoint_name){ epoch, at })) == NULL)
+		return err_nomem();
+	snprintf(k->path, CHECKPOINT_PATH, "%s", path);
+	free(path);
 	k->epoch = epoch;
 	k->at = at;
 	pthread_mutex_lock(&k->lock);

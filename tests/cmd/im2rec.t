@@ -187,6 +187,18 @@ rm flat/1.json && echo '{}' >flat/0.json
 status 1 "im2rec exits with status 1 if images have neither folders nor labels" im2rec -o train.rec flat
 like err 'in no class folders, and have no labels beside them \(KEY\.cls, or KEY\.json with' \
 	"im2rec names the label files that it supports"
+mkdir -p beside/cat beside/dog && png >beside/cat/1.png && png >beside/dog/2.png
+echo '{"labels": ["cat", "dog"]}' >beside/about.json
+is "$(im2rec beside | im2rec --list - | cut -f 3 | paste -s -d ' ')" "0 1" "a JSON file of no image does not hide class folders"
+is "$(tar cf - -C beside about.json cat/1.png dog/2.png | im2rec - | im2rec --list - | cut -f 3 | paste -s -d ' ')" "0 1" \
+	"a JSON file of no image does not hide class folders in an archive from a pipe"
+mkdir pairs && png >pairs/1.png && echo 7 >pairs/1.json && png >pairs/2.png && echo 8 >pairs/2.json && touch pairs/1.txt
+for order in "1.json 1.png 2.json 2.png" "1.png 1.json 2.png 2.json" "1.json 1.txt 1.png 2.json 2.png" \
+	"1.png 1.txt 1.json 2.png 2.json"; do
+	# shellcheck disable=SC2086
+	is "$(tar cf - -C pairs $order | im2rec - 2>&1 >pairs.rec; im2rec --list pairs.rec | cut -f 3 | paste -s -d ' ')" "7 8" \
+		"im2rec reads $order, an archive from a pipe"
+done
 status 1 "im2rec exits with status 1 if its source is missing" im2rec a.lst.none
 like err '^im2rec: a\.lst\.none: open: No such file' "im2rec names a missing source"
 status 1 "im2rec exits with status 1 if its source is a .rec file" im2rec train.rec

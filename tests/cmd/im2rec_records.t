@@ -243,7 +243,12 @@ cp keep.sum t.sum
 sed 7p keep.idx >t.idx
 status 1 "--verify exits with status 1 if the index lists a record twice" im2rec --verify t.rec
 is "$(cat err)" "im2rec: t.idx: lists the offset $(field t.rec 6 6) twice" "--verify names the record that the index lists twice"
+printf '99\t18446744073709551615\n' | cat keep.idx - >t.idx
+status 1 "--verify exits with status 1 if the index has an offset that no file has" im2rec --verify t.rec
 cp keep.idx t.idx
+printf '18446744073709551615\t80\t0000000000000000\n' | cat keep.sum - >t.sum
+status 1 "--verify exits with status 1 if the checksums have an offset that no file has" im2rec --verify t.rec
+cp keep.sum t.sum
 
 # --- the command line
 status 2 "--extract needs -o" im2rec --extract t.rec

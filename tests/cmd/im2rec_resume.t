@@ -114,6 +114,16 @@ status 1 "im2rec --resume finishes a run with a bad list line" short -o b.rec --
 ok "a resumed run with a bad list line gives the same records" cmp short.rec b.rec
 rm b.*
 
+# --- a resumed run counts the images of classes that are not given, which an earlier run left out
+ls src | sed 1d >given
+some() { im2rec -q $opts --labels given "$@" src; }
+some -o some.rec 2>some.err
+like some.err '^im2rec: 30 images are left out that have none of the given classes$' "im2rec counts images without a given class"
+(ulimit -f 1500; some -o b.rec) >/dev/null 2>&1
+status 1 "im2rec --resume finishes a run that leaves out a class" some -o b.rec --resume
+is "$(cat err)" "$(cat some.err)" "im2rec --resume counts the images that the earlier run left out"
+rm b.*
+
 # --- an archive
 tar cf src.tar src
 arc() { im2rec -q $opts -j 2 -o "$@" src.tar; }

@@ -49,6 +49,13 @@ sed 's/0\.7/0.66/' want.tsv >e.tsv
 wait $f
 is $? 0 "plog -f reads the file that replaces a log, until its worker ends"
 like out '^3 .* 0\.66' "a replaced log is another run"
+# A worker that was killed and started again writes a second head, and one end.
+{
+	grep -v '	end	' a.tsv
+	cat a.tsv
+} >again.tsv
+timeout 60 plog -f again.tsv >out 2>err
+is $? 0 "plog -f ends with a worker that was started again in the same log"
 # Several pipes, of which none may block the others.
 mkfifo one two
 timeout 60 plog -f one two >out 2>err &

@@ -44,6 +44,8 @@ status 2 "scale needs a number" dlaunch scale none
 
 ok "a job of 2 to 4 workers starts" start grow -n 2..4 -s 2 -- --epochs 1000 --log grow.log
 is "$(field grow 4)" 2 "status shows the number of workers"
+ok "worker 0 prints its speed, although every 50th batch is worker 1's" \
+	line_of "$job/grow/err" '^worker 0: Epoch\[[0-9]*\] Batch ' 1
 status 0 "scale adds workers" dlaunch scale grow 4
 is "$(field grow 4)" 4 "status shows the new number"
 ok "worker 2 joins" joins grow 2

@@ -72,9 +72,9 @@ test_text(void)
 	struct idx x = { 0 };
 
 	idx_put(&b, 12, 0);
-	idx_put(&b, 3, 18446744073709551615u);
+	idx_put(&b, 3, INT64_MAX);
 	is(idx_parse(&x, b.p, b.n), 0, "written lines are parsed");
-	ok(x.n == 2 && x.at[0] == 0 && x.at[1] == UINT64_MAX, "parsed lines have their offsets");
+	ok(x.n == 2 && x.at[0] == 0 && x.at[1] == INT64_MAX, "parsed lines have their offsets");
 	is(parse(&x, "1\t80\n0\t0"), 0, "lines in another order are parsed, the last without a newline");
 	ok(x.n == 2 && x.at[0] == 0 && x.at[1] == 80, "entries are sorted by offset");
 	is(parse(&x, ""), 0, "an empty index");
@@ -83,6 +83,7 @@ test_text(void)
 	is(parse(&x, "1 0\n"), ERR_FORMAT, "no tab");
 	is(parse(&x, "1\t\n"), ERR_FORMAT, "no offset");
 	is(parse(&x, "1\t18446744073709551616\n"), ERR_FORMAT, "a number that does not fit");
+	is(parse(&x, "1\t9223372036854775808\n"), ERR_FORMAT, "an offset that no file has");
 	is(parse(&x, "1\t-8\n"), ERR_FORMAT, "a sign");
 	is(parse(&x, "1\t8\n2\t8\n"), ERR_FORMAT, "two records at one offset");
 	idx_free(&x);

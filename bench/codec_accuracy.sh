@@ -17,7 +17,7 @@ settings="# ${train##*/}, ${val##*/}, $epochs epochs, batch $batch, lr $lr"
 [ -s "$out" ] || printf '%s\n' "$settings" >"$out"
 [ "$(head -n 1 "$out")" = "$settings" ] ||
 	{ echo "codec_accuracy.sh: $out: has rows of other settings ($(head -n 1 "$out")); name another file by --out" >&2; exit 2; }
-[ "$(wc -l <"$out")" -gt 1 ] || printf 'codec\tseed\taccuracy\tsent\n' >"$out"
+[ "$(wc -l <"$out")" -gt 1 ] || printf 'codec\tseed\taccuracy\tsent\n' >>"$out"
 for ((seed = 1; seed <= seeds; seed++)); do
 	for codec in $codecs; do
 		! awk -F '\t' -v c="$codec" -v s=$seed '$1 == c && $2 == s { any = 1 } END { exit !any }' "$out" || continue

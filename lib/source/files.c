@@ -1,6 +1,7 @@
 /* files - finds the files of a directory, an archive or a stream, one after the other. */
 #include "source/files.h"
 #include "base/err.h"
+#include "base/grow.h"
 #include "base/io.h"
 #include "source/suffix.h"
 
@@ -10,10 +11,10 @@
 #include <sys/stat.h>
 
 #define SLURP_STEP	65536u
+#define HELD_MOST	64u	/* most files that are kept */
 
 /* A file of a stream that was read ahead. */
 struct held {
-	bool		 is;		/* whether there is one */
 	struct buf	 name, place, data;
 	size_t		 next;		/* offset of the next byte to read */
 	int		 e;		/* the error after the bytes of data */
@@ -27,11 +28,14 @@ struct files {
 	bool		 stream, dir;
 	size_t		 skipped;		/* archives of the paths already read */
 	struct place	*place;
-	/* State of files_rewind(). */
-	struct held	 held;
-	unsigned	 again;			/* next file: 2 the held one; 1 the current one again; 0 a new one */
-	bool		 reading_held;		/* whether the held file is the current one */
-	const char	*name;			/* name of the current file */
+	/* State of a stream's files_hold() and files_rewind(). */
+	struct held	*held;			/* [n_held] the kept files */
+	size_t		 n_held, held_cap, play;	/* play: the one that is next after files_rewind() */
+	bool		 plays;			/* whether the kept files are given again */
+	bool		 taken;			/* the place's file is a kept one */
+	bool		 again;			/* the place's file is given again after the kept ones */
+	struct held	*current;		/* the kept file that is the current one; NULL: it is the place's */
+	const char	*name;			/* name of the place's file */
 	int		 e;			/* what the last step returned */
 	char		 line[ERR_LINE];
 	char		 fault[ERR_LINE];
@@ -101,6 +105,20 @@ files_clone(const struct files *f, struct files **clone)
 	return files_open((const char *const *)f->paths, f->n, f->how, clone);
 }
 
+/* Forgets the oldest kept files. */
+static void
+drop_held(struct files *f, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		buf_free(&f->held[i].name);
+		buf_free(&f->held[i].place);
+		buf_free(&f->held[i].data);
+	}
+	f->n_held -= n;
+	if (n > 0)
+		memmove(f->held, f->held + n, f->n_held * sizeof(*f->held));
+}
+
 void
 files_close(struct files *f)
 {
@@ -113,9 +131,8 @@ files_close(struct files *f)
 	}
 	free(f->paths);
 	free(f->bases);
-	buf_free(&f->held.name);
-	buf_free(&f->held.place);
-	buf_free(&f->held.data);
+	drop_held(f, f->n_held);
+	free(f->held);
 	free(f);
 }
 
@@ -173,21 +190,27 @@ next_in_paths(struct files *f)
 int
 files_next(struct files *f, const char **name)
 {
-	f->reading_held = f->again == 2;
-	if (f->reading_held) {
-		f->again = 1;
-		f->held.is = false;
-		*name = (const char *)f->held.name.p;
+	f->current = NULL;
+	if (f->plays && f->play < f->n_held) {
+		f->current = &f->held[f->play++];
+		*name = (const char *)f->current->name.p;
 		return 1;
 	}
-	if (f->again == 1 && f->e < 0) {
-		err_note(0, "%s", f->line);
-	} else if (f->again == 0 && (f->e = next_in_paths(f)) < 0 && f->stream) {
-		snprintf(f->line, sizeof(f->line), "%s", err_line());
+	if (f->plays) {
+		drop_held(f, f->n_held);
+		f->plays = false;
 	}
-	if (f->again == 0 && f->e == ERR_ITEM && *f->fault == 0)
-		snprintf(f->fault, sizeof(f->fault), "%s", err_line());
-	f->again = 0;
+	if (f->again && f->e < 0) {
+		err_note(0, "%s", f->line);
+	} else if (!f->again) {
+		f->taken = false;
+		f->e = next_in_paths(f);
+		if (f->e < 0 && f->stream)
+			snprintf(f->line, sizeof(f->line), "%s", err_line());
+		if (f->e == ERR_ITEM && *f->fault == 0)
+			snprintf(f->fault, sizeof(f->fault), "%s", err_line());
+	}
+	f->again = false;
 	*name = f->name;
 	return f->e;
 }
@@ -201,21 +224,21 @@ files_fault(const struct files *f)
 const char *
 files_display_name(struct files *f)
 {
-	if (f->reading_held)
-		return (const char *)f->held.place.p;
+	if (f->current != NULL)
+		return (const char *)f->current->place.p;
 	return f->place != NULL ? place_display_name(f->place) : files_path(f);
 }
 
 bool
 files_is_bare(const struct files *f)
 {
-	return f->place != NULL && !f->reading_held && place_is_bare(f->place);
+	return f->place != NULL && f->current == NULL && place_is_bare(f->place);
 }
 
 const char *
 files_plain_path(const struct files *f)
 {
-	return f->place != NULL && !f->reading_held ? place_plain_path(f->place) : NULL;
+	return f->place != NULL && f->current == NULL ? place_plain_path(f->place) : NULL;
 }
 
 static int
@@ -233,17 +256,17 @@ read_held_file(struct held *h, void *p, size_t n, size_t *got)
 int
 files_read(struct files *f, void *p, size_t n, size_t *got)
 {
-	return f->reading_held ? read_held_file(&f->held, p, n, got) : place_read(f->place, p, n, got);
+	return f->current != NULL ? read_held_file(f->current, p, n, got) : place_read(f->place, p, n, got);
 }
 
 int
 files_slurp(struct files *f, size_t max, struct buf *b)
 {
-	struct held *h = &f->held;
+	struct held *h = f->current;
 	size_t start = b->n, got;
 
-	/* Not copied: it may be large. */
-	if (f->reading_held && b->n == 0 && h->next == 0 && h->e == 0 && h->data.n > 0 && h->data.n <= max) {
+	/* Not copied when it is given for the last time: it may be large. */
+	if (f->plays && h != NULL && b->n == 0 && h->next == 0 && h->e == 0 && h->data.n > 0 && h->data.n <= max) {
 		struct buf empty = *b;
 
 		*b = h->data;
@@ -260,31 +283,67 @@ files_slurp(struct files *f, size_t max, struct buf *b)
 	return 0;
 }
 
+/* Makes room for another kept file, so that they have less than max bytes before it. */
+static int
+add_held(struct files *f, size_t max)
+{
+	size_t bytes = 0, n = 0;
+	struct held *h;
+
+	for (size_t i = 0; i < f->n_held; i++)
+		bytes += f->held[i].data.n;
+	for (; n < f->n_held && (bytes >= max || f->n_held - n == HELD_MOST); n++)
+		bytes -= f->held[n].data.n;
+	drop_held(f, n);
+	if ((h = grow_by_one(f->held, f->n_held, &f->held_cap, sizeof(*h))) == NULL)
+		return ERR_NOMEM;
+	f->held = h;
+	f->held[f->n_held++] = (struct held){ 0 };
+	return 0;
+}
+
 int
 files_hold(struct files *f, size_t max)
 {
-	struct held *h = &f->held;
-	const char *place;
+	struct held *h;
+	const char *place = files_display_name(f);
 
 	if (!f->stream)
 		return 0;
-	place = files_display_name(f);
-	h->name.n = h->place.n = h->data.n = h->next = 0;
+	ERR_TRY(add_held(f, max));
+	h = &f->held[f->n_held - 1];
 	if (buf_put(&h->name, f->name, strlen(f->name) + 1) < 0 || buf_put(&h->place, place, strlen(place) + 1) < 0)
 		return ERR_NOMEM;
 	if ((h->e = files_slurp(f, max, &h->data)) == ERR_NOMEM)
 		return ERR_NOMEM;
 	if (h->e < 0)
 		snprintf(h->line, sizeof(h->line), "%s", err_line());
-	h->is = true;
+	f->taken = true;
+	f->current = h;
 	return 0;
+}
+
+void
+files_release(struct files *f)
+{
+	if (f->current == NULL)
+		return;
+	buf_free(&f->current->name);
+	buf_free(&f->current->place);
+	buf_free(&f->current->data);
+	f->n_held--;
+	f->current = NULL;
 }
 
 int
 files_rewind(struct files *f, unsigned how)
 {
 	if (f->stream) {
-		f->again = f->held.is ? 2 : 1;
+		for (size_t i = 0; i < f->n_held; i++)
+			f->held[i].next = 0;
+		f->plays = true;
+		f->play = 0;
+		f->again = !f->taken;
 		return 0;
 	}
 	f->how = how;

@@ -58,12 +58,15 @@ int	 files_read(struct files *f, void *p, size_t n, size_t *got);
 int	 files_slurp(struct files *f, size_t max, struct buf *b);
 
 /*
- * Looking ahead.  In a stream, files_hold() keeps the current file, at most max bytes of it; elsewhere it does
- * nothing.  If it cannot read the file, files_read() reports that later.  files_rewind() goes back to the start; in a
- * stream, to the kept file, which the current one follows, or to the current one.  Nothing of that may have been read,
- * and files between the two are gone.  Both return what files_open() does.
+ * Looking ahead in a stream.  files_hold() keeps the current file, at most max bytes of it, which can be read then; an
+ * error of reading it comes after its bytes, as from the stream.  files_release() forgets the file that was kept last,
+ * if it is the current one.  files_rewind() goes back to the first kept file.  After the last one comes the current
+ * file, if it was neither kept nor read.  The oldest kept files are forgotten if there are too many, or once they have
+ * max bytes.  Elsewhere the first two do nothing, and files_rewind() goes back to the start.  Both functions with a
+ * result return what files_open() does.
  */
 int	 files_hold(struct files *f, size_t max);
+void	 files_release(struct files *f);
 int	 files_rewind(struct files *f, unsigned how);
 
 #endif

@@ -66,23 +66,29 @@ end_sample(struct source *s, struct sample *p)
 	p->image = p->labels = false;
 }
 
-/* Adds the current file of the walk to the sample, which shows the kind once it has an image and labels. */
+/*
+ * Adds the current file of the walk to the sample, which shows the kind once it has an image and labels.  A stream's
+ * files are kept from the first one on that may be of a sample: it has labels even if their image never comes.
+ */
 static int
 add_to_sample(struct source *s, struct sample *p, const char *name)
 {
-	bool image = suffix_is_image(name), labels = !image && holds_labels(s, name), another = image && p->image;
+	const bool image = suffix_is_image(name), begun = p->first.n > 0;
+	bool labels;
 
-	if (p->first.n == 0 && (image || labels)) {
-		if (buf_put(&p->first, name, strlen(name) + 1) < 0)
-			return ERR_NOMEM;
+	if (begun || image || source_shards_is_json(name))
 		ERR_TRY(files_hold(s->files, s->bytes));
+	labels = !image && holds_labels(s, name);
+	if (!begun && !image && !labels) {
+		files_release(s->files);
+		return 0;
 	}
+	if (!begun && buf_put(&p->first, name, strlen(name) + 1) < 0)
+		return ERR_NOMEM;
 	p->image |= image;
 	p->labels |= labels;
 	if (p->image && p->labels)
 		s->kind = &source_shards_kind;
-	else if (another && files_is_stream(s->files))
-		end_sample(s, p);	/* only the first would be kept */
 	return 0;
 }
 
@@ -324,6 +330,7 @@ source_is_half(const char *path)
 static int
 next_of_all(struct source *s, bool wanted, struct source_item *item)
 {
+	const bool mine = s->id % s->parts == s->part;
 	int e;
 
 	*item = (struct source_item){ .name = "" };
@@ -337,7 +344,7 @@ next_of_all(struct source *s, bool wanted, struct source_item *item)
 	if (e > 0 && item->labels < s->label_width)
 		return err_fail(ERR_ITEM, "has %u labels, not %u", item->labels, s->label_width);
 	if (s->label_width > 0) {
-		s->cut += wanted && e > 0 && item->labels > s->label_width;
+		s->cut += mine && e > 0 && item->labels > s->label_width;
 		item->labels = s->label_width;
 	}
 	if (e > 0 && s->given > 0 && !(item->label[0] >= 0 && item->label[0] < (float)s->given))

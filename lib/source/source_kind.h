@@ -31,10 +31,11 @@ extern const struct source_kind source_cifar_kind, source_folder_kind, source_im
 bool	 source_cifar_knows(const char *name);
 bool	 source_mnist_knows(const char *name);
 bool	 source_shards_knows(const char *name);
+/* Whether a file has the name of one of labels in JSON. */
+bool	 source_shards_is_json(const char *name);
 /*
- * Whether the current file of the walk holds labels in JSON: 1; 0; or ERR_ITEM if it is JSON by its name and has other
- * contents, with the line.  It reads the file, except in a stream, where the name decides: a .json file in no folder,
- * since folders hold the images of classes.
+ * Whether the current file of the walk holds labels in JSON, which reads it: 1; 0; or ERR_ITEM if it is JSON by its
+ * name and has other contents, with the line.
  */
 int	 source_shards_has_json_labels(struct files *f, const char *name);
 /* Whether two names belong to the same sample. */

@@ -71,11 +71,11 @@ is_names_file(const char *name)
 bool
 source_shards_knows(const char *name)
 {
-	return parse_label_index(name) == 0 || is_names_file(name);
+	return parse_label_index(name) >= 0 || is_names_file(name);
 }
 
-static bool
-is_json_name(const char *name)
+bool
+source_shards_is_json(const char *name)
 {
 	return strcmp(name + find_key_length(name), ".json") == 0;
 }
@@ -128,8 +128,8 @@ source_shards_has_json_labels(struct files *f, const char *name)
 	json_t *list;
 	int e;
 
-	if (!is_json_name(name) || files_is_stream(f))
-		return is_json_name(name) && strchr(name, '/') == NULL;
+	if (!source_shards_is_json(name))
+		return 0;
 	e = read_json_labels(f, name, &list);
 	json_decref(list);
 	return e == 0 ? 1 : e == ERR_ITEM ? e : 0;	/* another error is reported with the sample */
@@ -341,7 +341,7 @@ add_file(struct state *s, bool wanted)
 		return read_names(s);
 	if (which >= 0)
 		e = read_class_label(s, which);
-	else if (is_json_name(s->name) && !s->has_label[0])
+	else if (source_shards_is_json(s->name) && !s->has_label[0])
 		e = read_label_list(s);
 	else if (suffix_is_image(s->name) && strchr(end + 1, '.') == NULL)
 		e = read_image(s, wanted);

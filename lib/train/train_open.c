@@ -120,40 +120,26 @@ train_report_wait(void *arg, const char *whom)
 	train_tell(arg, &(struct train_event){ .kind = TRAIN_WAIT, .text = whom });
 }
 
-/* One sum: adds the newest checkpoints of the workers from a rank on to the newest of those before, {place, rank}. */
-static int
-find_newest(struct train *t, uint32_t from, double newest[2])
-{
-	const struct train_opt *o = t->o;
-	const uint32_t n = o->ps.nworkers - from < TOTAL_MOST ? o->ps.nworkers - from : TOTAL_MOST;
-	double at[TOTAL_MOST] = { 0 };
-
-	if (o->ps.rank - from < n && o->resumes_last && o->resume != NULL)
-		at[o->ps.rank - from] = (double)o->resume_at.epoch * 0x1p32 + (double)o->resume_at.step + 1;
-	ERR_TRY(worker_sum(t->wk, TRAIN_STARTS, at, n));
-	for (uint32_t w = 0; w < n; w++)
-		if (at[w] > newest[0]) {
-			newest[0] = at[w];
-			newest[1] = from + w;
-		}
-	return 0;
-}
-
 int
 train_choose_starter(struct train *t, uint32_t *rank)
 {
-	const uint32_t sums = t->o->cut_copies > 0 ? (t->o->ps.nworkers + TOTAL_MOST - 1) / TOTAL_MOST : 0;
-	double newest[2] = { 0 };
-	uint32_t i = sums;
+	const struct train_opt *o = t->o;
+	double newest = 0;
 
-	/* Servers repeat their last answer alone, so that a successor goes on after those that its predecessor had. */
-	while (i > 0 && !kept_find_sum(t->kept, i - 1, TRAIN_STARTS, newest, 2))
-		i--;
-	for (; i < sums; i++) {
-		ERR_TRY(find_newest(t, i * TOTAL_MOST, newest));
-		kept_put_sum(t->kept, i, TRAIN_STARTS, newest, 2);
+	*rank = 0;
+	for (uint32_t from = 0, n; o->cut_copies > 0 && from < o->ps.nworkers; from += n) {
+		double at[TOTAL_MOST] = { 0 };
+
+		n = o->ps.nworkers - from < TOTAL_MOST ? o->ps.nworkers - from : TOTAL_MOST;
+		if (o->ps.rank - from < n && o->resumes_last && o->resume != NULL)
+			at[o->ps.rank - from] = (double)o->resume_at.epoch * 0x1p32 + (double)o->resume_at.step + 1;
+		ERR_TRY(worker_sum(t->wk, TRAIN_STARTS, at, n));
+		for (uint32_t w = 0; w < n; w++)
+			if (at[w] > newest) {
+				newest = at[w];
+				*rank = from + w;
+			}
 	}
-	*rank = (uint32_t)newest[1];
 	return 0;
 }
 

@@ -192,13 +192,32 @@ echo '{"labels": ["cat", "dog"]}' >beside/about.json
 is "$(im2rec beside | im2rec --list - | cut -f 3 | paste -s -d ' ')" "0 1" "a JSON file of no image does not hide class folders"
 is "$(tar cf - -C beside about.json cat/1.png dog/2.png | im2rec - | im2rec --list - | cut -f 3 | paste -s -d ' ')" "0 1" \
 	"a JSON file of no image does not hide class folders in an archive from a pipe"
-mkdir pairs && png >pairs/1.png && echo 7 >pairs/1.json && png >pairs/2.png && echo 8 >pairs/2.json && touch pairs/1.txt
-for order in "1.json 1.png 2.json 2.png" "1.png 1.json 2.png 2.json" "1.json 1.txt 1.png 2.json 2.png" \
-	"1.png 1.txt 1.json 2.png 2.json"; do
-	# shellcheck disable=SC2086
-	is "$(tar cf - -C pairs $order | im2rec - 2>&1 >pairs.rec; im2rec --list pairs.rec | cut -f 3 | paste -s -d ' ')" "7 8" \
-		"im2rec reads $order, an archive from a pipe"
+# Samples of a webdataset in other orders, with other files among them: a pipe gives what the file gives.
+mkdir -p pairs/s && for i in 1 2; do
+	png >pairs/$i.png && cp pairs/$i.png pairs/s && echo $((6 + i)) | tee pairs/$i.cls pairs/$i.json >pairs/s/$i.json
+	echo $i >pairs/$i.cls2
 done
+cp pairs/1.png pairs/1.jpg && touch pairs/1.txt
+while IFS=: read -r labels names; do
+	# shellcheck disable=SC2086
+	tar cf pairs.tar -C pairs $names
+	im2rec pairs.tar >pairs.rec 2>pairs.err
+	is "$? $(im2rec --list pairs.rec | cut -f 3 | paste -s -d ' ')" "$labels" "im2rec reads an archive of $names"
+	im2rec - <pairs.tar >pipe.rec 2>pipe.err
+	is "$? $(im2rec --list pipe.rec | cut -f 3 | paste -s -d ' ')" "$labels" "im2rec reads it from a pipe"
+	is "$(sed 's/standard input/pairs.tar/; s/: -:/: pairs.tar:/' pipe.err)" "$(cat pairs.err)" "im2rec says the same of both"
+done <<'END'
+0 7 8:1.json 1.png 2.json 2.png
+0 7 8:1.png 1.json 2.png 2.json
+0 7 8:1.json 1.txt 1.png 2.json 2.png
+0 7 8:1.png 1.txt 1.json 2.png 2.json
+0 7 8:s/1.json s/1.png s/2.json s/2.png
+0 7 8:s/1.png s/1.json s/2.png s/2.json
+0 7,1 8,2:1.png 1.cls2 1.cls 2.png 2.cls2 2.cls
+0 7,1 8,2:1.cls2 1.cls 1.png 2.cls2 2.cls 2.png
+1 8:1.json 2.json 2.png
+1 8:1.jpg 1.png 1.json 2.png 2.json
+END
 status 1 "im2rec exits with status 1 if its source is missing" im2rec a.lst.none
 like err '^im2rec: a\.lst\.none: open: No such file' "im2rec names a missing source"
 status 1 "im2rec exits with status 1 if its source is a .rec file" im2rec train.rec

@@ -124,6 +124,16 @@ status 1 "im2rec --resume finishes a run that leaves out a class" some -o b.rec 
 is "$(cat err)" "$(cat some.err)" "im2rec --resume counts the images that the earlier run left out"
 rm b.*
 
+# --- a resumed run counts all images whose labels are cut
+(cd src && find . -name '*.png' | sort | awk -v OFS='\t' '{ print NR, NR % 7, 1, $0 }') >two.lst
+one() { im2rec -q $opts --label-width 1 "$@" two.lst src; }
+one -o one.rec 2>one.err
+like one.err '^im2rec: 300 items have more than 1 labels; the rest are left out$' "im2rec counts the images whose labels are cut"
+(ulimit -f 1500; one -o b.rec) >/dev/null 2>&1
+status 1 "im2rec --resume finishes a run that cuts labels" one -o b.rec --resume
+is "$(cat err)" "$(cat one.err)" "im2rec --resume counts the images whose labels the earlier run cut"
+rm b.*
+
 # --- an archive
 tar cf src.tar src
 arc() { im2rec -q $opts -j 2 -o "$@" src.tar; }

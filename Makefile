@@ -263,8 +263,11 @@ tests: all $(TESTS) $(REPLAY) $(EMU) $(GPU_TESTS) $(BUILD)/share/demo/pictures
 # net scripts, since each error that Lua throws leaves frames on the sanitizer's own stack, and of fibers.  An emulator gets those in C, too.
 CHECKED := $(if $(EMULATOR),$(TESTS) $(REPLAY),$(if $(filter thread,$(SAN)),$(filter-out %/script_test %/fuzz_script %/job_test,$(TESTS) $(REPLAY)),$(TESTS) $(GPU_TESTS) $(REPLAY) $(SCRIPTS)))
 
+# For commands that also install: they build on all processors, unless the caller gave -j.
+PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+
 check: setup-test	## install what is missing and run every test; SAN=... for a sanitizer
-	@$(MAKE) --no-print-directory checked
+	@$(MAKE) --no-print-directory $(PARALLEL) checked
 
 # Two tests run for each processor, since those of jobs also wait.  Those that take longest begin, so that no processor waits
 # for them at the end.
@@ -300,7 +303,7 @@ check-peers: all $(PEERS) $(BUILD)/share/demo/pictures	## compare with other pro
 	@TOP=$(CURDIR) BUILD=$(abspath $(BUILD)) prove --timer --failures --comments --exec tests/run $(wildcard tests/peers/*.t)
 
 demo: setup	## install what is missing; pictures to weights in three minutes, by two workers and two servers
-	@$(MAKE) --no-print-directory demonstrated
+	@$(MAKE) --no-print-directory $(PARALLEL) demonstrated
 
 demonstrated: all $(BUILD)/share/demo/pictures
 	@BUILD=$(abspath $(BUILD)) share/demo/run
@@ -311,11 +314,11 @@ $(BUILD)/share/demo/pictures: $(BUILD)/share/demo/pictures.o $(FRONT) $(BUILD)/l
 check-gpu: all $(TESTS)	## look for faults of memory in the GPU's kernels with compute-sanitizer, which needs a GPU
 	@tests/gpu/sanitize $(abspath $(BUILD)) $(CUDA_HOME)
 
-# What the verdict runs, built on all processors.  Where nothing can be installed, what is there may do.
+# What the verdict runs.  Where nothing can be installed, what is there may do.
 GPU_OPS := $(patsubst %,$(BUILD)/tests/op/%_test,seam layer sums scores classes order drop match learn split)
 gpu:	## install what is missing, test the cuda engine on this machine's GPU and measure it beside PyTorch: PASS or FAIL within 10 minutes after the build
 	@$(SETUP) || :
-	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc)) all $(GPU_OPS) $(filter %/bits_test,$(GPU_TESTS)) $(BUILD)/bench/gpu_step $(BUILD)/share/demo/pictures
+	@$(MAKE) --no-print-directory $(PARALLEL) all $(GPU_OPS) $(filter %/bits_test,$(GPU_TESTS)) $(BUILD)/bench/gpu_step $(BUILD)/share/demo/pictures
 	@tests/gpu/verdict $(abspath $(BUILD)) $(CUDA_HOME)
 
 lint: tests	## run the tests of the tree's own laws: floors, names, headers, pages

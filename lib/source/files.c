@@ -105,18 +105,16 @@ files_clone(const struct files *f, struct files **clone)
 	return files_open((const char *const *)f->paths, f->n, f->how, clone);
 }
 
-/* Forgets the oldest kept files. */
+/* Forgets the kept files. */
 static void
-drop_held(struct files *f, size_t n)
+drop_held(struct files *f)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < f->n_held; i++) {
 		buf_free(&f->held[i].name);
 		buf_free(&f->held[i].place);
 		buf_free(&f->held[i].data);
 	}
-	f->n_held -= n;
-	if (n > 0)
-		memmove(f->held, f->held + n, f->n_held * sizeof(*f->held));
+	f->n_held = 0;
 }
 
 void
@@ -131,7 +129,7 @@ files_close(struct files *f)
 	}
 	free(f->paths);
 	free(f->bases);
-	drop_held(f, f->n_held);
+	drop_held(f);
 	free(f->held);
 	free(f);
 }
@@ -184,6 +182,7 @@ next_in_paths(struct files *f)
 		f->skipped += place_skipped_archives(f->place);
 		place_close(f->place);
 		f->place = NULL;
+		f->name = "";
 	}
 }
 
@@ -197,7 +196,7 @@ files_next(struct files *f, const char **name)
 		return 1;
 	}
 	if (f->plays) {
-		drop_held(f, f->n_held);
+		drop_held(f);
 		f->plays = false;
 	}
 	if (f->again && f->e < 0) {
@@ -283,35 +282,22 @@ files_slurp(struct files *f, size_t max, struct buf *b)
 	return 0;
 }
 
-/* Makes room for another kept file, so that they have less than max bytes before it. */
-static int
-add_held(struct files *f, size_t max)
-{
-	size_t bytes = 0, n = 0;
-	struct held *h;
-
-	for (size_t i = 0; i < f->n_held; i++)
-		bytes += f->held[i].data.n;
-	for (; n < f->n_held && (bytes >= max || f->n_held - n == HELD_MOST); n++)
-		bytes -= f->held[n].data.n;
-	drop_held(f, n);
-	if ((h = grow_by_one(f->held, f->n_held, &f->held_cap, sizeof(*h))) == NULL)
-		return ERR_NOMEM;
-	f->held = h;
-	f->held[f->n_held++] = (struct held){ 0 };
-	return 0;
-}
-
 int
 files_hold(struct files *f, size_t max)
 {
-	struct held *h;
 	const char *place = files_display_name(f);
+	struct held *h;
 
-	if (!f->stream)
+	if (!f->stream || f->current != NULL)
 		return 0;
-	ERR_TRY(add_held(f, max));
-	h = &f->held[f->n_held - 1];
+	if (f->n_held == HELD_MOST)
+		return err_fail(ERR_LIMIT, "%s: more than %u files of labels come before the first image that has any; "
+		    "im2rec reads such an archive from a file", place, HELD_MOST);
+	if ((h = grow_by_one(f->held, f->n_held, &f->held_cap, sizeof(*h))) == NULL)
+		return ERR_NOMEM;
+	f->held = h;
+	h += f->n_held++;
+	*h = (struct held){ 0 };
 	if (buf_put(&h->name, f->name, strlen(f->name) + 1) < 0 || buf_put(&h->place, place, strlen(place) + 1) < 0)
 		return ERR_NOMEM;
 	if ((h->e = files_slurp(f, max, &h->data)) == ERR_NOMEM)

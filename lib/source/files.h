@@ -61,9 +61,9 @@ int	 files_slurp(struct files *f, size_t max, struct buf *b);
  * Looking ahead in a stream.  files_hold() keeps the current file, at most max bytes of it, which can be read then; an
  * error of reading it comes after its bytes, as from the stream.  files_release() forgets the file that was kept last,
  * if it is the current one.  files_rewind() goes back to the first kept file.  After the last one comes the current
- * file, if it was neither kept nor read.  The oldest kept files are forgotten if there are too many, or once they have
- * max bytes.  Elsewhere the first two do nothing, and files_rewind() goes back to the start.  Both functions with a
- * result return what files_open() does.
+ * file, if it was neither kept nor read; other files are gone.  Elsewhere the first two do nothing, and files_rewind()
+ * goes back to the start.  Both functions with a result return what files_open() does, and files_hold() ERR_LIMIT if
+ * too many files are kept.
  */
 int	 files_hold(struct files *f, size_t max);
 void	 files_release(struct files *f);

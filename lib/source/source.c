@@ -68,22 +68,27 @@ end_sample(struct source *s, struct sample *p)
 
 /*
  * Adds the current file of the walk to the sample, which shows the kind once it has an image and labels.  A stream's
- * files are kept from the first one on that may be of a sample: it has labels even if their image never comes.
+ * images and labels are kept.  So that these are few, a second image ends a sample there.
  */
 static int
 add_to_sample(struct source *s, struct sample *p, const char *name)
 {
-	const bool image = suffix_is_image(name), begun = p->first.n > 0;
+	const bool image = suffix_is_image(name);
 	bool labels;
 
-	if (begun || image || source_shards_is_json(name))
-		ERR_TRY(files_hold(s->files, s->bytes));
+	if (image && p->image && files_is_stream(s->files)) {
+		end_sample(s, p);
+		return 0;
+	}
+	if (!image && !source_shards_is_json(name))
+		return 0;
+	ERR_TRY(files_hold(s->files, image ? s->bytes : SOURCE_JSON_BYTES));
 	labels = !image && holds_labels(s, name);
-	if (!begun && !image && !labels) {
+	if (!image && !labels) {
 		files_release(s->files);
 		return 0;
 	}
-	if (!begun && buf_put(&p->first, name, strlen(name) + 1) < 0)
+	if (p->first.n == 0 && buf_put(&p->first, name, strlen(name) + 1) < 0)
 		return ERR_NOMEM;
 	p->image |= image;
 	p->labels |= labels;
@@ -175,7 +180,7 @@ find_kind(struct source *s)
 	int e = find_kind_by_names(s);
 
 	/* The archives of a directory count only if it holds nothing else. */
-	if (e == 0 && s->kind == NULL && files_skipped_archives(s->files) > 0) {
+	if (e == 0 && s->kind == NULL && !files_is_stream(s->files) && files_skipped_archives(s->files) > 0) {
 		how = FILES_ENTER;
 		if ((e = files_rewind(s->files, how)) == 0)
 			e = find_kind_by_names(s);

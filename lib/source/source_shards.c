@@ -15,7 +15,6 @@
 #include <stdlib.h>
 
 #define LABEL_BYTES	256u		/* most bytes of a label's file */
-#define JSON_BYTES	(1u << 21)	/* most bytes of a JSON file with labels */
 #define JSON_LABELS	(1u << 16)	/* most labels in JSON, as in a record */
 #define NAMED_CLASSES	(1u << 16)	/* most classes that are named by numbers */
 
@@ -111,7 +110,7 @@ static int
 read_json_labels(struct files *f, const char *name, json_t **list)
 {
 	struct buf b = { 0 };
-	int e = files_slurp(f, JSON_BYTES, &b);
+	int e = files_slurp(f, SOURCE_JSON_BYTES, &b);
 
 	*list = NULL;
 	if (e == 0 && (*list = find_json_labels(&b)) == NULL)

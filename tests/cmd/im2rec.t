@@ -192,6 +192,15 @@ echo '{"labels": ["cat", "dog"]}' >beside/about.json
 is "$(im2rec beside | im2rec --list - | cut -f 3 | paste -s -d ' ')" "0 1" "a JSON file of no image does not hide class folders"
 is "$(tar cf - -C beside about.json cat/1.png dog/2.png | im2rec - | im2rec --list - | cut -f 3 | paste -s -d ' ')" "0 1" \
 	"a JSON file of no image does not hide class folders in an archive from a pipe"
+# Frames of a film have one key.  None is lost from a pipe, nor is one too long.
+mkdir -p film/cat film/dog && for i in $(seq 10 99); do png >film/cat/clip.$i.png; done && png >film/dog/1.png
+: >film/cat/clip.10.txt
+tar cf film.tar --sort=name -C film cat dog
+is "$(im2rec - <film.tar | im2rec --list - | cut -f 3 | uniq -c | tr -s ' ' | paste -s)" " 90 0	 1 1" \
+	"im2rec reads 90 images whose names begin alike from a pipe"
+status 1 "im2rec exits with status 1 if the first image of a pipe is too long" \
+	sh -c 'im2rec --max-bytes 50 - <film.tar >film.rec'
+is "$(grep -c 'longer than 50 bytes' err)" 91 "im2rec reports all images of a pipe that are too long"
 # Samples of a webdataset in other orders, with other files among them: a pipe gives what the file gives.
 mkdir -p pairs/s && for i in 1 2; do
 	png >pairs/$i.png && cp pairs/$i.png pairs/s && echo $((6 + i)) | tee pairs/$i.cls pairs/$i.json >pairs/s/$i.json
@@ -216,7 +225,6 @@ done <<'END'
 0 7,1 8,2:1.png 1.cls2 1.cls 2.png 2.cls2 2.cls
 0 7,1 8,2:1.cls2 1.cls 1.png 2.cls2 2.cls 2.png
 1 8:1.json 2.json 2.png
-1 8:1.jpg 1.png 1.json 2.png 2.json
 END
 status 1 "im2rec exits with status 1 if its source is missing" im2rec a.lst.none
 like err '^im2rec: a\.lst\.none: open: No such file' "im2rec names a missing source"

@@ -27,12 +27,12 @@ struct source_kind {
 extern const struct source_kind source_cifar_kind, source_folder_kind, source_images_kind, source_list_kind,
     source_mnist_kind, source_shards_kind;
 
+#define SOURCE_JSON_BYTES	(1u << 21)	/* most bytes of a JSON file with labels */
+
 /* Whether a file of that name belongs to the kind. */
 bool	 source_cifar_knows(const char *name);
 bool	 source_mnist_knows(const char *name);
 bool	 source_shards_knows(const char *name);
-#define SOURCE_JSON_BYTES	(1u << 21)	/* most bytes of a JSON file with labels */
-
 /* Whether a file has the name of one of labels in JSON. */
 bool	 source_shards_is_json(const char *name);
 /*

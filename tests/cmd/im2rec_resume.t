@@ -114,25 +114,22 @@ status 1 "im2rec --resume finishes a run with a bad list line" short -o b.rec --
 ok "a resumed run with a bad list line gives the same records" cmp short.rec b.rec
 rm b.*
 
-# --- a resumed run counts the images of classes that are not given, which an earlier run left out
+# --- a resumed run counts what an earlier run left out or cut
+# counts LINE OPTION...: whether a single run prints the line at its end, and a resumed one the same lines.
+counts() {
+	local line=$1
+	shift
+	im2rec -q $opts "$@" -o single.rec 2>single.err
+	is "$(tail -n 1 single.err)" "im2rec: $line" "im2rec $1 counts"
+	(ulimit -f 1500; im2rec -q $opts "$@" -o b.rec) >/dev/null 2>&1
+	status 1 "im2rec $1 --resume finishes" im2rec -q $opts "$@" -o b.rec --resume
+	is "$(cat err)" "$(cat single.err)" "im2rec $1 --resume counts as a single run does"
+	rm b.*
+}
 ls src | sed 1d >given
-some() { im2rec -q $opts --labels given "$@" src; }
-some -o some.rec 2>some.err
-like some.err '^im2rec: 30 images are left out that have none of the given classes$' "im2rec counts images without a given class"
-(ulimit -f 1500; some -o b.rec) >/dev/null 2>&1
-status 1 "im2rec --resume finishes a run that leaves out a class" some -o b.rec --resume
-is "$(cat err)" "$(cat some.err)" "im2rec --resume counts the images that the earlier run left out"
-rm b.*
-
-# --- a resumed run counts all images whose labels are cut
+counts "30 images are left out that have none of the given classes" --labels given src
 (cd src && find . -name '*.png' | sort | awk -v OFS='\t' '{ print NR, NR % 7, 1, $0 }') >two.lst
-one() { im2rec -q $opts --label-width 1 "$@" two.lst src; }
-one -o one.rec 2>one.err
-like one.err '^im2rec: 300 items have more than 1 labels; the rest are left out$' "im2rec counts the images whose labels are cut"
-(ulimit -f 1500; one -o b.rec) >/dev/null 2>&1
-status 1 "im2rec --resume finishes a run that cuts labels" one -o b.rec --resume
-is "$(cat err)" "$(cat one.err)" "im2rec --resume counts the images whose labels the earlier run cut"
-rm b.*
+counts "300 items have more than 1 labels; the rest are left out" --label-width 1 two.lst src
 
 # --- an archive
 tar cf src.tar src
